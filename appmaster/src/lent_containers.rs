@@ -110,12 +110,12 @@ impl Session {
         let loan = self.jobs.get_mut(&job)?.loan.as_mut()?;
         match &loan.lent {
             Some(lent) => {
-                let view = sharing.lending.view(lent, loan.wish.unit);
+                let view = sharing.lending.view(lent, loan.request.unit);
                 Some(WorkEvent::Machine(Event::Snapshot(view)))
             }
             None => {
                 if loan.number.is_none() {
-                    sharing.hold_back(job, loan.wish.priority);
+                    sharing.hold_back(job, loan.request.priority);
                 }
                 None
             }
@@ -129,7 +129,7 @@ impl Session {
         let Some(loan) = self.loan(job) else {
             return;
         };
-        let priority = loan.wish.priority;
+        let priority = loan.request.priority;
         let Some(number) = loan.begin_again() else {
             return;
         };

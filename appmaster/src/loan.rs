@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use job::JobId;
 use job::wire;
-use policy::lending::{Lent, Wish};
+use policy::lending::{Lent, SlotRequest};
 use policy::{ContainerId, Millis, NodeId};
 
 /// How far a job is in a container.
@@ -36,8 +36,8 @@ pub(crate) struct Loan {
     pub(crate) attach_by: Option<Millis>,
     /// What launchers bring for it.
     pub(crate) files: wire::FetchFiles,
-    pub(crate) wish: Arc<Wish>,
-    /// By which number its wish was told; `None`: it has no slots and wants none.
+    pub(crate) request: Arc<SlotRequest>,
+    /// By which number its request was told; `None`: it has no slots and wants none.
     pub(crate) number: Option<u32>,
     /// Its slots.
     pub(crate) lent: Option<Lent>,
@@ -66,7 +66,7 @@ impl Loan {
                 addresses: given.addresses,
                 files: given.files,
             },
-            wish: Arc::new(given.wish),
+            request: Arc::new(given.request),
             number: None,
             lent: None,
             has_begun: false,
@@ -144,7 +144,7 @@ pub(crate) struct Given {
     pub(crate) name: String,
     pub(crate) addresses: Vec<String>,
     pub(crate) files: Vec<wire::StagedFile>,
-    pub(crate) wish: Wish,
+    pub(crate) request: SlotRequest,
     /// It wants to be told every reason.
     pub(crate) explain: bool,
 }
@@ -158,7 +158,7 @@ mod tests {
 
     #[test]
     fn slots_are_free_when_every_container_has_been_left() {
-        let wish = Wish {
+        let request = SlotRequest {
             wants: Wants::Gang(3),
             unit: Resources::new(256, 1),
             user: "ann".into(),
@@ -169,7 +169,7 @@ mod tests {
             name: "p".into(),
             addresses: Vec::new(),
             files: Vec::new(),
-            wish,
+            request,
             explain: false,
         };
         let mut loan = Loan::new(JobId(1), Millis(0), Millis(30_000), given);

@@ -53,12 +53,14 @@ impl Session {
             loan.number = Some(number);
             sharing.wishes.insert(number, job);
             let began = Instant::now();
-            let words = sharing.lending.wanted(now, number, Arc::clone(&loan.wish));
+            let words = sharing
+                .lending
+                .wanted(now, number, Arc::clone(&loan.request));
             sharing.deciding.took(began);
             sharing.unheard.extend(words);
             sharing.show_soon(now);
             sharing.resize_soon(now);
-            if matches!(loan.wish.wants, Wants::Tasks { .. }) {
+            if matches!(loan.request.wants, Wants::Tasks { .. }) {
                 come.push(job);
                 sharing.looks_for_elements = true;
             }
@@ -110,7 +112,7 @@ impl Session {
         let Some((job, loan)) = loan else {
             return;
         };
-        let view = sharing.lending.view(&lent, loan.wish.unit);
+        let view = sharing.lending.view(&lent, loan.request.unit);
         let containers = lent.shares.iter().map(|(container, _)| container.clone());
         let nodes = view.nodes.iter().map(|node| node.id.clone());
         loan.nodes = nodes.zip(containers).collect();
@@ -129,7 +131,7 @@ impl Session {
             return;
         }
         loan.lent = None;
-        let (number, priority) = (loan.number.take(), loan.wish.priority);
+        let (number, priority) = (loan.number.take(), loan.request.priority);
         self.spans_end(job);
         let Some(sharing) = &mut self.sharing else {
             return;

@@ -74,14 +74,14 @@ impl Session {
         Some(wire::SessionJob {
             job: job.0,
             name: loan.name.clone(),
-            user: loan.wish.user.clone(),
-            priority: loan.wish.priority,
+            user: loan.request.user.clone(),
+            priority: loan.request.priority,
             state: state.into(),
             slots: self.slots(loan),
             age_ms: self.now().0.saturating_sub(loan.submitted.0),
             waits: waits.map_or_else(String::new, |waits| waits.words),
             detached: self.detached.get(job).is_some(),
-            queue: loan.wish.queue.clone(),
+            queue: loan.request.queue.clone(),
             shares: self.shares(loan),
         })
     }
@@ -101,7 +101,7 @@ impl Session {
 
     /// Slots that a job wants, or has where it takes them as they come.
     fn slots(&self, loan: &Loan) -> u32 {
-        match (&loan.wish.wants, loan.number, &self.sharing) {
+        match (&loan.request.wants, loan.number, &self.sharing) {
             (Wants::Gang(processes), ..) => *processes,
             (Wants::Tasks { .. }, Some(number), Some(sharing)) => sharing.lending.held(number),
             (Wants::Tasks { .. }, ..) => 0,

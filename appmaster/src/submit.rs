@@ -7,7 +7,7 @@ use holding::same_build;
 use job::JobId;
 use job::wire;
 use job::wire::submission::Kind;
-use policy::lending::{Wants, Wish};
+use policy::lending::{SlotRequest, Wants};
 use policy::{Millis, Resources};
 use tonic::Status;
 
@@ -75,7 +75,7 @@ impl Session {
             name: submission.name.chars().take(NAME_MAX).collect(),
             addresses: submission.addresses,
             files: submission.files,
-            wish: Wish {
+            request: SlotRequest {
                 wants: taken.wants,
                 unit: taken.unit,
                 user: submission.user,

@@ -20,7 +20,7 @@ impl Session {
         let now = self.now();
         match wanted {
             MapReduceEffect::Slots => {
-                let priority = self.loan(job).map(|loan| loan.wish.priority);
+                let priority = self.loan(job).map(|loan| loan.request.priority);
                 if let (Some(priority), Some(sharing)) = (priority, &mut self.sharing) {
                     sharing.hold_back(job, priority);
                 }

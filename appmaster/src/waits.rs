@@ -103,7 +103,7 @@ impl Session {
                 if loan.told == note {
                     continue;
                 }
-                let wanted = match &loan.wish.wants {
+                let wanted = match &loan.request.wants {
                     Wants::Gang(processes) => *processes,
                     Wants::Tasks { .. } => 0,
                 };

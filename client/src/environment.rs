@@ -67,17 +67,17 @@ pub(crate) struct Variable {
     pub value: Option<String>,
 }
 
-/// What is said of the environment of one program.
+/// What the command line says of the environment of one program.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Wish {
+pub(crate) struct EnvironmentRules {
     pub inherited: Inherited,
     /// In order: a later one of the same name counts.
     pub variables: Vec<Variable>,
 }
 
-impl Wish {
+impl EnvironmentRules {
     /// The environment beyond that of the node, of `own`, which is the user's. First what is
-    /// inherited, sorted, so that the same wish gives the same job description. `missing` hears of
+    /// inherited, sorted, so that the same rules give the same job description. `missing` hears of
     /// the names that `own` does not have, once each.
     pub(crate) fn fulfil(
         &self,
@@ -128,15 +128,18 @@ fn travels(key: &str) -> bool {
 /// Variables that name folders of libraries of this machine: those that travel lie elsewhere.
 const LIBRARIES: [&str; 2] = ["FI_PROVIDER_PATH", "I_MPI_ROOT"];
 
-/// Takes out what was inherited of [`LIBRARIES`], for a program whose libraries travel; what `wish` names
+/// Takes out what was inherited of [`LIBRARIES`], for a program whose libraries travel; what `rules` names
 /// stays.
-pub(crate) fn without_libraries_of_here(wish: &Wish, environment: &mut Vec<(String, String)>) {
+pub(crate) fn without_libraries_of_here(
+    rules: &EnvironmentRules,
+    environment: &mut Vec<(String, String)>,
+) {
     let is_named = |name: &str| {
-        let named = match &wish.inherited {
+        let named = match &rules.inherited {
             Inherited::Named(names) => names.as_slice(),
             Inherited::All | Inherited::None => &[],
         };
-        let variables = wish.variables.iter().map(|variable| &variable.name);
+        let variables = rules.variables.iter().map(|variable| &variable.name);
         named.iter().chain(variables).any(|named| named == name)
     };
     environment.retain(|(name, _)| !LIBRARIES.contains(&name.as_str()) || is_named(name));
@@ -167,8 +170,8 @@ mod tests {
         ];
         let given = given.into_iter().map(|(k, v)| (k.into(), v.into()));
         let own = own(given);
-        let wish = Wish::default();
-        let mut travelling = wish.fulfil(&own, &mut |name| panic!("{name}"));
+        let rules = EnvironmentRules::default();
+        let mut travelling = rules.fulfil(&own, &mut |name| panic!("{name}"));
         assert_eq!(
             travelling,
             [
@@ -184,7 +187,7 @@ mod tests {
 
     #[test]
     fn folders_of_libraries_of_this_machine_travel_only_when_they_are_named() {
-        let mut wish = Wish {
+        let mut rules = EnvironmentRules {
             inherited: Inherited::All,
             variables: vec![Variable {
                 name: "I_MPI_ROOT".into(),
@@ -192,17 +195,17 @@ mod tests {
             }],
         };
         let all = ["FI_PROVIDER_PATH", "I_MPI_DEBUG", "I_MPI_ROOT"];
-        let left = |wish: &Wish| {
+        let left = |rules: &EnvironmentRules| {
             let mut environment = all.map(|name| (name.to_owned(), "/x".to_owned())).to_vec();
-            without_libraries_of_here(wish, &mut environment);
+            without_libraries_of_here(rules, &mut environment);
             let names = environment.into_iter().map(|(name, _)| name);
             names.collect::<Vec<_>>()
         };
-        assert_eq!(left(&wish), all[1..]);
-        wish.variables.clear();
-        assert_eq!(left(&wish), all[1..2]);
-        wish.inherited = Inherited::Named(vec!["FI_PROVIDER_PATH".into()]);
-        assert_eq!(left(&wish), all[..2]);
+        assert_eq!(left(&rules), all[1..]);
+        rules.variables.clear();
+        assert_eq!(left(&rules), all[1..2]);
+        rules.inherited = Inherited::Named(vec!["FI_PROVIDER_PATH".into()]);
+        assert_eq!(left(&rules), all[..2]);
     }
 
     #[test]
@@ -218,11 +221,11 @@ mod tests {
         };
         let fulfilled = |inherited, variables: Vec<Variable>| {
             let mut missing = Vec::new();
-            let wish = Wish {
+            let rules = EnvironmentRules {
                 inherited,
                 variables,
             };
-            let found = wish.fulfil(&own, &mut |name| missing.push(name.to_owned()));
+            let found = rules.fulfil(&own, &mut |name| missing.push(name.to_owned()));
             let found: Vec<String> = found.iter().map(|(k, v)| format!("{k}={v}")).collect();
             (found.join(" "), missing.join(" "))
         };

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
 use anyhow::{Result, bail};
-use policy::lending::{Lending, Offer, Wants, Wish, Word};
+use policy::lending::{Lending, Offer, SlotRequest, Wants, Word};
 use policy::schedule::{
     AttemptIx, AttemptOutcome, Bundle, Container, Driver, Event, Job, JobIx, Nanos, Need, Node,
     NodeIx, Slot, Stage, StageState, Task, named,
@@ -196,7 +196,7 @@ pub fn gangs(policy: &str, nodes: u32, jobs: u32, turns: u32) -> Result<Waiting>
         };
         lending.joined(Millis(0), offer);
     }
-    let wish = |number: u32| Wish {
+    let request = |number: u32| SlotRequest {
         wants: Wants::Gang(ranks(number)),
         unit: slot,
         user: format!("user{}", number % 50),
@@ -214,7 +214,7 @@ pub fn gangs(policy: &str, nodes: u32, jobs: u32, turns: u32) -> Result<Waiting>
         let now = Millis(u64::from(next));
         let ended = run.front().copied().filter(|_| is_measured);
         let begin = processor_time();
-        let mut words = lending.wanted(now, next, wish(next));
+        let mut words = lending.wanted(now, next, request(next));
         let came = processor_time().saturating_sub(begin);
         let begin = processor_time();
         if let Some(ended) = ended {

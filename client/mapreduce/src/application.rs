@@ -3,7 +3,7 @@
 use std::fmt::Debug;
 use std::pin::Pin;
 
-use follow::follower::tasks::Wish;
+use follow::follower::tasks::JobControl;
 use session::{Reached, SessionRecord};
 use staging::StagedFiles;
 use tokio::sync::watch;
@@ -24,7 +24,7 @@ pub trait Application: Debug + Send + Sync {
         &'a self,
         first: &'a Order,
         staged: Staging<'a>,
-        wishes: watch::Receiver<Wish>,
+        wishes: watch::Receiver<JobControl>,
     ) -> Answer<'a, (SessionRecord, Reached)>;
 
     /// What would be asked of YARN for that job, a line each.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use follow::ended::Ended;
-use follow::follower::tasks::{TasksInSession, Told, Wish};
+use follow::follower::tasks::{JobControl, TasksInSession, Told};
 use gerbil_task::settings::QUIET;
 use job::exit::Exit;
 use job::history::{self, HistoryFolder};
@@ -48,7 +48,7 @@ pub struct JobRunner {
     /// How far the program is on its way.
     pub moved: Arc<Moved>,
     /// What is wished of all jobs.
-    pub wishes: watch::Sender<Wish>,
+    pub wishes: watch::Sender<JobControl>,
 }
 
 /// The application that holds their containers.
@@ -132,7 +132,7 @@ impl JobRunner {
             holder: OnceCell::new(),
             staged: OnceCell::new(),
             moved: Arc::default(),
-            wishes: watch::channel(Wish::Run).0,
+            wishes: watch::channel(JobControl::Run).0,
         }
     }
 
@@ -269,7 +269,7 @@ impl JobRunner {
         self: Arc<Self>,
         job: u32,
         told: mpsc::Sender<(u32, Told)>,
-        wishes: watch::Receiver<Wish>,
+        wishes: watch::Receiver<JobControl>,
     ) -> Ended {
         let Some(Holder { kept, address, .. }) = self.holder.get() else {
             return Ended {

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use clap::{Args, Parser};
 
 use super::values::Whole;
-use crate::environment::{Inherited, Variable, Wish};
+use crate::environment::{EnvironmentRules, Inherited, Variable};
 use crate::hostfile::PROCESSES_MAX;
 use crate::split_words;
 use crate::usage::UsageError;
@@ -69,13 +69,13 @@ pub(crate) struct Environment {
     /// The same as srun says it: ALL, NONE, or names, with or without values
     #[arg(long, value_name = "ALL|NONE|NAME[=VALUE],...", value_parser = export,
         conflicts_with_all = ["genvlist", "genvnone", "genvall"])]
-    pub export: Option<Wish>,
+    pub export: Option<EnvironmentRules>,
 }
 
 impl Environment {
     /// What is wished for the program that starts by `start`: its own word on what is inherited
     /// counts more, and so do its own variables.
-    pub(crate) fn wish(&self, start: &Start) -> Wish {
+    pub(crate) fn rules(&self, start: &Start) -> EnvironmentRules {
         let export = self.export.clone().unwrap_or_default();
         let inherited = match (&start.envlist, &self.genvlist) {
             (Some(names), _) => Inherited::Named(names.clone()),
@@ -86,7 +86,7 @@ impl Environment {
             (None, None) => export.inherited,
         };
         let variables = [&export.variables, &self.genv, &start.pass, &start.env];
-        Wish {
+        EnvironmentRules {
             inherited,
             variables: variables.into_iter().flatten().cloned().collect(),
         }
@@ -173,8 +173,8 @@ fn one(text: &str) -> Result<Variable, String> {
     })
 }
 
-fn export(text: &str) -> Result<Wish, String> {
-    let mut wish = Wish::default();
+fn export(text: &str) -> Result<EnvironmentRules, String> {
+    let mut rules = EnvironmentRules::default();
     let mut names = Vec::new();
     let mut all = false;
     for word in text.split(',').filter(|word| !word.is_empty()) {
@@ -182,19 +182,19 @@ fn export(text: &str) -> Result<Wish, String> {
             Variable { name, value: None } if name == "ALL" => all = true,
             Variable { name, value: None } if name == "NONE" || name == "NIL" => {}
             Variable { name, value: None } => names.push(name),
-            variable => wish.variables.push(variable),
+            variable => rules.variables.push(variable),
         }
     }
-    wish.inherited = match (all, names.is_empty()) {
+    rules.inherited = match (all, names.is_empty()) {
         (true, _) => {
             let too = names.into_iter().map(|name| Variable { name, value: None });
-            wish.variables.extend(too);
+            rules.variables.extend(too);
             Inherited::All
         }
         (false, true) => Inherited::None,
         (false, false) => Inherited::Named(names),
     };
-    Ok(wish)
+    Ok(rules)
 }
 
 #[cfg(test)]
@@ -208,14 +208,14 @@ mod tests {
     }
 
     /// What the first program inherits, and its variables.
-    fn wish(line: &str) -> (Inherited, String) {
+    fn rules(line: &str) -> (Inherited, String) {
         let given = given(&format!("{line} ./cpi")).unwrap();
-        let wish = given.environment.wish(&given.start);
-        let variables = wish.variables.iter().map(|v| match &v.value {
+        let rules = given.environment.rules(&given.start);
+        let variables = rules.variables.iter().map(|v| match &v.value {
             Some(value) => format!("{}={value}", v.name),
             None => v.name.clone(),
         });
-        (wish.inherited, variables.collect::<Vec<_>>().join(" "))
+        (rules.inherited, variables.collect::<Vec<_>>().join(" "))
     }
 
     #[test]
@@ -238,7 +238,7 @@ mod tests {
             ("--export=A,B=2", list("A"), "B=2"),
             ("--export=A=1 -genv A 2", None, "A=1 A=2"),
         ] {
-            assert_eq!(wish(line), (expected, variables.into()), "{line}");
+            assert_eq!(rules(line), (expected, variables.into()), "{line}");
         }
         assert!(given("-env A").unwrap_err().contains("-env wants"));
         assert!(given("-x =1 ./cpi").unwrap_err().contains("names no"));

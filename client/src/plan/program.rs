@@ -61,12 +61,12 @@ impl ProgramPlan {
         let here = start_here(given.local.local, &given.ship, &given.data);
         let mut missing = BTreeSet::new();
         let executables = typed.into_iter().map(|typed| {
-            let wish = given.environment.wish(&typed.start);
-            let mut environment = wish.fulfil(&own, &mut |name| {
+            let rules = given.environment.rules(&typed.start);
+            let mut environment = rules.fulfil(&own, &mut |name| {
                 missing.insert(name.to_owned());
             });
             if !given.no_ship_libs {
-                environment::without_libraries_of_here(&wish, &mut environment);
+                environment::without_libraries_of_here(&rules, &mut environment);
             }
             if let Some(interface) = &given.iface {
                 environment::for_interface(interface, &mut environment);

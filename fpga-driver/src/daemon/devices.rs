@@ -29,9 +29,9 @@ pub struct Devices {
     line: VecDeque<(u64, Function)>,
 }
 
-/// What became of a wish.
+/// Whether a function has a virtual device for somebody.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Wish {
+pub enum Availability {
     /// There is one, by its index.
     Free(usize),
     /// All are taken.
@@ -60,7 +60,7 @@ impl Devices {
     }
 
     /// Looks for a free one.
-    pub fn find(&self, function: Function) -> Wish {
+    pub fn find(&self, function: Function) -> Availability {
         let mut best: Option<(usize, usize, usize)> = None;
         let mut any = false;
         for (index, device) in self.all.iter().enumerate() {
@@ -88,9 +88,9 @@ impl Devices {
             }
         }
         match best {
-            Some((_, _, index)) => Wish::Free(index),
-            None if any => Wish::Taken,
-            None => Wish::None,
+            Some((_, _, index)) => Availability::Free(index),
+            None if any => Availability::Taken,
+            None => Availability::None,
         }
     }
 
@@ -133,11 +133,11 @@ impl Devices {
     }
 
     /// The first in line for whom there is a device, or never will be one; it leaves the line.
-    pub fn next_in_line(&mut self) -> Option<(u64, Function, Wish)> {
+    pub fn next_in_line(&mut self) -> Option<(u64, Function, Availability)> {
         let at = self
             .line
             .iter()
-            .position(|it| self.find(it.1) != Wish::Taken)?;
+            .position(|it| self.find(it.1) != Availability::Taken)?;
         let (connection, function) = self.line.remove(at)?;
         Some((connection, function, self.find(function)))
     }
@@ -157,7 +157,7 @@ mod tests {
     }
 
     fn grant(devices: &mut Devices, lease: u64) -> usize {
-        let Wish::Free(index) = devices.find(KmeansMap) else {
+        let Availability::Free(index) = devices.find(KmeansMap) else {
             panic!("none is free");
         };
         devices.give(index, lease);
@@ -169,8 +169,8 @@ mod tests {
         let mut devices = two_boards();
         let boards: Vec<usize> = (0..6).map(|lease| grant(&mut devices, lease)).collect();
         assert_eq!(boards, [0, 1, 1, 0, 1, 1]);
-        assert_eq!(devices.find(KmeansMap), Wish::Taken);
-        assert_eq!(devices.find(Function::BayesMap), Wish::None);
+        assert_eq!(devices.find(KmeansMap), Availability::Taken);
+        assert_eq!(devices.find(Function::BayesMap), Availability::None);
         assert_eq!(devices.take_back(3), Some(0));
         assert_eq!(devices.take_back(3), None);
         assert_eq!(grant(&mut devices, 7), 0);
@@ -188,7 +188,7 @@ mod tests {
         devices.take_back(0);
         assert!(matches!(
             devices.next_in_line(),
-            Some((100, KmeansMap, Wish::Free(_)))
+            Some((100, KmeansMap, Availability::Free(_)))
         ));
         devices.leave(101);
         assert!(!devices.waits(101));
@@ -199,9 +199,12 @@ mod tests {
     fn a_board_that_is_off_offers_nothing() {
         let mut devices = two_boards();
         devices.turn_off(1);
-        assert_eq!(devices.find(KmeansReduce), Wish::None);
+        assert_eq!(devices.find(KmeansReduce), Availability::None);
         assert_eq!(grant(&mut devices, 1), 0);
         devices.wait(9, KmeansReduce);
-        assert_eq!(devices.next_in_line(), Some((9, KmeansReduce, Wish::None)));
+        assert_eq!(
+            devices.next_in_line(),
+            Some((9, KmeansReduce, Availability::None))
+        );
     }
 }

@@ -1,6 +1,6 @@
 //! The thread that owns the sockets.
 
-use super::devices::{Devices, Wish};
+use super::devices::{Availability, Devices};
 use super::door::{Door, Guest};
 use super::lease::{Holder, Lease};
 use super::lock::{self, Lock};
@@ -324,14 +324,16 @@ impl Driver {
 
     fn wish(&mut self, id: u64, function: Function, wait: bool) -> Reply {
         match self.devices.find(function) {
-            Wish::Free(index) => self.grant(id, function, index),
-            Wish::None => refused(&format!(
+            Availability::Free(index) => self.grant(id, function, index),
+            Availability::None => refused(&format!(
                 "no board of this node computes {function}, or it is off"
             )),
-            Wish::Taken if wait => Reply::Waiting {
+            Availability::Taken if wait => Reply::Waiting {
                 ahead: self.devices.wait(id, function),
             },
-            Wish::Taken => refused(&format!("all virtual devices for {function} are leased")),
+            Availability::Taken => {
+                refused(&format!("all virtual devices for {function} are leased"))
+            }
         }
     }
 
@@ -458,7 +460,7 @@ impl Driver {
     fn serve_line(&mut self) {
         while let Some((id, function, wish)) = self.devices.next_in_line() {
             let reply = match wish {
-                Wish::Free(index) => self.grant(id, function, index),
+                Availability::Free(index) => self.grant(id, function, index),
                 _ => refused(&format!(
                     "no board of this node computes {function} any more"
                 )),

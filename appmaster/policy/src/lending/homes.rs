@@ -65,7 +65,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::lending::{Offer, StageTerms, Wants, Wish};
+    use crate::lending::{Offer, SlotRequest, StageTerms, Wants};
     use crate::schedule::named;
     use crate::{NodeId, ResourceTypes, Resources};
 
@@ -97,7 +97,7 @@ mod tests {
             needs: Vec::new(),
             speculative: false,
         };
-        let wish = Wish {
+        let request = SlotRequest {
             wants: Wants::Tasks {
                 map: terms.clone(),
                 reduce: terms,
@@ -108,7 +108,7 @@ mod tests {
             queue: "default".into(),
             priority: 0,
         };
-        lending.wanted(NOW, 1, wish);
+        lending.wanted(NOW, 1, request);
         lending
     }
 

@@ -35,12 +35,12 @@ use crate::{ClusterView, ContainerId, Counted, Millis, NodeView, ResourceTypes, 
 
 pub use homes::Home;
 pub use waits::Line;
-pub use words::{Input, Lack, Lent, Offer, StageTerms, Start, Waits, Wants, Wish, Word};
+pub use words::{Input, Lack, Lent, Offer, SlotRequest, StageTerms, Start, Waits, Wants, Word};
 
 #[derive(Debug)]
 struct Borrower {
     ix: JobIx,
-    wish: Arc<Wish>,
+    request: Arc<SlotRequest>,
     /// What runs of it, or is about to.
     attempts: BTreeSet<AttemptIx>,
 }
@@ -181,8 +181,13 @@ impl Lending {
     }
 
     /// `job` wants slots; a number is used once. One of tasks says [later](Self::runnable) which may start.
-    pub fn wanted(&mut self, now: Millis, job: u32, wish: impl Into<Arc<Wish>>) -> Vec<Word> {
-        let wish: Arc<Wish> = wish.into();
+    pub fn wanted(
+        &mut self,
+        now: Millis,
+        job: u32,
+        request: impl Into<Arc<SlotRequest>>,
+    ) -> Vec<Word> {
+        let request: Arc<SlotRequest> = request.into();
         let ix = JobIx(self.next_job);
         self.next_job = self.next_job.saturating_add(1);
         let state = |unit: Resources, locks: &[ResourceName], speculative: bool| StageState {
@@ -193,8 +198,8 @@ impl Lending {
             })
         };
         let of = |terms: &StageTerms| state(terms.unit, &terms.needs, terms.speculative);
-        let (stages, node_failures) = match &wish.wants {
-            Wants::Gang(_) => ([(Stage::Gang, state(wish.unit, &[], false))].into(), 0),
+        let (stages, node_failures) = match &request.wants {
+            Wants::Gang(_) => ([(Stage::Gang, state(request.unit, &[], false))].into(), 0),
             Wants::Tasks {
                 map,
                 reduce,
@@ -207,21 +212,21 @@ impl Lending {
         let arrived = Job {
             seq: u64::from(ix.0),
             submitted: nanos(now),
-            priority: wish.priority,
-            tenant: wish.user.clone(),
-            queue: wish.queue.clone(),
+            priority: request.priority,
+            tenant: request.user.clone(),
+            queue: request.queue.clone(),
             tag: String::new(),
             deadline: None,
             node_failures,
             stages,
         };
-        let processes = match wish.wants {
+        let processes = match request.wants {
             Wants::Gang(processes) => Some(processes),
             Wants::Tasks { .. } => None,
         };
         let borrower = Borrower {
             ix,
-            wish,
+            request,
             attempts: BTreeSet::new(),
         };
         self.jobs.insert(job, borrower);

@@ -29,8 +29,8 @@ fn offer(number: u32, slots: u32) -> Offer {
     }
 }
 
-fn wish(processes: u32) -> Wish {
-    Wish {
+fn request(processes: u32) -> SlotRequest {
+    SlotRequest {
         wants: Wants::Gang(processes),
         unit: Resources::new(1024, 1),
         user: "ann".into(),
@@ -74,7 +74,7 @@ fn starts(words: Vec<Word>) -> Vec<(AttemptIx, Stage, u32, ContainerId, u32)> {
 fn a_job_has_its_slots_when_the_last_of_them_joins() {
     let mut lending = lending("fifo+gang");
     assert_eq!(lending.joined(NOW, offer(1, 2)), []);
-    assert_eq!(lending.wanted(NOW, 7, wish(3)), []);
+    assert_eq!(lending.wanted(NOW, 7, request(3)), []);
     let waits = lending.waits(7).unwrap();
     assert_eq!((waits.wanted, waits.free, waits.all), (3, 2, 2));
     let lent = gangs(lending.joined(NOW, offer(2, 2)));
@@ -93,14 +93,14 @@ fn a_job_has_its_slots_when_the_last_of_them_joins() {
 fn the_next_job_starts_when_one_returns_its_slots() {
     let mut lending = lending("fifo+gang");
     lending.joined(NOW, offer(1, 4));
-    assert_eq!(lending.wanted(NOW, 1, wish(3)).len(), 1);
-    assert_eq!(lending.wanted(NOW, 2, wish(2)), []);
+    assert_eq!(lending.wanted(NOW, 1, request(3)).len(), 1);
+    assert_eq!(lending.wanted(NOW, 2, request(2)), []);
     let waits = lending.waits(2).unwrap();
     assert_eq!(
         (waits.free, &*waits.holders, waits.ahead),
         (1, &[(1, 3)][..], 0)
     );
-    assert_eq!(lending.wanted(NOW, 3, wish(4)), []);
+    assert_eq!(lending.wanted(NOW, 3, request(4)), []);
     assert_eq!(lending.waits(3).unwrap().ahead, 1);
     let lent = gangs(lending.returned(NOW, 1));
     assert_eq!(
@@ -123,14 +123,14 @@ fn nothing_more_is_lent_of_a_container_that_is_wanted_back() {
     let mut lending = lending("fifo+gang");
     lending.joined(NOW, offer(1, 2));
     lending.joined(NOW, offer(2, 2));
-    assert_eq!(lending.wanted(NOW, 1, wish(1)).len(), 1);
+    assert_eq!(lending.wanted(NOW, 1, request(1)).len(), 1);
     assert_eq!(lending.leaving(NOW, &id(1), Millis(15_000)), []);
     assert_eq!(lending.leaving(NOW, &id(9), Millis(15_000)), []);
     // Neither a gang as wide as all, nor one that has room beside what leaves, looks at it.
-    assert_eq!(lending.wanted(NOW, 2, wish(3)), []);
+    assert_eq!(lending.wanted(NOW, 2, request(3)), []);
     let waits = lending.waits(2).unwrap();
     assert_eq!((waits.free, waits.all), (2, 2));
-    let lent = gangs(lending.wanted(NOW, 3, wish(2)));
+    let lent = gangs(lending.wanted(NOW, 3, request(2)));
     assert_eq!(lent[0].shares, [(id(2), 2)]);
     assert_eq!(lending.lacking(), 3);
     // What it had there it has until it ends, and nobody after it.
@@ -145,15 +145,15 @@ fn nothing_more_is_lent_of_a_container_that_is_wanted_back() {
 fn memory_is_counted_beside_slots() {
     let mut lending = lending("fifo+gang");
     lending.joined(NOW, offer(1, 4));
-    let large = |memory_mib| Wish {
+    let large = |memory_mib| SlotRequest {
         unit: Resources::new(memory_mib, 1),
-        ..wish(1)
+        ..request(1)
     };
     assert_eq!(lending.wanted(NOW, 1, large(8192)), []);
     let waits = lending.waits(1).unwrap();
     assert_eq!((waits.free, waits.all), (0, 0));
     assert_eq!(lending.wanted(NOW, 2, large(3072)).len(), 1);
-    assert_eq!(lending.wanted(NOW, 3, wish(2)), []);
+    assert_eq!(lending.wanted(NOW, 3, request(2)), []);
     let waits = lending.waits(3).unwrap();
     assert_eq!((waits.free, waits.all, waits.ahead), (3, 4, 1));
 }
@@ -163,10 +163,10 @@ fn a_lost_container_is_lent_to_nobody() {
     let mut lending = lending("fifo+gang");
     lending.joined(NOW, offer(1, 2));
     lending.joined(NOW, offer(2, 2));
-    assert_eq!(lending.wanted(NOW, 1, wish(4)).len(), 1);
+    assert_eq!(lending.wanted(NOW, 1, request(4)).len(), 1);
     assert_eq!(lending.lost(NOW, &id(2)), []);
     assert_eq!(lending.lost(NOW, &id(2)), []);
-    assert_eq!(lending.wanted(NOW, 2, wish(2)), []);
+    assert_eq!(lending.wanted(NOW, 2, request(2)), []);
     let lent = gangs(lending.returned(NOW, 1));
     assert_eq!(
         lent,
@@ -225,7 +225,7 @@ proptest! {
                     Step::Want(count) => {
                         jobs += 1;
                         wanted.insert(jobs, *count);
-                        lending.wanted(at, jobs, wish(*count))
+                        lending.wanted(at, jobs, request(*count))
                     }
                     Step::Return(which) => {
                         lent.remove(which);
@@ -253,20 +253,20 @@ proptest! {
     }
 }
 
-fn tasks() -> Wish {
-    let wish = wish(0);
+fn tasks() -> SlotRequest {
+    let request = request(0);
     let terms = StageTerms {
-        unit: wish.unit,
+        unit: request.unit,
         needs: Vec::new(),
         speculative: true,
     };
-    Wish {
+    SlotRequest {
         wants: Wants::Tasks {
             map: terms.clone(),
             reduce: terms,
             node_failures: 3,
         },
-        ..wish
+        ..request
     }
 }
 
@@ -325,7 +325,7 @@ fn tasks_of_a_lost_container_and_lost_results_run_again() {
     let again = starts(lending.ended(NOW, again[0].0, AttemptOutcome::Done));
     assert_eq!(again[0].2, 0);
     // A gang waits for the tasks that have the slots, and says so.
-    lending.wanted(NOW, 2, wish(1));
+    lending.wanted(NOW, 2, request(1));
     assert_eq!(*lending.waits(2).unwrap().holders, [(1, 1)]);
     let lent = gangs(lending.returned(NOW, 1));
     assert_eq!(lent[0].job, 2);
@@ -340,7 +340,7 @@ fn a_job_that_is_closed_starts_nothing_whatever_fails_of_it() {
     assert_eq!(lending.close(NOW, 1), []);
     assert_eq!(lending.ended(NOW, maps[0].0, AttemptOutcome::Failed), []);
     assert_eq!((lending.held(1), lending.lacking()), (0, 0));
-    lending.wanted(NOW, 2, wish(1));
+    lending.wanted(NOW, 2, request(1));
     assert_eq!(lending.returned(NOW, 1), []);
     lending.returned(NOW, 2);
 }
@@ -359,7 +359,14 @@ fn a_container_that_comes_later_gets_tasks_that_have_their_input_there() {
         reduce: terms,
         node_failures: 0,
     };
-    lending.wanted(NOW, 1, Wish { wants, ..wish(1) });
+    lending.wanted(
+        NOW,
+        1,
+        SlotRequest {
+            wants,
+            ..request(1)
+        },
+    );
     let at = |hosts: &[&str]| Input {
         hosts: hosts.iter().map(ToString::to_string).collect(),
         bytes: 1,
@@ -391,13 +398,13 @@ fn tasks_wait_for_a_node_that_has_what_they_need_and_it_is_known_that_none_has()
         needs: vec!["gpu".into()],
         ..plain.clone()
     };
-    let wants = |map: &StageTerms, reduce: &StageTerms| Wish {
+    let wants = |map: &StageTerms, reduce: &StageTerms| SlotRequest {
         wants: Wants::Tasks {
             map: map.clone(),
             reduce: reduce.clone(),
             node_failures: 0,
         },
-        ..wish(1)
+        ..request(1)
     };
     lending.wanted(NOW, 1, wants(&gpu, &plain));
     assert_eq!(lending.runnable(NOW, 1, Stage::Map, &[input("n1")]), []);
@@ -433,7 +440,7 @@ fn a_node_that_has_a_gpu_after_all_has_more_slots() {
         ..offer(1, 3)
     };
     lending.joined(NOW, small);
-    assert_eq!(lending.wanted(NOW, 1, wish(3)), []);
+    assert_eq!(lending.wanted(NOW, 1, request(3)), []);
     let elements = [("gpu".to_owned(), 1)].into();
     let lent = gangs(lending.elements(NOW, &id(1), elements, 3));
     assert_eq!(lent[0].job, 1);

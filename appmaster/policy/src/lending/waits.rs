@@ -62,8 +62,8 @@ impl Line<'_> {
             return None;
         }
         let session = self.lending.driver.session();
-        let (stage, wanted, unit) = match &borrower.wish.wants {
-            Wants::Gang(processes) => (Stage::Gang, *processes, borrower.wish.unit),
+        let (stage, wanted, unit) = match &borrower.request.wants {
+            Wants::Gang(processes) => (Stage::Gang, *processes, borrower.request.unit),
             Wants::Tasks { map, reduce, .. } => {
                 let pending = |stage, unit| {
                     let pending = session.stage(borrower.ix, stage)?.pending;

@@ -27,7 +27,7 @@ pub struct Offer {
 
 /// What a job wants.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Wish {
+pub struct SlotRequest {
     /// How many slots.
     pub wants: Wants,
     /// What a process takes of its container; of tasks, the most that one takes.

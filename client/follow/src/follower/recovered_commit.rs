@@ -11,7 +11,7 @@ use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep};
 
 use super::LATER;
-use super::tasks::{Told, Wish};
+use super::tasks::{JobControl, Told};
 use crate::ended::{Ended, judge};
 
 /// For YARN to miss the ApplicationMaster: a NodeManager that lives tells within a heartbeat.
@@ -30,7 +30,7 @@ pub(super) struct Bereft<'a> {
     pub(super) why: &'a str,
     /// Learns what the user is to see at once.
     pub(super) told: &'a mpsc::Sender<(u32, Told)>,
-    pub(super) wishes: watch::Receiver<Wish>,
+    pub(super) wishes: watch::Receiver<JobControl>,
 }
 
 /// What became of the application.
@@ -144,8 +144,8 @@ impl Bereft<'_> {
 }
 
 /// When the user wants the job to end.
-async fn left(wishes: &mut watch::Receiver<Wish>) {
-    let ends = |wish: &Wish| matches!(wish, Wish::End(_));
+async fn left(wishes: &mut watch::Receiver<JobControl>) {
+    let ends = |wish: &JobControl| matches!(wish, JobControl::End(_));
     if wishes.wait_for(ends).await.is_err() {
         std::future::pending::<()>().await;
     }

@@ -14,7 +14,7 @@ use tonic::transport::Channel;
 
 use super::mirror::stay_alive;
 use super::order::order;
-use super::tasks::Wish;
+use super::tasks::JobControl;
 
 /// For an ApplicationMaster that is reached to take us.
 const ANSWER: Duration = Duration::from_secs(15);
@@ -33,7 +33,7 @@ impl SessionGuard {
     /// It does not answer, or was not started for this.
     pub async fn begin(
         client: &mut ClientsClient<Channel>,
-        wishes: watch::Receiver<Wish>,
+        wishes: watch::Receiver<JobControl>,
     ) -> Result<Self, Status> {
         let (orders, outgoing) = mpsc::channel(16);
         let hello = wire::ClientHello {
@@ -61,10 +61,13 @@ impl SessionGuard {
     }
 }
 
-async fn tell_pauses(orders: mpsc::Sender<wire::ClientOrder>, mut wishes: watch::Receiver<Wish>) {
+async fn tell_pauses(
+    orders: mpsc::Sender<wire::ClientOrder>,
+    mut wishes: watch::Receiver<JobControl>,
+) {
     let mut is_paused = false;
     while wishes.changed().await.is_ok() {
-        let pauses = *wishes.borrow_and_update() == Wish::Pause;
+        let pauses = *wishes.borrow_and_update() == JobControl::Pause;
         if pauses != is_paused {
             is_paused = pauses;
             let said = match pauses {

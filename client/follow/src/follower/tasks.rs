@@ -36,9 +36,9 @@ pub enum Told {
     Explained(String),
 }
 
-/// What is wished of jobs that are followed.
+/// What whoever follows jobs wants of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wish {
+pub enum JobControl {
     /// They are to go on.
     Run,
     /// This process is about to be stopped, and will not be heard of until it wishes something else.
@@ -63,7 +63,7 @@ pub struct TasksInSession {
     /// Learns what is heard.
     pub told: mpsc::Sender<(u32, Told)>,
     /// What is wished.
-    pub wishes: watch::Receiver<Wish>,
+    pub wishes: watch::Receiver<JobControl>,
 }
 
 impl TasksInSession {
@@ -126,10 +126,10 @@ impl TasksInSession {
                 Ok(()) = wishes.changed() => {
                     let wish = *wishes.borrow_and_update();
                     match wish {
-                        Wish::Run if is_paused => order(&orders, Order::Resume(wire::Resume {})).await,
-                        Wish::Run => {}
-                        Wish::Pause => order(&orders, Order::Pause(wire::Pause {})).await,
-                        Wish::End(signal) => {
+                        JobControl::Run if is_paused => order(&orders, Order::Resume(wire::Resume {})).await,
+                        JobControl::Run => {}
+                        JobControl::Pause => order(&orders, Order::Pause(wire::Pause {})).await,
+                        JobControl::End(signal) => {
                             if is_paused {
                                 order(&orders, Order::Resume(wire::Resume {})).await;
                             }
@@ -138,7 +138,7 @@ impl TasksInSession {
                             }
                         }
                     }
-                    is_paused = wish == Wish::Pause;
+                    is_paused = wish == JobControl::Pause;
                 }
             }
         }

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use follow::ended::Ended;
-use follow::follower::tasks::{Told, Wish};
+use follow::follower::tasks::{JobControl, Told};
 use follow::signals::{self, Asked, Signals};
 use gerbil_task::ToDriver;
 use job::TasksReport;
@@ -231,7 +231,7 @@ impl Serving<'_> {
                     Asked::Forward(_) => {}
                     Asked::Pause => {
                         let before = *self.run.jobs.wishes.borrow();
-                        self.run.jobs.wishes.send_replace(Wish::Pause);
+                        self.run.jobs.wishes.send_replace(JobControl::Pause);
                         self.show.paused();
                         sleep(LAST_WORD).await;
                         signals::pause();
@@ -305,7 +305,7 @@ impl Serving<'_> {
         self.stopping.get_or_insert(outcome);
         self.waited_for = None;
         self.is_done = false;
-        self.run.jobs.wishes.send_replace(Wish::End(signal));
+        self.run.jobs.wishes.send_replace(JobControl::End(signal));
     }
 
     /// The user asks for the end; an outcome if he does not wait for it.

@@ -18,7 +18,7 @@ use ::job::element::{Scan, Trust};
 use ::job::exit::Exit;
 use ::job::{ApplicationWork, Description, SessionPlan, wire};
 use follow::follower::SessionGuard;
-use follow::follower::tasks::Wish;
+use follow::follower::tasks::JobControl;
 use follow::keys::JobKeys;
 use follow::kill::kill;
 use follow::signals::Signals;
@@ -93,7 +93,7 @@ impl Application for MrApplication {
         &'a self,
         first: &'a Order,
         staged: Staging<'a>,
-        wishes: watch::Receiver<Wish>,
+        wishes: watch::Receiver<JobControl>,
     ) -> Answer<'a, (SessionRecord, Reached)> {
         Box::pin(async move {
             let begun = self.submitted(first, staged, wishes).await;
@@ -138,7 +138,7 @@ impl MrApplication {
         &self,
         first: &Order,
         staged: Staging<'_>,
-        wishes: watch::Receiver<Wish>,
+        wishes: watch::Receiver<JobControl>,
     ) -> Result<(SessionRecord, Reached), Failure> {
         self.timing.mark("the first job was made");
         let looking = async { Ok(preflight::ground(&self.rm, &self.given.exclude).await?) };
