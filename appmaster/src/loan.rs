@@ -54,7 +54,7 @@ pub(crate) struct Loan {
 
 impl Loan {
     /// A job that has just been submitted.
-    pub(crate) fn new(job: JobId, now: Millis, attach_by: Millis, given: Given) -> Self {
+    pub(crate) fn new(job: JobId, now: Millis, attach_by: Millis, given: LoanTerms) -> Self {
         Self {
             name: given.name,
             submitted: now,
@@ -140,7 +140,7 @@ impl Loan {
 
 /// What a client gives with a job.
 #[derive(Debug)]
-pub(crate) struct Given {
+pub(crate) struct LoanTerms {
     pub(crate) name: String,
     pub(crate) addresses: Vec<String>,
     pub(crate) files: Vec<wire::StagedFile>,
@@ -165,7 +165,7 @@ mod tests {
             queue: "default".into(),
             priority: 0,
         };
-        let given = Given {
+        let given = LoanTerms {
             name: "p".into(),
             addresses: Vec::new(),
             files: Vec::new(),

@@ -11,7 +11,7 @@ use policy::lending::{SlotRequest, Wants};
 use policy::{Millis, Resources};
 use tonic::Status;
 
-use crate::loan::{Given, Loan};
+use crate::loan::{Loan, LoanTerms};
 use crate::session::{Entry, Session};
 use crate::sharing::SessionState;
 use crate::work::Work;
@@ -71,7 +71,7 @@ impl Session {
             Some(Kind::Mapreduce(mapreduce)) => self.mapreduce(job, &sharing.plan, &mapreduce)?,
             None => return Err(Status::invalid_argument("a job of no kind")),
         };
-        let given = Given {
+        let given = LoanTerms {
             name: submission.name.chars().take(NAME_MAX).collect(),
             addresses: submission.addresses,
             files: submission.files,

@@ -23,7 +23,7 @@ use crate::needs::{Needs, OfJob};
 use crate::overwrite::Overwrite;
 use crate::places::{FileSystems, Location, of_a_disk};
 use crate::plan::Planned;
-use crate::settings::{Given, Settings, check, number, priority};
+use crate::settings::{RunSettings, Settings, check, number, priority};
 use crate::splits::placed;
 
 /// Attempts of a task that may fail, where nobody says another number: Hadoop's.
@@ -128,7 +128,7 @@ impl Orders {
     /// A setting or label makes no sense.
     pub async fn split_max(
         &self,
-        settings: &Given,
+        settings: &RunSettings,
     ) -> Result<BTreeMap<String, u64>, MapReduceError> {
         let mut most = BTreeMap::new();
         for job in &self.planned.plan.jobs {

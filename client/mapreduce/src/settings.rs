@@ -20,7 +20,7 @@ pub type Settings = BTreeMap<String, String>;
 
 /// The settings of a run, below and above those of its jobs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Given {
+pub struct RunSettings {
     /// Those of Hadoop's files.
     pub defaults: Settings,
     /// The user's.
@@ -29,7 +29,7 @@ pub struct Given {
     pub notes: Vec<String>,
 }
 
-impl Given {
+impl RunSettings {
     /// Of a cluster, and of `NAME=VALUE` words, of which the last of a name holds.
     ///
     /// # Errors
@@ -165,10 +165,10 @@ mod tests {
     use gerbil_task::settings::PRIORITY;
     use proto_hadoop::conf::Configuration;
 
-    use super::{Given, Settings, number, priority};
+    use super::{RunSettings, Settings, number, priority};
     use crate::Cluster;
 
-    fn given(words: &[&str]) -> Result<Given, String> {
+    fn given(words: &[&str]) -> Result<RunSettings, String> {
         let property = |name: &str, value: &str| {
             format!("<property><name>{name}</name><value>{value}</value></property>")
         };
@@ -192,7 +192,7 @@ mod tests {
             user: "alice".into(),
         };
         let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
-        Given::new(&cluster, &words).map_err(|error| error.to_string())
+        RunSettings::new(&cluster, &words).map_err(|error| error.to_string())
     }
 
     #[test]

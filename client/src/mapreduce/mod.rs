@@ -26,7 +26,7 @@ use mapreduce_client::order::Orders;
 use mapreduce_client::places::FileSystems;
 use mapreduce_client::plan::plan;
 use mapreduce_client::serve::Run;
-use mapreduce_client::settings::Given;
+use mapreduce_client::settings::RunSettings;
 use mapreduce_client::{Cluster as Hadoops, serve};
 use policy::MiB;
 use session::{Reached, reach};
@@ -143,7 +143,7 @@ async fn jobs(
         .into_iter()
         .filter_map(|name| Some(format!("{name}={}", given.skip_bad?)));
     let settings: Vec<String> = given.settings.iter().cloned().chain(skip_bad).collect();
-    let settings = Given::new(&hadoops, &settings)?;
+    let settings = RunSettings::new(&hadoops, &settings)?;
     let rm = Arc::new(match &kept {
         Some((_, kept)) => reach::resource_managers(&kept.owned),
         None => cluster.rm(),

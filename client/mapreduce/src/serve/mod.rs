@@ -31,7 +31,7 @@ use crate::open::Opened;
 use crate::order::Orders;
 use crate::overwrite::Overwrite;
 use crate::places::Location;
-use crate::settings::Given;
+use crate::settings::RunSettings;
 
 /// News of jobs that wait to be shown.
 const NEWS: usize = 64;
@@ -50,7 +50,7 @@ pub struct Run {
     /// The user's words behind it.
     pub words: Vec<OsString>,
     /// Settings below and above those of its jobs.
-    pub settings: Given,
+    pub settings: RunSettings,
     /// Completes what is submitted.
     pub orders: Arc<Orders>,
     /// Runs it.
