@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use job::JobId;
 use policy::Millis;
 
-use crate::session::Entry;
+use crate::session::JobEntry;
 
 /// An index of all jobs, right for those that have not changed since [`Agenda::bring_up`].
 #[derive(Debug, Default)]
@@ -27,7 +27,7 @@ impl Agenda {
     }
 
     /// Looks at the jobs that have changed.
-    pub(crate) fn bring_up(&mut self, jobs: &BTreeMap<JobId, Box<Entry>>) {
+    pub(crate) fn bring_up(&mut self, jobs: &BTreeMap<JobId, Box<JobEntry>>) {
         while let Some(job) = self.changed.pop_first() {
             let entry = jobs.get(&job);
             self.is_due(job, entry.and_then(|entry| entry.wakes_at()));

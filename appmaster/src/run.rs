@@ -31,7 +31,7 @@ use crate::mpi::explain::Story;
 use crate::mpi::{Beginning, Mpi};
 use crate::output_stream::Output;
 use crate::pool::Pool;
-use crate::session::{Entry, Session};
+use crate::session::{JobEntry, Session};
 use crate::sharing::{SessionState, Sharing};
 use crate::work::Work;
 
@@ -173,7 +173,7 @@ impl Session {
             description: job,
         });
         if let Some(console) = self.consoles.get(JobId::OF_APPLICATION) {
-            let entry = Entry::new(Work::Mpi(Box::new(mpi)), console);
+            let entry = JobEntry::new(Work::Mpi(Box::new(mpi)), console);
             self.jobs.insert(JobId::OF_APPLICATION, Box::new(entry));
         }
     }

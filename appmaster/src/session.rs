@@ -33,7 +33,7 @@ use crate::sharing::Sharing;
 use crate::work::{Work, WorkEvent};
 
 /// A job, and those who have to do with it beside its containers.
-pub(crate) struct Entry {
+pub(crate) struct JobEntry {
     pub(crate) work: Work,
     /// Zero of the job's own clock, on the session's.
     pub(crate) began: Millis,
@@ -53,7 +53,7 @@ pub(crate) struct Entry {
 /// Where events would go, and where it hears whether it may follow.
 pub(crate) type Visitor = (JobEvents, oneshot::Sender<Result<(), Status>>);
 
-impl Entry {
+impl JobEntry {
     pub(crate) fn new(work: Work, console: Arc<Console>) -> Self {
         Self {
             work,
@@ -68,7 +68,7 @@ impl Entry {
     }
 }
 
-impl Entry {
+impl JobEntry {
     /// The session's time, on the job's own clock.
     pub(crate) const fn own(&self, now: Millis) -> Millis {
         Millis(now.0.saturating_sub(self.began.0))
@@ -85,7 +85,7 @@ impl Entry {
 /// All jobs, the containers that they run in, and everybody who serves them.
 pub(crate) struct Session {
     /// Boxed: nodes of the tree are half empty.
-    pub(crate) jobs: BTreeMap<JobId, Box<Entry>>,
+    pub(crate) jobs: BTreeMap<JobId, Box<JobEntry>>,
     pub(crate) agenda: Agenda,
     /// What jobs share; `None`: there is one, and nothing is shared.
     pub(crate) sharing: Option<Sharing>,

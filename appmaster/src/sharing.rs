@@ -416,7 +416,7 @@ impl Session {
 
     /// A job that is over is forgotten.
     fn may_end(&mut self, job: JobId) {
-        let is_over = |entry: &crate::session::Entry| {
+        let is_over = |entry: &crate::session::JobEntry| {
             let returned = |loan: &Loan| loan.is_done && loan.number.is_none();
             entry.work.is_over() && entry.loan.as_ref().is_some_and(returned)
         };

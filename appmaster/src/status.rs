@@ -9,7 +9,7 @@ use sentences::QueueIsFull;
 use tonic::Status;
 
 use crate::loan::Loan;
-use crate::session::{Entry, Session};
+use crate::session::{JobEntry, Session};
 use crate::sharing::{SessionState, Sharing};
 
 impl Sharing {
@@ -62,7 +62,7 @@ impl Session {
         })
     }
 
-    fn row(&self, job: JobId, entry: &Entry, line: &mut Line<'_>) -> Option<wire::SessionJob> {
+    fn row(&self, job: JobId, entry: &JobEntry, line: &mut Line<'_>) -> Option<wire::SessionJob> {
         use wire::session_job::State;
         let loan = entry.loan.as_ref()?;
         let waits = self.waits(loan, line);

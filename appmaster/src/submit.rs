@@ -12,7 +12,7 @@ use policy::{Millis, Resources};
 use tonic::Status;
 
 use crate::loan::{Loan, LoanTerms};
-use crate::session::{Entry, Session};
+use crate::session::{JobEntry, Session};
 use crate::sharing::SessionState;
 use crate::work::Work;
 
@@ -89,10 +89,10 @@ impl Session {
         }
         let loan = Loan::new(job, now, now.plus(ATTACH), given);
         self.is_busy();
-        let entry = Entry {
+        let entry = JobEntry {
             began: now,
             loan: Some(loan),
-            ..Entry::new(taken.work, self.consoles.begin(job))
+            ..JobEntry::new(taken.work, self.consoles.begin(job))
         };
         self.jobs.insert(job, Box::new(entry));
         self.begin(job);
