@@ -41,7 +41,7 @@ pub(crate) use local::LocalArguments;
 pub(crate) use parse_error::{Help, ParseError};
 pub(crate) use placement::{Placement, Relax};
 use program::Further;
-pub(crate) use program::{Environment, Program, Start};
+pub(crate) use program::{Environment, Start, TypedProgram};
 pub(crate) use ranks::{RankBy, RankMap};
 pub(crate) use reporting::Reporting;
 pub(crate) use resources::of_a_process;

@@ -115,7 +115,7 @@ pub(crate) struct Further {
 
 /// One program of the job, as it was typed.
 #[derive(Clone, Debug)]
-pub(crate) struct Program {
+pub(crate) struct TypedProgram {
     /// `None`: all of the job.
     pub processes: Option<u32>,
     pub file: OsString,

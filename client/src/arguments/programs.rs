@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use clap::{CommandFactory as _, Parser as _};
 
 use super::program::{self, Further};
-use super::{Arguments, ParseError, Program};
+use super::{Arguments, ParseError, TypedProgram};
 use crate::hostfile::PROCESSES_MAX;
 use crate::usage::UsageError;
 
@@ -69,10 +69,10 @@ impl Arguments {
     ///
     /// # Errors
     /// A program is missing, or has arguments that are none.
-    pub(crate) fn programs(&mut self) -> Result<Vec<Program>, UsageError> {
+    pub(crate) fn programs(&mut self) -> Result<Vec<TypedProgram>, UsageError> {
         let (mpi, command) = (self.mpi.take(), std::mem::take(&mut self.command));
         let (file, args) = program::named(mpi, self.arguments.as_deref(), command)?;
-        let mut programs = vec![Program {
+        let mut programs = vec![TypedProgram {
             processes: self.first_processes,
             file,
             args,
@@ -80,7 +80,7 @@ impl Arguments {
         }];
         for own in std::mem::take(&mut self.further) {
             let (file, args) = program::named(own.mpi, own.arguments.as_deref(), own.command)?;
-            programs.push(Program {
+            programs.push(TypedProgram {
                 processes: own.processes,
                 file,
                 args,

@@ -15,7 +15,7 @@ use super::error::StageError;
 use super::libraries::{self, Closure, Left};
 use super::link::program_link;
 use super::mpi::{self, Mpi};
-use super::program::{self, Kind, Program};
+use super::program::{self, Kind, ProgramFile};
 use super::python;
 use super::search::Search;
 use super::upload::{CacheFile, Source};
@@ -182,7 +182,7 @@ pub fn plan(local: &Local) -> Result<Plan, StageError> {
 }
 
 /// The MPI library of a program. Where libraries do not travel, those of its libraries are not known.
-fn linked_to(program: &Program, closure: &Closure) -> Option<Mpi> {
+fn linked_to(program: &ProgramFile, closure: &Closure) -> Option<Mpi> {
     let needed = match &program.kind {
         Kind::Elf(elf) => elf.needed.as_slice(),
         Kind::Script => &[],
@@ -199,7 +199,7 @@ impl Plan {
         local: &Local,
         found: &Path,
         environment: &Path,
-        program: &Program,
+        program: &ProgramFile,
         search: &Search,
     ) -> Result<(), StageError> {
         let own = std::path::absolute(found).map_err(reading(found))?;

@@ -23,7 +23,7 @@ pub enum Kind {
 
 /// A program that the kernel would start.
 #[derive(Debug)]
-pub struct Program {
+pub struct ProgramFile {
     /// Absolute, without symbolic links.
     pub path: PathBuf,
     /// File name as the user gave it, which symbolic links may change.
@@ -73,7 +73,7 @@ pub fn locate(name: &Path, path_variable: Option<&OsStr>) -> Result<PathBuf, Sta
 ///
 /// It is a folder, not executable, nothing that the kernel starts, or built for another machine
 /// than `wanted`.
-pub fn inspect(found: &Path, wanted: Machine) -> Result<Program, StageError> {
+pub fn inspect(found: &Path, wanted: Machine) -> Result<ProgramFile, StageError> {
     let local = |doing: &'static str| {
         let path = found.to_path_buf();
         move |source| StageError::Local {
@@ -135,7 +135,7 @@ pub fn inspect(found: &Path, wanted: Machine) -> Result<Program, StageError> {
     };
     let name = found.file_name().or_else(|| path.file_name());
     let name = name.unwrap_or(OsStr::new("program"));
-    Ok(Program {
+    Ok(ProgramFile {
         name: name.to_string_lossy().into_owned(),
         path,
         kind,
