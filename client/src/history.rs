@@ -20,7 +20,7 @@ const NAME_MAX: usize = 64;
 
 /// One run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-struct Run {
+struct PastRun {
     /// The program's file.
     program: PathBuf,
     processes: u32,
@@ -49,7 +49,7 @@ pub(crate) fn communication_share(program: &Path, state_folder: &Path) -> Option
     let file = File::open(file(&program, state_folder)).ok()?;
     let mut text = String::new();
     file.take(FILE_MAX).read_to_string(&mut text).ok()?;
-    let run: Run = serde_json::from_str(&text).ok()?;
+    let run: PastRun = serde_json::from_str(&text).ok()?;
     let share = run.communication_share;
     (run.program == program && (0.0..=1.0).contains(&share)).then_some(share)
 }
@@ -73,7 +73,7 @@ pub(crate) fn remember(report: &Report, program: &Path, state_folder: &Path) -> 
         return Ok(());
     }
     let program = program.canonicalize()?;
-    let run = Run {
+    let run = PastRun {
         processes: report.processes,
         mode: report.mode.clone(),
         application: report.application.clone(),

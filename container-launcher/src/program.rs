@@ -30,7 +30,7 @@ const MACHINES: [(u16, &str, &str); 6] = [
 
 /// A program and the ranks that run it here.
 #[derive(Debug)]
-pub(crate) struct Run<'a> {
+pub(crate) struct LocalRanks<'a> {
     /// Its place among those of the job or of the spawn.
     pub(crate) appnum: u32,
     pub(crate) program: &'a Program,
@@ -68,7 +68,7 @@ fn path(program: &Program, folder: &Path) -> PathBuf {
 }
 
 /// The programs of a share; those that no rank runs here are left out.
-pub(crate) fn of(share: &Share) -> Vec<Run<'_>> {
+pub(crate) fn of(share: &Share) -> Vec<LocalRanks<'_>> {
     let mut begin = 0u32;
     let mut found = Vec::new();
     for (program, appnum) in share.programs.iter().zip(0..) {
@@ -76,7 +76,7 @@ pub(crate) fn of(share: &Share) -> Vec<Run<'_>> {
         let ranks = share.ranks.iter().copied();
         let own: Vec<u32> = ranks.filter(|rank| (begin..end).contains(rank)).collect();
         if !own.is_empty() {
-            found.push(Run {
+            found.push(LocalRanks {
                 appnum,
                 program,
                 ranks: own,

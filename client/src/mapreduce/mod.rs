@@ -25,7 +25,7 @@ use mapreduce_client::needs::Needs;
 use mapreduce_client::order::Orders;
 use mapreduce_client::places::FileSystems;
 use mapreduce_client::plan::plan;
-use mapreduce_client::serve::Run;
+use mapreduce_client::serve::DriverRun;
 use mapreduce_client::settings::RunSettings;
 use mapreduce_client::{Cluster as Hadoops, serve};
 use policy::MiB;
@@ -193,7 +193,7 @@ async fn jobs(
         .waiting_for_nodes(given.wait_for_nodes);
     let mut shown = Shown::new(progress, given.quiet, jobs.are_alone(), timing.clone());
     shown.explain = explain;
-    let run = Run {
+    let run = DriverRun {
         program,
         words: words.to_vec(),
         settings,

@@ -13,7 +13,7 @@ use crate::datum::Text;
 use crate::input::{Consumed, InputFormat as _, SequenceFile, Source, at_hand};
 use crate::output::SequenceFileOutput;
 use crate::settings::Settings;
-use crate::sort::block::{BlockWriter, HEAD, Run};
+use crate::sort::block::{BlockWriter, HEAD, SortedRun};
 use crate::sort::codec::Codec;
 
 /// Longest record here, bytes.
@@ -41,7 +41,7 @@ fn records(bytes: &[u8]) -> usize {
 }
 
 fn read_records(bytes: &[u8]) -> usize {
-    let mut run = Run::new(Arc::new(memory(bytes).into()), 0, bytes.len() as u64, MOST);
+    let mut run = SortedRun::new(Arc::new(memory(bytes).into()), 0, bytes.len() as u64, MOST);
     let mut count = 0;
     while run.advance().unwrap_or(false) {
         assert!(run.key().len() + run.value().len() <= bytes.len().max(MOST));

@@ -16,7 +16,7 @@ use crate::input::{Consumed, InputFormat as _, Source, TextLines, at_hand};
 use crate::prelude::*;
 use crate::settings::Settings;
 use crate::sort::Collector;
-use crate::sort::block::{BlockWriter, Run};
+use crate::sort::block::{BlockWriter, SortedRun};
 use crate::sort::codec::Codec;
 use crate::sort::collect::Sizes;
 use crate::sort::merge;
@@ -246,7 +246,7 @@ fn merge_of_8(records: &[u8]) -> Result<Figure> {
         let runs = spills.iter().flat_map(|(file, places)| {
             places
                 .iter()
-                .map(|place| Run::new(Arc::clone(file), place.offset, place.length, 1 << 20))
+                .map(|place| SortedRun::new(Arc::clone(file), place.offset, place.length, 1 << 20))
         });
         let runs = runs.collect();
         let mut writer = BlockWriter::new(scratch.on_disk()?, Codec::None)?;

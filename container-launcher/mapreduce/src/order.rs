@@ -1,6 +1,6 @@
 //! In which order a reduce is handed its keys.
 
-use crate::sort::block::Run;
+use crate::sort::block::SortedRun;
 use crate::sort::digest::hash;
 use crate::sort::merge::Merge;
 
@@ -46,7 +46,7 @@ impl Order {
     }
 
     /// Some runs as one.
-    pub(crate) fn join(self, runs: Vec<Run>) -> Merge {
+    pub(crate) fn join(self, runs: Vec<SortedRun>) -> Merge {
         match self {
             Self::Sorted | Self::Grouped => Merge::new(runs),
             Self::None => Merge::chain(runs),

@@ -19,7 +19,7 @@ use crate::life::RankOutbox;
 use crate::node_facts;
 use crate::nursery::Whom;
 use crate::process;
-use crate::program::{self, Run};
+use crate::program::{self, LocalRanks};
 
 /// A rank asks the name service.
 pub(super) fn ask_name(rank: u32, request: pmi::NameRequest, outbox: &RankOutbox) {
@@ -153,8 +153,8 @@ impl Mpi {
         for program in &programs {
             program::check_one(program, &self.folder)?;
         }
-        let runs: Vec<Run<'_>> = (programs.iter().zip(&group.parts))
-            .map(|(program, part)| Run {
+        let runs: Vec<LocalRanks<'_>> = (programs.iter().zip(&group.parts))
+            .map(|(program, part)| LocalRanks {
                 appnum: part.appnum,
                 program,
                 ranks: part.ranks.clone(),

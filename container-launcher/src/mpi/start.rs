@@ -102,7 +102,7 @@ impl Mpi {
     pub(super) async fn fork(
         &mut self,
         share: &Share,
-        programs: &[program::Run<'_>],
+        programs: &[program::LocalRanks<'_>],
         first: u32,
         container: &mut Container<'_>,
     ) -> Result<Ranks, Refusal> {

@@ -9,7 +9,7 @@ use policy::lifecycle::Seat;
 
 /// Ranks of a group that follow each other, run one program and are in one container.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Run {
+pub(super) struct RankSpan {
     /// Index of the seat.
     seat: usize,
     /// Index of the command.
@@ -26,7 +26,7 @@ pub(super) fn spread(
     commands: &[wire::SpawnCommand],
     seats: &[Seat],
     mut load: Vec<usize>,
-) -> Result<Vec<Run>, String> {
+) -> Result<Vec<RankSpan>, String> {
     let mut runs = Vec::new();
     for (command, wanted) in commands.iter().enumerate() {
         let info = |name: &str| {
@@ -66,7 +66,7 @@ pub(super) fn spread(
                 *load = ranks;
             }
         }
-        runs.extend(counts.into_iter().map(|(seat, ranks)| Run {
+        runs.extend(counts.into_iter().map(|(seat, ranks)| RankSpan {
             seat,
             command,
             ranks,
@@ -112,7 +112,7 @@ fn first_part(host: &str) -> &str {
 /// in `parent`.
 pub(super) fn parts(
     commands: &[wire::SpawnCommand],
-    runs: &[Run],
+    runs: &[RankSpan],
     first: u32,
     parent: &str,
 ) -> (BTreeMap<usize, Vec<wire::Part>>, String) {
@@ -189,7 +189,7 @@ mod tests {
         let seats = [seat("n1.lan", &[0, 1, 2]), seat("n2.lan", &[3])];
         let commands = [command(4, &[]), command(2, &[("host", "N1")])];
         let runs = spread(&commands, &seats, vec![3, 1]).unwrap();
-        let run = |seat, command, ranks| Run {
+        let run = |seat, command, ranks| RankSpan {
             seat,
             command,
             ranks,

@@ -44,7 +44,7 @@ const FAILED: u8 = 1;
 
 /// A run.
 #[derive(Debug)]
-pub struct Run {
+pub struct DriverRun {
     /// The program, as its roles are started here.
     pub program: PathBuf,
     /// The user's words behind it.
@@ -115,7 +115,7 @@ struct Submitted {
 
 /// The run, while it lasts.
 struct Serving<'a> {
-    run: Run,
+    run: DriverRun,
     show: &'a mut dyn Show,
     driver: Option<Driver>,
     /// What is done for the driver now.
@@ -143,7 +143,7 @@ struct Serving<'a> {
 /// # Errors
 /// Its driver cannot be started.
 pub async fn serve(
-    run: Run,
+    run: DriverRun,
     signals: &mut Signals,
     show: &mut dyn Show,
 ) -> Result<RunEnd, MapReduceError> {

@@ -164,7 +164,7 @@ impl BlockWriter {
 }
 
 /// A sorted row of records in a file: one partition of one spill or map output.
-pub(crate) struct Run {
+pub(crate) struct SortedRun {
     file: Arc<Spill>,
     at: u64,
     end: u64,
@@ -176,7 +176,7 @@ pub(crate) struct Run {
     record_max: usize,
 }
 
-impl Run {
+impl SortedRun {
     /// The run of `length` bytes at `offset`; positioned before its first record.
     pub(crate) fn new(file: Arc<Spill>, offset: u64, length: u64, record_max: usize) -> Self {
         let (stored, block) = (Vec::new(), Vec::new());

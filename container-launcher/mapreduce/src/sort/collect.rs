@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use gerbil_task::{Page, Partition, Phase};
 
-use super::block::{BlockWriter, Run};
+use super::block::{BlockWriter, SortedRun};
 use super::codec::Codec;
 use super::merge;
 use super::pages::{self, AHEAD};
@@ -382,7 +382,7 @@ impl Collector {
                 &mut |spill| {
                     let (file, partitions) = &spills[spill];
                     let place = partitions.get(partition).copied().unwrap_or_default();
-                    Ok(Run::new(
+                    Ok(SortedRun::new(
                         Arc::clone(file),
                         place.offset,
                         place.length,

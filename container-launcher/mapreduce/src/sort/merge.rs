@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use super::block::{BLOCK, BlockWriter, Run};
+use super::block::{BLOCK, BlockWriter, SortedRun};
 use super::codec::Codec;
 use super::collect::Fold;
 use super::radix::prefix;
@@ -14,7 +14,7 @@ use crate::order::Order;
 
 /// The merge of some runs; positioned on a record after each [`advance`](Self::advance).
 pub(crate) struct Merge {
-    runs: Vec<Run>,
+    runs: Vec<SortedRun>,
     /// Of each run's present record, its prefix; and whether the run is at its end.
     heads: Vec<(bool, u64)>,
     /// The loser of each inner game; the winner of all is `winner`.
@@ -27,7 +27,7 @@ pub(crate) struct Merge {
 
 impl Merge {
     /// Merges `runs`, in whose order equal keys come.
-    pub(crate) fn new(runs: Vec<Run>) -> Self {
+    pub(crate) fn new(runs: Vec<SortedRun>) -> Self {
         let count = runs.len();
         Self {
             runs,
@@ -40,7 +40,7 @@ impl Merge {
     }
 
     /// Takes `runs` one after the other.
-    pub(crate) fn chain(runs: Vec<Run>) -> Self {
+    pub(crate) fn chain(runs: Vec<SortedRun>) -> Self {
         Self {
             chained: true,
             ..Self::new(runs)
@@ -126,12 +126,12 @@ impl Merge {
 
     #[inline]
     pub(crate) fn key(&self) -> &[u8] {
-        self.runs.get(self.winner).map_or(&[], Run::key)
+        self.runs.get(self.winner).map_or(&[], SortedRun::key)
     }
 
     #[inline]
     pub(crate) fn value(&self) -> &[u8] {
-        self.runs.get(self.winner).map_or(&[], Run::value)
+        self.runs.get(self.winner).map_or(&[], SortedRun::value)
     }
 }
 
@@ -184,8 +184,8 @@ pub(crate) fn narrow(
     fan_in: usize,
     record_max: usize,
     scratch: &Scratch,
-    open: &mut dyn FnMut(usize) -> Result<Run>,
-) -> Result<Vec<Run>> {
+    open: &mut dyn FnMut(usize) -> Result<SortedRun>,
+) -> Result<Vec<SortedRun>> {
     if count <= fan_in {
         return (0..count).map(open).collect();
     }
@@ -205,6 +205,6 @@ pub(crate) fn narrow(
     let count = narrowed.len();
     narrow(order, count, fan_in, record_max, scratch, &mut |at| {
         let (file, length) = &narrowed[at];
-        Ok(Run::new(Arc::clone(file), 0, *length, record_max))
+        Ok(SortedRun::new(Arc::clone(file), 0, *length, record_max))
     })
 }

@@ -12,7 +12,7 @@ use crate::error::{Context as _, Error, Result};
 use crate::order::Order;
 use crate::output::WriterOf;
 use crate::reduce::{Reducer, State, Values};
-use crate::sort::block::Run;
+use crate::sort::block::SortedRun;
 use crate::sort::merge::{fan_in, narrow};
 use crate::sort::scratch::Scratch;
 
@@ -69,7 +69,7 @@ pub(crate) fn run_reduce<K: Key, V: Value, R: Reducer<K, V>>(
                 .get(at)
                 .ok_or_else(|| Error::new("a source that is none"))?;
             let file = ground.source(*number)?;
-            Ok(Run::new(
+            Ok(SortedRun::new(
                 Arc::new(file.into()),
                 source.offset,
                 source.length,

@@ -22,7 +22,7 @@ use crate::process::exec::SOCKET_FD;
 use crate::process::start::Start;
 use crate::process::streams::{self, Outer};
 use crate::process::{self, Grants};
-use crate::program::{self, Run};
+use crate::program::{self, LocalRanks};
 
 /// The launcher's ends of a rank's pipes and socket.
 pub(super) struct PipeEnds {
@@ -55,7 +55,7 @@ pub(crate) struct Forked {
 /// The first that could not be started; those before it may run.
 pub(crate) async fn fork(
     share: &Share,
-    programs: &[Run<'_>],
+    programs: &[LocalRanks<'_>],
     job: JobId,
     folder: &Path,
     container: &Container<'_>,
