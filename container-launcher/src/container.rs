@@ -16,7 +16,7 @@ use crate::elements::Watch;
 use crate::lane::ClientKeys;
 use crate::life::{Calls, Outbox};
 use crate::mpi::topology::Topology;
-use crate::nursery::{Ended, Nursery};
+use crate::nursery::{Nursery, ReapedProcess};
 use crate::sampling::Sampling;
 use crate::shuffle::Exchange;
 use crate::surroundings::Surroundings;
@@ -50,7 +50,7 @@ pub(crate) struct Container<'a> {
     pub(crate) elements: Watch,
     pub(crate) sampling: Sampling,
     /// Processes that were reaped while somebody else's were, until their job is told.
-    pub(crate) reaped: Vec<Ended>,
+    pub(crate) reaped: Vec<ReapedProcess>,
     /// What goes on beside the jobs: the link, and the logs of tasks.
     pub(crate) tasks: JoinSet<()>,
 }
@@ -83,10 +83,10 @@ impl Container<'_> {
 
     /// Kills what is left of a job, and whatever the container has where no other job runs. Those of the
     /// job that were reaped.
-    pub(crate) async fn sweep(&mut self, job: JobId) -> Vec<Ended> {
+    pub(crate) async fn sweep(&mut self, job: JobId) -> Vec<ReapedProcess> {
         let ended = self.nursery.sweep(job).await;
         let (own, others) = ended.into_iter().partition(|end| end.id.job == job);
-        self.reaped.extend::<Vec<Ended>>(others);
+        self.reaped.extend::<Vec<ReapedProcess>>(others);
         own
     }
 }

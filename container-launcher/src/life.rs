@@ -40,7 +40,7 @@ use crate::elements::Watch;
 use crate::lane::ClientKeys;
 use crate::launcher_context::LauncherKeys;
 use crate::mpi::topology::Topology;
-use crate::nursery::{Ended, Nursery};
+use crate::nursery::{Nursery, ReapedProcess};
 use crate::sampling::Sampling;
 use crate::share::{Happened, Share};
 use crate::shuffle::Exchange;
@@ -222,13 +222,13 @@ impl Life<'_> {
     }
 
     /// Processes were reaped.
-    async fn on_ended(&mut self, ended: Vec<Ended>) {
+    async fn on_ended(&mut self, ended: Vec<ReapedProcess>) {
         self.container.reaped.extend(ended);
         loop {
             let all = std::mem::take(&mut self.container.reaped);
             for (&job, share) in &mut self.jobs {
                 let own = all.iter().filter(|end| end.id.job == job);
-                let own: Vec<Ended> = own.copied().collect();
+                let own: Vec<ReapedProcess> = own.copied().collect();
                 share.on_ended(&own, &mut self.container).await;
             }
             // What one of them ended may have been another's.

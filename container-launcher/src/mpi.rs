@@ -45,7 +45,7 @@ use crate::job_files;
 use crate::lane::Lanes;
 use crate::left_files::Before;
 use crate::life::RankOutbox;
-use crate::nursery::Ended;
+use crate::nursery::ReapedProcess;
 use crate::samples::Sent;
 
 /// PMI lines of all ranks that wait for an answer.
@@ -198,7 +198,11 @@ impl Mpi {
         }
     }
 
-    pub(crate) async fn on_ended(&mut self, ended: &[Ended], container: &mut Container<'_>) {
+    pub(crate) async fn on_ended(
+        &mut self,
+        ended: &[ReapedProcess],
+        container: &mut Container<'_>,
+    ) {
         if !ended.is_empty() {
             self.transfers.rank_ended();
         }

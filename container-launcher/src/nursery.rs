@@ -53,7 +53,7 @@ impl Whom {
 
 /// A process that is gone and reaped.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Ended {
+pub(crate) struct ReapedProcess {
     pub(crate) id: process::Id,
     pub(crate) end: End,
     /// Highest resident size, KiB. Never less than the launcher's own when it forked the rank.
@@ -66,9 +66,9 @@ pub(crate) struct Ended {
 
 enum Request {
     Start(Box<Start>, oneshot::Sender<std::io::Result<Pid>>),
-    Reap(oneshot::Sender<Vec<Ended>>),
+    Reap(oneshot::Sender<Vec<ReapedProcess>>),
     Signal(Whom, Signal, oneshot::Sender<()>),
-    Sweep(JobId, oneshot::Sender<Vec<Ended>>),
+    Sweep(JobId, oneshot::Sender<Vec<ReapedProcess>>),
     Look(oneshot::Sender<Look>),
     Kill(process::Id, oneshot::Sender<()>),
     Nudge(JobId, Vec<u32>, Signal, oneshot::Sender<()>),
@@ -107,7 +107,7 @@ impl Nursery {
     }
 
     /// Collects who has ended.
-    pub(crate) async fn reap(&self) -> Vec<Ended> {
+    pub(crate) async fn reap(&self) -> Vec<ReapedProcess> {
         self.ask(Request::Reap).await.unwrap_or_default()
     }
 
@@ -119,7 +119,7 @@ impl Nursery {
 
     /// Kills the processes of a job with all their descendants and orphans ([`Kin::kill_of`]). Those that
     /// were reaped meanwhile, of whatever job.
-    pub(crate) async fn sweep(&self, job: JobId) -> Vec<Ended> {
+    pub(crate) async fn sweep(&self, job: JobId) -> Vec<ReapedProcess> {
         self.ask(|answer| Request::Sweep(job, answer))
             .await
             .unwrap_or_default()
@@ -266,7 +266,7 @@ impl Thread {
         self.signal(Whom::One(id), Signal::SIGKILL);
     }
 
-    fn sweep_job(&mut self, job: JobId) -> Vec<Ended> {
+    fn sweep_job(&mut self, job: JobId) -> Vec<ReapedProcess> {
         let deadline = Instant::now() + SWEEP_MAX;
         let mut ended = Vec::new();
         loop {
@@ -283,7 +283,7 @@ impl Thread {
         }
     }
 
-    fn sweep(&mut self) -> Vec<Ended> {
+    fn sweep(&mut self) -> Vec<ReapedProcess> {
         let deadline = Instant::now() + SWEEP_MAX;
         self.signal(Whom::All, Signal::SIGKILL);
         let mut ended = self.reap();
@@ -296,13 +296,13 @@ impl Thread {
     }
 
     /// Reaps every child that has ended, orphans that were handed to this process too.
-    fn reap(&mut self) -> Vec<Ended> {
+    fn reap(&mut self) -> Vec<ReapedProcess> {
         let mut ended = Vec::new();
         while let Some((pid, status, usage)) = wait_any() {
             let Some(Alive { id, since }) = self.alive.remove(&pid) else {
                 continue;
             };
-            ended.push(Ended {
+            ended.push(ReapedProcess {
                 id,
                 end: end_of(status),
                 max_rss_kib: u64::try_from(usage.ru_maxrss).unwrap_or(0),

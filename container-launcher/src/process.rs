@@ -18,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::binding;
 use crate::devices;
-use crate::nursery::Ended;
+use crate::nursery::ReapedProcess;
 use crate::out_of_memory::Kills;
 
 /// After a process's end what it said last over its socket is waited for, so that this is told before the
@@ -39,7 +39,7 @@ pub(crate) struct Process {
     /// Cancelled when it has ended; the tasks that carry its output know it.
     gone: CancellationToken,
     /// Its end, and when that is reported at the latest.
-    ended: Option<(Ended, Instant)>,
+    ended: Option<(ReapedProcess, Instant)>,
     /// It ended after the order to stop.
     stopped: bool,
     /// It was killed because it had more memory than its share.
@@ -77,7 +77,7 @@ impl Process {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Report {
     pub(crate) number: u32,
-    pub(crate) ended: Ended,
+    pub(crate) ended: ReapedProcess,
     /// It ended after the order to stop.
     pub(crate) stopped: bool,
     /// Whether the kernel killed for want of memory since the processes began; of one that signal 9 ended.
@@ -105,7 +105,7 @@ impl Processes {
     }
 
     /// Notes who was reaped, and whether that was after the order to stop.
-    pub(crate) fn ended(&mut self, ended: &[Ended], stopped: bool) {
+    pub(crate) fn ended(&mut self, ended: &[ReapedProcess], stopped: bool) {
         for &end in ended {
             if let Some(process) = self.all.get_mut(&end.id.number) {
                 process.gone.cancel();
@@ -190,8 +190,8 @@ impl Processes {
 mod tests {
     use super::*;
 
-    fn ended(number: u32) -> Ended {
-        Ended {
+    fn ended(number: u32) -> ReapedProcess {
+        ReapedProcess {
             id: Id {
                 job: JobId::OF_APPLICATION,
                 number,

@@ -5,7 +5,7 @@ use job::wire::RankUsage;
 use crate::container::Container;
 use crate::memory_limit::Over;
 use crate::mpi::{self, Mpi};
-use crate::nursery::Ended;
+use crate::nursery::ReapedProcess;
 use crate::tasks::{self, Tasks};
 
 /// What the container runs of a job, by the job's kind. There are two kinds.
@@ -40,7 +40,11 @@ impl Share {
     }
 
     /// Processes of this share were reaped.
-    pub(crate) async fn on_ended(&mut self, ended: &[Ended], container: &mut Container<'_>) {
+    pub(crate) async fn on_ended(
+        &mut self,
+        ended: &[ReapedProcess],
+        container: &mut Container<'_>,
+    ) {
         match self {
             Self::Mpi(mpi) => mpi.on_ended(ended, container).await,
             Self::Tasks(tasks) => tasks.on_ended(ended, container),

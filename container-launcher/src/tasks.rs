@@ -56,7 +56,7 @@ use crate::disks::Room;
 use crate::job_files;
 use crate::memory_limit::Over;
 use crate::node_facts;
-use crate::nursery::{Ended, Whom};
+use crate::nursery::{ReapedProcess, Whom};
 use crate::out_of_memory::Kills;
 use crate::process::{Id, Processes};
 use crate::shuffle::{Ahead, Copies, Gatherer};
@@ -260,7 +260,7 @@ impl Tasks {
         }
     }
 
-    pub(crate) fn on_ended(&mut self, ended: &[Ended], container: &mut Container<'_>) {
+    pub(crate) fn on_ended(&mut self, ended: &[ReapedProcess], container: &mut Container<'_>) {
         self.processes.ended(ended, false);
         self.report(container);
     }

@@ -37,7 +37,7 @@ pub struct Status {
     /// It takes no further job.
     pub is_stopping: bool,
     /// Detached jobs that have ended, the last ones, whose output is kept.
-    pub kept: Vec<Ended>,
+    pub kept: Vec<EndedJob>,
     /// What the policy was told of jobs and containers.
     pub told: u64,
     /// How long it took to decide after all of it, microseconds.
@@ -46,7 +46,7 @@ pub struct Status {
 
 /// A detached job that has ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Ended {
+pub struct EndedJob {
     /// Its number in the session, from 1.
     pub job: u32,
     /// By which lists call it.
@@ -181,7 +181,7 @@ impl Status {
                 })
                 .collect(),
         });
-        let kept = said.kept.into_iter().map(|ended| Ended {
+        let kept = said.kept.into_iter().map(|ended| EndedJob {
             id: short(application, ended.job),
             job: ended.job,
             name: ended.name,
@@ -321,7 +321,7 @@ impl Status {
                 Column::Right("code"),
                 Column::Left("program"),
             ];
-            let row = |ended: &Ended| {
+            let row = |ended: &EndedJob| {
                 let program = match ended.sentence.as_str() {
                     "" => ended.name.clone(),
                     why => format!("{}: {why}", ended.name),

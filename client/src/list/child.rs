@@ -36,12 +36,12 @@ pub(super) enum Order {
 
 /// How the process ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Ended {
+pub(super) enum ChildExit {
     Code(u8),
     Signal(u8),
 }
 
-impl Ended {
+impl ChildExit {
     /// As a shell says it.
     pub(super) fn exit_code(self) -> u8 {
         match self {
@@ -51,7 +51,7 @@ impl Ended {
     }
 }
 
-impl From<ExitStatus> for Ended {
+impl From<ExitStatus> for ChildExit {
     fn from(status: ExitStatus) -> Self {
         match (status.code(), status.signal()) {
             (Some(code), _) => Self::Code(u8::try_from(code).unwrap_or(u8::MAX)),
@@ -104,7 +104,7 @@ pub(super) async fn attend(
     number: usize,
     lines: mpsc::Sender<Line>,
     mut orders: broadcast::Receiver<Order>,
-) -> Ended {
+) -> ChildExit {
     let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
     let copied = async {
         tokio::join!(
@@ -149,7 +149,7 @@ async fn told_to_end(orders: &mut broadcast::Receiver<Order>) {
 }
 
 /// Until the process has ended, which it does some time after it is told to. Also whether it was.
-async fn obey(child: &mut Child, orders: &mut broadcast::Receiver<Order>) -> (Ended, bool) {
+async fn obey(child: &mut Child, orders: &mut broadcast::Receiver<Order>) -> (ChildExit, bool) {
     /// The last signal that was to end it, how often it has had one, and when the next comes.
     #[derive(Clone, Copy)]
     struct Told {
@@ -164,7 +164,7 @@ async fn obey(child: &mut Child, orders: &mut broadcast::Receiver<Order>) -> (En
         tokio::select! {
             status = child.wait() => {
                 // An error: no child of ours, so nothing is left of it.
-                let ended = status.map_or(Ended::Signal(0), Ended::from);
+                let ended = status.map_or(ChildExit::Signal(0), ChildExit::from);
                 return (ended, told.is_some());
             }
             order = orders.recv(), if listening => match order {
@@ -227,7 +227,7 @@ mod tests {
         let (_orders, listener) = broadcast::channel(1);
         let child = shell("printf 'a'; printf 'b\\nc'; echo d >&2; cat; exit 3");
         let ended = attend(child, 7, lines, listener).await;
-        assert_eq!(ended, Ended::Code(3));
+        assert_eq!(ended, ChildExit::Code(3));
         assert_eq!(ended.exit_code(), 3);
         let mut all = Vec::new();
         while let Some(line) = received.recv().await {
@@ -261,7 +261,7 @@ mod tests {
             assert!(received.recv().await.unwrap().bytes.ends_with(b"end\n"));
         };
         let (ended, ()) = tokio::join!(attended, told);
-        assert_eq!(ended, Ended::Code(130));
+        assert_eq!(ended, ChildExit::Code(130));
         assert!(received.recv().await.is_none());
     }
 
@@ -282,7 +282,7 @@ mod tests {
             let both = async { tokio::join!(attended, told).0 };
             let ended = timeout(Duration::from_secs(20), both).await.unwrap();
             assert!(
-                matches!(ended, Ended::Signal(2) | Ended::Code(0)),
+                matches!(ended, ChildExit::Signal(2) | ChildExit::Code(0)),
                 "{ended:?}"
             );
         }
@@ -301,7 +301,7 @@ mod tests {
             tokio::time::pause();
         };
         let (ended, ()) = tokio::join!(attended, told);
-        assert_eq!(ended, Ended::Signal(9));
+        assert_eq!(ended, ChildExit::Signal(9));
         assert_eq!(ended.exit_code(), 137);
     }
 }

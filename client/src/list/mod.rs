@@ -259,7 +259,7 @@ impl Done {
 
 impl ListedJob {
     /// Reads what the job's own run has reported, and keeps all of it only where it is wanted.
-    fn done(self, ended: child::Ended, begun: &Begun) -> Done {
+    fn done(self, ended: child::ChildExit, begun: &Begun) -> Done {
         let path = self.report(&begun.folder);
         let written: Option<Brief> = report::read(&path);
         // An older one may lie there.
@@ -275,9 +275,9 @@ impl ListedJob {
         }
         let brief = own.unwrap_or_else(|| Brief {
             sentence: match ended {
-                child::Ended::Code(0) => String::new(),
-                child::Ended::Code(_) => "see its lines above".into(),
-                child::Ended::Signal(signal) => {
+                child::ChildExit::Code(0) => String::new(),
+                child::ChildExit::Code(_) => "see its lines above".into(),
+                child::ChildExit::Signal(signal) => {
                     format!("its gerbil-run was ended by signal {signal}")
                 }
             },
