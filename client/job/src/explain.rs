@@ -74,7 +74,7 @@ pub struct Snapshot {
     /// dry run, and until the scheduler has first said so.
     pub headroom: Option<Amount>,
     /// The usable nodes, by id.
-    pub nodes: Vec<Node>,
+    pub nodes: Vec<SnapshotNode>,
     /// Usable nodes that are not in `nodes`, because there are too many.
     #[serde(default)]
     pub left_out: u32,
@@ -82,7 +82,7 @@ pub struct Snapshot {
 
 /// One usable node.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Node {
+pub struct SnapshotNode {
     /// `host:port`.
     pub id: String,
     /// Name of the host.

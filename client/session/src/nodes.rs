@@ -19,7 +19,7 @@ const LOOK: Duration = Duration::from_millis(100);
 
 /// A node that has a container of the session.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Node {
+pub struct SessionNode {
     /// Its name.
     pub host: String,
     /// YARN's id of the container.
@@ -57,10 +57,10 @@ impl Reached {
     /// # Errors
     ///
     /// It does not answer.
-    pub async fn nodes(&mut self, kept: &SessionRecord) -> Result<Vec<Node>, SessionError> {
+    pub async fn nodes(&mut self, kept: &SessionRecord) -> Result<Vec<SessionNode>, SessionError> {
         let asked = self.client.nodes(wire::NodesRequest {});
         let said = answer(&kept.name, asked).await?;
-        Ok(said.nodes.into_iter().map(Node::from).collect())
+        Ok(said.nodes.into_iter().map(SessionNode::from).collect())
     }
 
     /// The memory of the smallest GPU that tasks may use, MiB; `None`: there is none, or none tells of any. Libraries
@@ -84,8 +84,8 @@ impl Reached {
     }
 }
 
-fn smallest_gpu(nodes: &[Node]) -> Option<u64> {
-    let offers = |node: &&Node| {
+fn smallest_gpu(nodes: &[SessionNode]) -> Option<u64> {
+    let offers = |node: &&SessionNode| {
         let mut counts = node.counts.iter();
         counts.any(|count| count.name == "gpu" && count.used > 0)
     };
@@ -94,7 +94,7 @@ fn smallest_gpu(nodes: &[Node]) -> Option<u64> {
     whole.map(|of| of.memory_mib).filter(|mib| *mib > 0).min()
 }
 
-impl From<wire::SessionNode> for Node {
+impl From<wire::SessionNode> for SessionNode {
     fn from(said: wire::SessionNode) -> Self {
         let counts = said.counts.into_iter().map(|count| Count {
             name: count.name,
@@ -117,7 +117,7 @@ impl From<wire::SessionNode> for Node {
 
 /// The nodes in words, line after line.
 #[must_use]
-pub fn lines(nodes: &[Node]) -> Vec<String> {
+pub fn lines(nodes: &[SessionNode]) -> Vec<String> {
     if nodes.is_empty() {
         return vec!["no container of the session is there yet".to_owned()];
     }
@@ -151,7 +151,7 @@ pub fn lines(nodes: &[Node]) -> Vec<String> {
 }
 
 /// What tasks may use of a node: `1 gpu`.
-fn used(node: &Node) -> String {
+fn used(node: &SessionNode) -> String {
     let used = node.counts.iter().filter(|count| count.used > 0);
     let used: Vec<String> = used
         .map(|count| format!("{} {}", count.used, count.name))
@@ -203,8 +203,8 @@ mod tests {
         }
     }
 
-    fn node(host: &str, elements: Vec<Element>, used: u64) -> Node {
-        Node {
+    fn node(host: &str, elements: Vec<Element>, used: u64) -> SessionNode {
+        SessionNode {
             host: host.into(),
             container: "c".into(),
             slots: 4,
@@ -245,7 +245,7 @@ mod tests {
     fn a_node_is_told_with_what_it_has_and_by_what_that_is_known() {
         let differs = "n1: 2 gpu found, YARN has granted 1: 1 used (--elements both)";
         let nodes = [
-            Node {
+            SessionNode {
                 differences: vec![differs.into()],
                 ..node("n1", vec![gpu(2, None)], 1)
             },

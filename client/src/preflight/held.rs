@@ -31,12 +31,12 @@ pub(crate) struct Ground {
     /// The largest container that there is.
     pub maximum: Resources,
     /// The nodes that run and are not excluded.
-    pub nodes: Vec<Node>,
+    pub nodes: Vec<NodeUse>,
 }
 
 /// A node, all of it and what containers hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Node {
+pub(crate) struct NodeUse {
     /// All that it offers.
     pub capability: Resources,
     /// What containers hold of it.
@@ -66,7 +66,7 @@ pub(crate) async fn ground(
     let nodes = newest
         .values()
         .filter(|report| report.state == NodeState::Running && !excluded.contains(&report.id.host));
-    let nodes = nodes.map(|report| Node {
+    let nodes = nodes.map(|report| NodeUse {
         capability: amount(&report.capability, &types),
         used: amount(&report.used, &types),
     });

@@ -2,14 +2,14 @@
 
 use std::cmp::Reverse;
 
-use job::explain::{Node, Snapshot};
+use job::explain::{Snapshot, SnapshotNode};
 
 use super::{Labels, ROWS, count, short, stamp};
 use crate::table::{Column, table};
 
 /// Its limits, and its nodes with the freest first.
 pub(super) fn words(snapshot: &Snapshot) -> Vec<String> {
-    let mut nodes: Vec<&Node> = snapshot.nodes.iter().collect();
+    let mut nodes: Vec<&SnapshotNode> = snapshot.nodes.iter().collect();
     nodes.sort_by_key(|node| {
         let room = &node.room;
         (Reverse((room.memory_mib, room.vcores)), &node.id)
@@ -63,14 +63,14 @@ pub(super) fn words(snapshot: &Snapshot) -> Vec<String> {
     lines
 }
 
-fn rows(nodes: &[&Node], one_rack: bool) -> Vec<String> {
+fn rows(nodes: &[&SnapshotNode], one_rack: bool) -> Vec<String> {
     let labels = Labels::of(nodes.iter().map(|node| node.host.as_str()));
     let mut columns = vec![Column::Left("node")];
     if !one_rack {
         columns.push(Column::Left("rack"));
     }
     columns.extend(["capability", "used", "room"].map(Column::Right));
-    let row = |node: &&Node| {
+    let row = |node: &&SnapshotNode| {
         let mut row = vec![labels.name(&node.id, &node.host).to_owned()];
         if !one_rack {
             row.push(node.rack.clone());

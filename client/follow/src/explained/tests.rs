@@ -1,6 +1,6 @@
 use job::explain::{
-    Asked, Granted, Holder, Missing, MissingNode, Node, PassedOver, Placed, PlacedNode, Released,
-    Snapshot,
+    Asked, Granted, Holder, Missing, MissingNode, PassedOver, Placed, PlacedNode, Released,
+    Snapshot, SnapshotNode,
 };
 
 use super::*;
@@ -13,8 +13,8 @@ fn mib(memory_mib: u64, vcores: u32) -> Amount {
     }
 }
 
-fn node(name: &str, rack: &str, used: u64) -> Node {
-    Node {
+fn node(name: &str, rack: &str, used: u64) -> SnapshotNode {
+    SnapshotNode {
         id: format!("{name}:45454"),
         host: name.into(),
         rack: rack.into(),
@@ -25,7 +25,7 @@ fn node(name: &str, rack: &str, used: u64) -> Node {
     }
 }
 
-fn snapshot(nodes: Vec<Node>) -> Snapshot {
+fn snapshot(nodes: Vec<SnapshotNode>) -> Snapshot {
     Snapshot {
         at_ms: 312,
         maximum: mib(8192, 4),

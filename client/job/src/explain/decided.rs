@@ -7,7 +7,7 @@ use policy::{
     ClusterView, Counted, Counts, Demand, Millis, NodeId, Numbering, Placement, Resources,
 };
 
-use super::{Amount, Explained, Node, PassedOver, Placed, PlacedNode, Snapshot};
+use super::{Amount, Explained, PassedOver, Placed, PlacedNode, Snapshot, SnapshotNode};
 
 /// Ranks of a node that are told one by one, at most.
 pub const RANKS_APART: usize = 8;
@@ -17,10 +17,10 @@ impl Explained {
     #[must_use]
     pub fn snapshot(at: Millis, cluster: &ClusterView, headroom: Option<Resources>) -> Self {
         let amount = |resources| Amount::of(resources, &cluster.types);
-        let mut nodes: Vec<Node> = cluster
+        let mut nodes: Vec<SnapshotNode> = cluster
             .nodes
             .iter()
-            .map(|node| Node {
+            .map(|node| SnapshotNode {
                 id: node.id.0.clone(),
                 host: node.host.clone(),
                 rack: node.rack.clone(),

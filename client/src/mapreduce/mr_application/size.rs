@@ -5,7 +5,7 @@ use std::num::NonZeroU32;
 use policy::{MiB, Resources};
 
 use crate::failure::Failure;
-use crate::preflight::{Ground, Held, Node};
+use crate::preflight::{Ground, Held, NodeUse};
 use crate::subcommands::OwnApplication;
 use crate::usage::UsageError;
 
@@ -88,7 +88,7 @@ fn slots(wanted: FirstJob, most: NonZeroU32, ground: &Ground) -> NonZeroU32 {
     let in_memory = |memory: u64| memory / slot.memory.0.max(1);
     let one = u64::from(slot.vcores.0.max(1));
     let maximum = in_memory(ground.maximum.memory.0).min(u64::from(ground.maximum.vcores.0) / one);
-    let room = |node: &Node| {
+    let room = |node: &NodeUse| {
         let taken = node.used.memory.0.saturating_add(appmaster.0);
         let free = node.capability.memory.0.saturating_sub(taken);
         in_memory(free)
@@ -122,7 +122,7 @@ mod tests {
 
     /// Nodes of so much memory, of which so much is used.
     fn ground(nodes: &[(u64, u64)]) -> Ground {
-        let node = |(all, used): &(u64, u64)| Node {
+        let node = |(all, used): &(u64, u64)| NodeUse {
             capability: Resources::new(*all, 8),
             used: Resources::new(*used, 1),
         };
