@@ -12,10 +12,10 @@ use crate::error::MapReduceError;
 use crate::order::Order;
 
 /// The program on its way to the nodes.
-pub type Staging<'a> = Answer<'a, &'a StagedFiles>;
+pub type Staging<'a> = ApplicationFuture<'a, &'a StagedFiles>;
 
 /// What is answered later.
-pub type Answer<'a, T> = Pin<Box<dyn Future<Output = Result<T, MapReduceError>> + 'a>>;
+pub type ApplicationFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, MapReduceError>> + 'a>>;
 
 /// Submits it.
 pub trait Application: Debug + Send + Sync {
@@ -25,10 +25,10 @@ pub trait Application: Debug + Send + Sync {
         first: &'a Order,
         staged: Staging<'a>,
         wishes: watch::Receiver<JobControl>,
-    ) -> Answer<'a, (SessionRecord, Reached)>;
+    ) -> ApplicationFuture<'a, (SessionRecord, Reached)>;
 
     /// What would be asked of YARN for that job, a line each.
-    fn ask<'a>(&'a self, first: &'a Order) -> Answer<'a, Vec<String>>;
+    fn ask<'a>(&'a self, first: &'a Order) -> ApplicationFuture<'a, Vec<String>>;
 
     /// What it waits for now; empty: for nothing.
     fn waits(&self) -> String;

@@ -38,14 +38,14 @@ pub enum DriverMessage {
 
 /// What it is answered, and the file that comes along.
 #[derive(Debug)]
-pub struct Answer {
+pub struct DriverReply {
     /// The message.
     pub message: ToDriver,
     /// The file.
     pub file: Option<OwnedFd>,
 }
 
-impl From<ToDriver> for Answer {
+impl From<ToDriver> for DriverReply {
     fn from(message: ToDriver) -> Self {
         Self {
             message,
@@ -58,7 +58,7 @@ impl From<ToDriver> for Answer {
 #[derive(Debug)]
 pub struct Driver {
     heard: mpsc::Receiver<DriverMessage>,
-    answers: Option<SyncSender<Answer>>,
+    answers: Option<SyncSender<DriverReply>>,
     is_over: Arc<AtomicBool>,
     ended: oneshot::Receiver<()>,
 }
@@ -104,7 +104,7 @@ impl Driver {
     }
 
     /// Answers what it has said.
-    pub fn answer(&self, answer: Answer) {
+    pub fn answer(&self, answer: DriverReply) {
         if let Some(answers) = &self.answers {
             // There is one answer at a time, and a driver that has left needs none.
             let _taken = answers.try_send(answer).is_ok();
@@ -128,7 +128,7 @@ impl Drop for Driver {
 struct Thread {
     program: PathBuf,
     tell: mpsc::Sender<DriverMessage>,
-    answered: Receiver<Answer>,
+    answered: Receiver<DriverReply>,
     is_over: Arc<AtomicBool>,
 }
 
@@ -216,7 +216,7 @@ impl Thread {
     }
 
     /// The answer to what it has said, while it lives.
-    fn await_answer(&self, process: &mut Process) -> Result<Answer, Over> {
+    fn await_answer(&self, process: &mut Process) -> Result<DriverReply, Over> {
         loop {
             match self.answered.recv_timeout(LOOK) {
                 Ok(answer) => return Ok(answer),
@@ -235,7 +235,7 @@ impl Thread {
     }
 
     /// Says it; whether it was the last word.
-    fn say(&self, process: &mut Process, answer: Answer) -> Result<bool, Over> {
+    fn say(&self, process: &mut Process, answer: DriverReply) -> Result<bool, Over> {
         let is_last = matches!(answer.message, ToDriver::Leave);
         let files: Vec<_> = answer.file.iter().map(OwnedFd::as_fd).collect();
         let said = match process.connection.send_with(&answer.message, &files) {

@@ -8,7 +8,7 @@ use gerbil_task::ToDriver;
 use tokio::sync::mpsc;
 
 use super::{Done, RunEnd, Serving, Submitted};
-use crate::driver::Answer;
+use crate::driver::DriverReply;
 use crate::error::MapReduceError;
 use crate::open::Opened;
 
@@ -27,7 +27,7 @@ impl Serving<'_> {
                     if let Some(filling) = filling {
                         self.filling.spawn(filling.fill());
                     }
-                    self.answer(Answer {
+                    self.answer(DriverReply {
                         message: ToDriver::Opened,
                         file: Some(file),
                     });

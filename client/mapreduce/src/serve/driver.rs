@@ -5,7 +5,7 @@ use std::sync::Arc;
 use gerbil_task::{FromDriver, Submission, ToDriver, VERSION};
 
 use super::{Done, FAILED, RunEnd, Serving, Submitted};
-use crate::driver::{Answer, DriverMessage};
+use crate::driver::{DriverMessage, DriverReply};
 use crate::error::MapReduceError;
 use crate::input;
 use crate::open::open;
@@ -129,7 +129,7 @@ impl Serving<'_> {
     }
 
     /// Does something for the driver, beside the loop.
-    fn begin(&mut self, work: impl Future<Output = Result<Answer, MapReduceError>> + 'static) {
+    fn begin(&mut self, work: impl Future<Output = Result<DriverReply, MapReduceError>> + 'static) {
         self.work = Some(Box::pin(async move { Done::Answer(work.await) }));
     }
 

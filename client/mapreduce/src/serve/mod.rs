@@ -24,7 +24,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::sleep;
 
-use crate::driver::{Answer, Driver, DriverMessage};
+use crate::driver::{Driver, DriverMessage, DriverReply};
 use crate::error::MapReduceError;
 use crate::jobs::{Accepted, JobRunner};
 use crate::open::Opened;
@@ -95,7 +95,7 @@ type Work = Pin<Box<dyn Future<Output = Done>>>;
 /// What was done for a driver.
 enum Done {
     /// What it is answered.
-    Answer(Result<Answer, MapReduceError>),
+    Answer(Result<DriverReply, MapReduceError>),
     /// A file that it is handed.
     Opened(Box<Result<Opened, MapReduceError>>),
     /// What its submission would be.
@@ -288,7 +288,7 @@ impl Serving<'_> {
         }
     }
 
-    fn answer(&self, answer: impl Into<Answer>) {
+    fn answer(&self, answer: impl Into<DriverReply>) {
         if let Some(driver) = &self.driver {
             driver.answer(answer.into());
         }

@@ -24,7 +24,7 @@ use follow::kill::kill;
 use follow::signals::Signals;
 use follow::submit::{Application as Submission, submit};
 use follow::timeout::WaitTimeout;
-use mapreduce_client::application::{Answer, Application, Staging};
+use mapreduce_client::application::{Application, ApplicationFuture, Staging};
 use mapreduce_client::order::Order;
 use mapreduce_client::{MapReduceError, RunEnd};
 use policy::{MiB, Millis, ResourceTypes, Resources};
@@ -94,14 +94,14 @@ impl Application for MrApplication {
         first: &'a Order,
         staged: Staging<'a>,
         wishes: watch::Receiver<JobControl>,
-    ) -> Answer<'a, (SessionRecord, Reached)> {
+    ) -> ApplicationFuture<'a, (SessionRecord, Reached)> {
         Box::pin(async move {
             let begun = self.submitted(first, staged, wishes).await;
             begun.map_err(told)
         })
     }
 
-    fn ask<'a>(&'a self, first: &'a Order) -> Answer<'a, Vec<String>> {
+    fn ask<'a>(&'a self, first: &'a Order) -> ApplicationFuture<'a, Vec<String>> {
         Box::pin(async move { self.asked(first).await.map_err(told) })
     }
 
