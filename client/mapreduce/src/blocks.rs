@@ -7,7 +7,7 @@ use gerbil_task::Piece;
 use proto_hadoop::{DataNode, FileBlocks, NameNodeClient};
 use storage::{Address, parent};
 
-use crate::input::Found;
+use crate::input::InputFile;
 use crate::places::FileSystems;
 
 /// Entries of a folder whose places are asked for at most; those behind them are as good as anywhere.
@@ -20,8 +20,8 @@ pub type Blocks = BTreeMap<String, FileBlocks>;
 
 /// Where the files lie, as far as it was told when they were listed, or their file systems tell: a thousand of a folder
 /// are told at once. What is not told is no error, since a split may run anywhere.
-pub async fn blocks(places: &FileSystems, files: &[Found]) -> Blocks {
-    let mut folders: BTreeMap<(&Address, &str), Vec<&Found>> = BTreeMap::new();
+pub async fn blocks(places: &FileSystems, files: &[InputFile]) -> Blocks {
+    let mut folders: BTreeMap<(&Address, &str), Vec<&InputFile>> = BTreeMap::new();
     let mut known = Blocks::new();
     for file in files {
         let place = &file.place;

@@ -15,7 +15,7 @@ const MOST: usize = 1_000_000;
 
 /// A file of the input.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Found {
+pub struct InputFile {
     /// The file system that has it, and its path there.
     pub place: Location,
     /// Length, bytes.
@@ -78,7 +78,7 @@ pub async fn files(
     places: &FileSystems,
     inputs: &[String],
     recursive: bool,
-) -> Result<Vec<Found>, MapReduceError> {
+) -> Result<Vec<InputFile>, MapReduceError> {
     let mut found = Vec::new();
     for input in inputs.iter().flat_map(|input| commas(input)) {
         let place = places.find(input)?;
@@ -108,7 +108,7 @@ pub async fn files(
 ///
 /// # Errors
 /// There is none.
-pub async fn list(places: &FileSystems, name: &str) -> Result<Vec<Found>, MapReduceError> {
+pub async fn list(places: &FileSystems, name: &str) -> Result<Vec<InputFile>, MapReduceError> {
     let place = places.find(name)?;
     let storage = places.storage(&place.address)?;
     let Some(status) = storage.stat(&place.path).await? else {
@@ -144,8 +144,8 @@ fn absent(input: &str, place: &Location) -> MapReduceError {
     }
 }
 
-fn found(address: &Address, entry: Entry) -> Found {
-    Found {
+fn found(address: &Address, entry: Entry) -> InputFile {
+    InputFile {
         length: entry.size,
         place: Location {
             address: address.clone(),
@@ -167,7 +167,7 @@ struct Looked<'a> {
 impl Looked<'_> {
     /// Adds the files of a folder, if it is the name of one, which most inputs are, or a file that a NameNode lists: it
     /// costs that one call.
-    async fn folder(&self, name: &str, into: &mut Vec<Found>) -> Result<bool, MapReduceError> {
+    async fn folder(&self, name: &str, into: &mut Vec<InputFile>) -> Result<bool, MapReduceError> {
         if is_pattern(name) {
             return Ok(false);
         }
@@ -265,7 +265,7 @@ impl Looked<'_> {
     }
 
     /// Adds a file, or the files of a folder, which was named.
-    async fn take(&self, named: Entry, into: &mut Vec<Found>) -> Result<(), MapReduceError> {
+    async fn take(&self, named: Entry, into: &mut Vec<InputFile>) -> Result<(), MapReduceError> {
         if !named.is_folder {
             into.push(found(self.address, named));
             return Ok(());
@@ -279,7 +279,7 @@ impl Looked<'_> {
         &self,
         folder: &str,
         mut open: Vec<Entry>,
-        into: &mut Vec<Found>,
+        into: &mut Vec<InputFile>,
     ) -> Result<(), MapReduceError> {
         // Those that come next are last; a folder's files stand where its name does.
         while let Some(entry) = open.pop() {

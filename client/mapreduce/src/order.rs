@@ -18,7 +18,7 @@ use storage::{Address, Storage};
 use crate::blocks::blocks;
 use crate::device_split;
 use crate::error::MapReduceError;
-use crate::input::{self, Found};
+use crate::input::{self, InputFile};
 use crate::needs::{Needs, OfJob};
 use crate::overwrite::Overwrite;
 use crate::places::{FileSystems, Location, of_a_disk};
@@ -74,7 +74,7 @@ pub struct Orders {
     /// Memory of the smallest GPU that a node offers; `None`: it is not known.
     smallest_device: Option<MiB>,
     /// Files that the driver knows of, by whole name.
-    listed: Mutex<BTreeMap<String, Found>>,
+    listed: Mutex<BTreeMap<String, InputFile>>,
 }
 
 /// What was found where the output of a job is to be.
@@ -346,9 +346,11 @@ impl Orders {
             let all = self.listed.lock().unwrap_or_else(PoisonError::into_inner);
             let names = made.iter().flatten().map(|piece| &piece.name);
             let of = |name: &String| Some((name.clone(), all.get(name)?.clone()));
-            names.filter_map(of).collect::<BTreeMap<String, Found>>()
+            names
+                .filter_map(of)
+                .collect::<BTreeMap<String, InputFile>>()
         };
-        let files: Vec<Found> = listed.values().cloned().collect();
+        let files: Vec<InputFile> = listed.values().cloned().collect();
         let blocks = blocks(&self.places, &files).await;
         placed(made, &listed, &blocks, |file| {
             let address = &file.place.address;

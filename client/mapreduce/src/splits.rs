@@ -7,7 +7,7 @@ use job::{FileAt, Split};
 
 use crate::blocks::{Blocks, hosts};
 use crate::error::MapReduceError;
-use crate::input::Found;
+use crate::input::InputFile;
 
 /// Splits with where their files are, by whole name, and who has them. `number` tells the place of a
 /// file's file system among the job's.
@@ -16,9 +16,9 @@ use crate::input::Found;
 /// A piece is of no file that was listed, or not within it.
 pub fn placed(
     splits: Vec<Vec<Piece>>,
-    listed: &BTreeMap<String, Found>,
+    listed: &BTreeMap<String, InputFile>,
     blocks: &Blocks,
-    mut number: impl FnMut(&Found) -> u32,
+    mut number: impl FnMut(&InputFile) -> u32,
 ) -> Result<Vec<Split>, MapReduceError> {
     let mut placed = Vec::with_capacity(splits.len());
     for pieces in splits {

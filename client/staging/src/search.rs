@@ -32,7 +32,7 @@ pub struct Search {
 
 /// A library that was found.
 #[derive(Debug)]
-pub struct Found {
+pub struct Library {
     /// Where, as the linker would name it.
     pub path: PathBuf,
     /// What it says.
@@ -108,12 +108,12 @@ impl Search {
 
     /// The first file of that name for the right machine.
     #[must_use]
-    pub fn find(&self, name: &str, folders: &[PathBuf]) -> Option<Found> {
+    pub fn find(&self, name: &str, folders: &[PathBuf]) -> Option<Library> {
         folders.iter().find_map(|folder| {
             let path = folder.join(name);
             // Unreadable and damaged files are passed over: a later folder may have a good one.
             let elf = Elf::read(&path).ok()??;
-            (elf.machine == self.machine).then_some(Found { path, elf })
+            (elf.machine == self.machine).then_some(Library { path, elf })
         })
     }
 

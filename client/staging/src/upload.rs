@@ -71,7 +71,7 @@ pub struct Cached {
 
 /// A file that the cache has.
 #[derive(Debug)]
-pub struct Found {
+pub struct CachedFile {
     /// The file.
     pub cached: Cached,
     /// Its path, where its use is to be noted again.
@@ -91,7 +91,7 @@ pub async fn look(
     name: &str,
     size: u64,
     now_ms: i64,
-) -> Result<Option<Found>, StageError> {
+) -> Result<Option<CachedFile>, StageError> {
     let path = format!("{cache}/{name}");
     let Some(status) = storage.stat(&path).await? else {
         return Ok(None);
@@ -100,7 +100,7 @@ pub async fn look(
     let known_use = status.used_ms.unwrap_or(status.modified_ms);
     // The clock here decides when to look at the true one, and nothing else: it may be wrong.
     let is_due = now_ms.abs_diff(known_use) > MARK_AGAIN_MS;
-    Ok(Some(Found {
+    Ok(Some(CachedFile {
         cached,
         mark: is_due.then_some(path),
     }))
