@@ -9,7 +9,7 @@ use nix::unistd::Pid;
 use tokio::time::Instant;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use super::conversation::{Done, Failure};
+use super::conversation::{Done, TaskFailure};
 use super::log::Printed;
 use super::places::AttemptFolder;
 use super::watch::{Bounds, Watch};
@@ -28,7 +28,7 @@ pub(crate) enum Said {
     /// The task has ended well, if what it has written arrives. The process leaves.
     Finishing,
     /// How the task ended.
-    Last(Result<Done, Failure>),
+    Last(Result<Done, TaskFailure>),
 }
 
 /// An attempt.
@@ -50,7 +50,7 @@ pub(super) struct Attempt {
     /// Its process, until that has ended.
     pub(super) begun: Option<Begun>,
     /// How it ended, as its conversation tells.
-    pub(super) last: Option<Result<Done, Failure>>,
+    pub(super) last: Option<Result<Done, TaskFailure>>,
     /// Why it was killed; what its conversation says then is no news.
     pub(super) killed: Option<String>,
     /// The process closed its socket, and did not end by itself.
@@ -120,10 +120,12 @@ impl Attempt {
                 self.kill_at = match &last {
                     Ok(_) => self.kill_at,
                     // It may be about to say by its exit code why.
-                    Err(Failure::Died { .. }) => Some(now + LEAVE),
-                    Err(Failure::Said { .. } | Failure::Sentence(_) | Failure::Unread { .. }) => {
-                        Some(now)
-                    }
+                    Err(TaskFailure::Died { .. }) => Some(now + LEAVE),
+                    Err(
+                        TaskFailure::Said { .. }
+                        | TaskFailure::Sentence(_)
+                        | TaskFailure::Unread { .. },
+                    ) => Some(now),
                 };
                 self.last = Some(last);
             }

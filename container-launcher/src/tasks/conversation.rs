@@ -97,7 +97,7 @@ pub(crate) struct Left {
 
 /// How it ended otherwise.
 #[derive(Debug)]
-pub(crate) enum Failure {
+pub(crate) enum TaskFailure {
     /// It said so.
     Said {
         /// In these words.
@@ -119,7 +119,7 @@ pub(crate) enum Failure {
     Died { greeted: bool },
 }
 
-impl From<FrameError> for Failure {
+impl From<FrameError> for TaskFailure {
     fn from(error: FrameError) -> Self {
         Self::Sentence(error.to_string())
     }
@@ -140,12 +140,16 @@ impl Conversation {
             .ok();
     }
 
-    fn welcome(&mut self) -> Result<(), Failure> {
+    fn welcome(&mut self) -> Result<(), TaskFailure> {
         let wait = self.connection.set_deadline(Some(LOOK));
-        wait.map_err(|error| Failure::Sentence(error.to_string()))?;
+        wait.map_err(|error| TaskFailure::Sentence(error.to_string()))?;
         let (version, plan) = match self.hear(Some(Instant::now() + HELLO))? {
             FromTask::Hello { version, plan } => (version, plan),
-            other => return Err(Failure::Sentence(format!("it said {other:?} before hello"))),
+            other => {
+                return Err(TaskFailure::Sentence(format!(
+                    "it said {other:?} before hello"
+                )));
+            }
         };
         let refusal = if version != VERSION {
             format!("it speaks version {version} of the task protocol, and this launcher {VERSION}")
@@ -160,11 +164,11 @@ impl Conversation {
         };
         let sentence = refusal.clone();
         self.connection.send(&ToTask::Refused { sentence }).ok();
-        Err(Failure::Sentence(refusal))
+        Err(TaskFailure::Sentence(refusal))
     }
 
     /// Hands over the task, and serves the process until it says that it has ended well.
-    fn attend(&mut self) -> Result<FromTask, Failure> {
+    fn attend(&mut self) -> Result<FromTask, TaskFailure> {
         match &*Arc::clone(&self.task) {
             ToTask::Reduce(order) => self.gather(order)?,
             other => self.connection.send(other)?,
@@ -194,7 +198,7 @@ impl Conversation {
                     device,
                     no_room,
                 } => {
-                    return Err(Failure::Said {
+                    return Err(TaskFailure::Said {
                         sentence,
                         missing: no_device.then_some(device),
                         no_room,
@@ -202,7 +206,7 @@ impl Conversation {
                 }
                 other => {
                     let sentence = format!("it said {other:?} in the middle of a task");
-                    return Err(Failure::Sentence(sentence));
+                    return Err(TaskFailure::Sentence(sentence));
                 }
             };
             match opened {
@@ -213,13 +217,13 @@ impl Conversation {
                     (self.connection).send_with(&ToTask::Streamed, &[pipe.as_fd()])
                 }
                 Some(Err(sentence)) => self.connection.send(&ToTask::Refused { sentence }),
-                None => return Err(Failure::Died { greeted: true }),
+                None => return Err(TaskFailure::Died { greeted: true }),
             }?;
         }
     }
 
     /// Hands over a reduce as soon as everything that it reads is here.
-    fn gather(&mut self, order: &ReduceOrder) -> Result<(), Failure> {
+    fn gather(&mut self, order: &ReduceOrder) -> Result<(), TaskFailure> {
         let is_over = || self.gone.is_cancelled() || self.carrier.is_ended();
         let waiting = Waiting {
             is_over: &is_over,
@@ -230,17 +234,17 @@ impl Conversation {
         let gathered = self.sources.gather(order, waiting);
         self.page.phase(Phase::Setup);
         if is_over() {
-            return Err(Failure::Died { greeted: true });
+            return Err(TaskFailure::Died { greeted: true });
         }
-        let gathered =
-            gathered.map_err(|Missing { sentence, maps }| Failure::Unread { sentence, maps })?;
+        let gathered = gathered
+            .map_err(|Missing { sentence, maps }| TaskFailure::Unread { sentence, maps })?;
         self.gathered = gathered.from;
         self.gathered_ahead = gathered.ahead;
         Ok(self.connection.send(&ToTask::Reduce(gathered.order))?)
     }
 
     /// The task has ended well, if what it has written arrives.
-    fn finish(&mut self, mut said: FromTask) -> Result<Done, Failure> {
+    fn finish(&mut self, mut said: FromTask) -> Result<Done, TaskFailure> {
         let output = match (&*self.task, &mut said) {
             (ToTask::Map(map), FromTask::MapDone { partitions, .. }) if map.partitions > 0 => {
                 let output = MapOutput {
@@ -258,8 +262,8 @@ impl Conversation {
             .blocking_send((self.number, Said::Finishing))
             .ok();
         let files = match self.files.commit(&mut self.carrier) {
-            Some(files) => files.map_err(Failure::Sentence)?,
-            None => return Err(Failure::Died { greeted: true }),
+            Some(files) => files.map_err(TaskFailure::Sentence)?,
+            None => return Err(TaskFailure::Died { greeted: true }),
         };
         let left = output.map(|(map, output)| {
             let left = Left {
@@ -285,8 +289,8 @@ impl Conversation {
     }
 
     /// The next message, within the deadline if there is one, and while the process lives.
-    fn hear(&mut self, by: Option<Instant>) -> Result<FromTask, Failure> {
-        let died = Failure::Died {
+    fn hear(&mut self, by: Option<Instant>) -> Result<FromTask, TaskFailure> {
+        let died = TaskFailure::Died {
             greeted: by.is_none(),
         };
         loop {
@@ -295,7 +299,7 @@ impl Conversation {
                 Ok(message) => return Ok(message),
                 Err(FrameError::Silent) if is_over => return Err(died),
                 Err(FrameError::Silent) if by.is_some_and(|by| Instant::now() > by) => {
-                    return Err(Failure::Sentence(format!(
+                    return Err(TaskFailure::Sentence(format!(
                         "it said nothing for {} s: is `main()` of the job the first statement of main?",
                         HELLO.as_secs()
                     )));
@@ -308,11 +312,11 @@ impl Conversation {
     }
 
     /// What it came to in truth: a task whose pipe ended early does not know why.
-    fn explained(&mut self, failure: Failure) -> Failure {
+    fn explained(&mut self, failure: TaskFailure) -> TaskFailure {
         if let Some(trouble) = self.trouble.told() {
-            return Failure::Sentence(trouble.to_owned());
+            return TaskFailure::Sentence(trouble.to_owned());
         }
-        if matches!(failure, Failure::Died { .. }) {
+        if matches!(failure, TaskFailure::Died { .. }) {
             let printed = self.printed.clone();
             let all = async move {
                 // What is there by then is what is told.

@@ -6,7 +6,7 @@ use job::wire::TaskEnded;
 use job::wire::task_ended::How;
 
 use super::attempt::Attempt;
-use super::conversation::{Done, Failure};
+use super::conversation::{Done, TaskFailure};
 use crate::node_facts;
 use crate::shuffle::Exchange;
 
@@ -19,13 +19,15 @@ impl Attempt {
         let is_of_the_code = match (&self.last, &self.killed) {
             (Some(Ok(_)), _) => false,
             // It got no further, or had too much in memory.
-            (_, Some(_)) | (Some(Err(Failure::Said { .. })), None) => true,
+            (_, Some(_)) | (Some(Err(TaskFailure::Said { .. })), None) => true,
             // SIGKILL comes from outside, as when a node has no memory left.
-            (Some(Err(Failure::Died { greeted })), None) => {
+            (Some(Err(TaskFailure::Died { greeted })), None) => {
                 let end = self.ended.as_ref().map(|(report, _)| report.ended.end);
                 *greeted && !matches!(end, Some(End::Signal(SIGKILL)))
             }
-            (Some(Err(Failure::Sentence(_) | Failure::Unread { .. })) | None, None) => false,
+            (Some(Err(TaskFailure::Sentence(_) | TaskFailure::Unread { .. })) | None, None) => {
+                false
+            }
         };
         let blame = is_of_the_code.then(|| self.blame())?;
         Blamed::of(&self.task)?.record(&blame)
@@ -34,8 +36,8 @@ impl Attempt {
     /// What it found no device of: its process said so, or by what it exited with; empty: of a GPU.
     fn missing(&self) -> Option<String> {
         match (&self.last, &self.killed) {
-            (Some(Err(Failure::Said { missing, .. })), None) => missing.clone(),
-            (Some(Err(Failure::Died { .. })), None) => {
+            (Some(Err(TaskFailure::Said { missing, .. })), None) => missing.clone(),
+            (Some(Err(TaskFailure::Died { .. })), None) => {
                 let end = self.ended.as_ref().map(|(report, _)| report.ended.end);
                 matches!(end, Some(End::Code(NO_DEVICE))).then(String::new)
             }
@@ -46,7 +48,10 @@ impl Attempt {
     /// Its device has too little memory for what its process put there, which has said so.
     const fn found_no_room(&self) -> bool {
         let said = (&self.last, &self.killed);
-        matches!(said, (Some(Err(Failure::Said { no_room: true, .. })), None))
+        matches!(
+            said,
+            (Some(Err(TaskFailure::Said { no_room: true, .. })), None)
+        )
     }
 
     /// How it ended, in words if not well.
@@ -55,15 +60,19 @@ impl Attempt {
         let sentence = match (self.last.take(), self.killed.take()) {
             (Some(Ok(done)), _) => return Ok(done),
             (_, Some(why)) => why,
-            (Some(Err(Failure::Said { sentence: said, .. })), None) => match Blamed::of(&self.task)
-            {
-                Some(task) => task.failed(&self.blame(), &said),
-                None => said,
-            },
-            (Some(Err(Failure::Sentence(sentence) | Failure::Unread { sentence, .. })), None) => {
+            (Some(Err(TaskFailure::Said { sentence: said, .. })), None) => {
+                match Blamed::of(&self.task) {
+                    Some(task) => task.failed(&self.blame(), &said),
+                    None => said,
+                }
+            }
+            (
+                Some(Err(TaskFailure::Sentence(sentence) | TaskFailure::Unread { sentence, .. })),
+                None,
+            ) => {
                 format!("{title}: {sentence}")
             }
-            (Some(Err(Failure::Died { greeted })), None) => self.died(greeted),
+            (Some(Err(TaskFailure::Died { greeted })), None) => self.died(greeted),
             (None, None) => format!("{title} ended, and what came of it is not known"),
         };
         Err(format!("{}: {sentence}", node_facts::hostname()))
@@ -116,7 +125,7 @@ pub(super) fn event(process: u32, attempt: &mut Attempt, exchange: &mut Exchange
         process,
         ..TaskEnded::default()
     };
-    if let Some(Err(Failure::Unread { maps, .. })) = &attempt.last {
+    if let Some(Err(TaskFailure::Unread { maps, .. })) = &attempt.last {
         event.unfetched.clone_from(maps);
     }
     event.record = attempt.failed_on();

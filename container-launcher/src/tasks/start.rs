@@ -18,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 use super::Tasks;
 use super::attempt::{Attempt, Parts, Said};
 use super::carrier::Carrier;
-use super::conversation::{Conversation, Failure};
+use super::conversation::{Conversation, TaskFailure};
 use super::log::{self, LogWriter, Printed};
 use super::logs::TaskLog;
 use super::output::Files;
@@ -158,7 +158,7 @@ impl Tasks {
         });
         match begun {
             Ok(thread) => attempt.conversation = Some(thread),
-            Err(error) => attempt.hear(Said::Last(Err(Failure::Sentence(system(error))))),
+            Err(error) => attempt.hear(Said::Last(Err(TaskFailure::Sentence(system(error))))),
         }
         self.room = Some(room);
         Ok(attempt)
