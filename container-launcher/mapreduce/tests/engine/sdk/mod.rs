@@ -1,0 +1,5 @@
+//! What a user may write himself: keys, partitioners, formats, and what tasks do before and after their records.
+
+mod formats;
+mod keys;
+mod reducers;
