@@ -1,0 +1,194 @@
+//! What becomes of a job whose ranks end, one way or another.
+
+use super::*;
+
+#[test]
+fn a_job_whose_ranks_all_return_0_succeeds() {
+    let mut job = running();
+    for rank in 0..3 {
+        assert_eq!(
+            verdict(&job.step(Millis(1), ended(rank, End::Code(0), PmiStage::Finalized))),
+            None
+        );
+    }
+    let last = job.step(Millis(1), ended(3, End::Code(0), PmiStage::Finalized));
+    assert_eq!(verdict(&last).as_deref(), Some("success"));
+    assert!(job.is_over());
+}
+
+#[test]
+fn the_first_failure_stands_and_the_others_are_stopped() {
+    let mut job = running();
+    let actions = job.step(Millis(10), ended(2, End::Code(7), PmiStage::Finalized));
+    assert!(matches!(actions[0], Action::Stop { .. }));
+    assert_eq!(
+        reap(&mut job, &[2]).as_deref(),
+        Some("rank 2 on n2 exited with code 7")
+    );
+}
+
+#[test]
+fn the_others_are_spared_where_that_is_wished() {
+    let mut job = running_with(sparing());
+    for (rank, code) in [(1, 7), (0, 3), (2, 0)] {
+        let actions = job.step(Millis(10), ended(rank, End::Code(code), PmiStage::Silent));
+        assert!(!actions.iter().any(|a| matches!(a, Action::Stop { .. })));
+        assert_eq!(verdict(&actions), None);
+    }
+    let last = job.step(Millis(20), ended(3, End::Code(0), PmiStage::Silent));
+    assert_eq!(verdict(&last).unwrap(), "rank 1 on n1 exited with code 7");
+    // An abort is meant for all of them; but what failed first stands.
+    let mut job = running_with(sparing());
+    let _noted = job.step(Millis(10), ended(1, End::Signal(11), PmiStage::Initialized));
+    let rank = Rank(2);
+    let actions = job.step(Millis(20), Event::Aborted { rank, code: 1 });
+    assert!(actions.iter().any(|a| matches!(a, Action::Stop { .. })));
+    let said = reap(&mut job, &[1]).unwrap();
+    assert!(
+        said.contains("rank 1 on n1 was killed by signal 11"),
+        "{said}"
+    );
+    let mut job = running_with(sparing());
+    let _noted = job.step(Millis(10), ended(1, End::Code(7), PmiStage::Silent));
+    let _stop = job.step(Millis(20), Event::KillRequested(KillReason::Interrupted));
+    assert_eq!(reap(&mut job, &[1]).unwrap(), "interrupted by the user");
+}
+
+#[test]
+fn a_program_may_run_for_so_long_and_outlive_its_first_rank_for_so_long() {
+    let limits = Limits {
+        run: run::Limits {
+            run: Some(Millis(60_000)),
+            linger: Some(Millis(1500)),
+            ..run::Limits::default()
+        },
+        ..Limits::default()
+    };
+    let mut job = running_with(limits);
+    assert_eq!(job.wakes_at(), Some(Millis(60_000)));
+    assert_eq!(job.step(Millis(59_999), Event::Tick), []);
+    let actions = job.step(Millis(60_000), Event::Tick);
+    assert!(actions.iter().any(|a| matches!(a, Action::Stop { .. })));
+    assert!(reap(&mut job, &[]).unwrap().contains("longer than 60 s"));
+
+    let mut job = running_with(limits);
+    let _ended = job.step(Millis(100), ended(0, End::Code(0), PmiStage::Finalized));
+    let _ended = job.step(Millis(900), ended(1, End::Code(0), PmiStage::Finalized));
+    assert_eq!(job.wakes_at(), Some(Millis(1600)));
+    let actions = job.step(Millis(1600), Event::Tick);
+    assert!(actions.iter().any(|a| matches!(a, Action::Stop { .. })));
+    let said = reap(&mut job, &[0, 1]).unwrap();
+    assert!(
+        said.starts_with("2 ranks still ran 1500 ms after"),
+        "{said}"
+    );
+}
+
+#[test]
+fn an_abort_is_named_before_the_code_it_ends_with() {
+    let mut job = running();
+    let abort = Event::Aborted {
+        rank: Rank(1),
+        code: 77,
+    };
+    assert!(matches!(
+        job.step(Millis(10), abort)[0],
+        Action::Stop { .. }
+    ));
+    assert_eq!(
+        reap(&mut job, &[]).as_deref(),
+        Some("rank 1 on n1 called MPI_Abort with code 77")
+    );
+}
+
+#[test]
+fn a_spawn_that_fails_after_one_of_its_ranks_has_ended_counts_nothing_twice() {
+    let mut job = running();
+    let ranks = |ranks: &[u32]| ranks.iter().copied().map(Rank).collect();
+    let seats = vec![(ContainerId("c2".into()), ranks(&[4, 5]))];
+    let first = Rank(4);
+    let _spawned = job.step(Millis(1), Event::Spawned { first, seats });
+    let ended = |rank| ended(rank, End::Code(0), PmiStage::Finalized);
+    let shown = |actions: Vec<Action>| match actions.as_slice() {
+        [Action::Show(Phase::Running { ended, ranks })] => (*ended, *ranks),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(shown(job.step(Millis(2), ended(4))), (1, 6));
+    let _failed = job.step(Millis(3), Event::NotSpawned(1));
+    assert_eq!(shown(job.step(Millis(4), ended(0))), (1, 4));
+}
+
+#[test]
+fn spawned_processes_belong_to_the_job_and_have_names_of_their_own() {
+    let spawned = |first, ranks: &[u32]| Event::Spawned {
+        first: Rank(first),
+        seats: vec![(
+            ContainerId("c2".into()),
+            ranks.iter().copied().map(Rank).collect(),
+        )],
+    };
+    let mut job = running();
+    let _progress = job.step(Millis(1), spawned(4, &[4, 5]));
+    let _progress = job.step(Millis(1), Event::NotSpawned(1));
+    // The end of one that is not there any more means nothing.
+    let _progress = job.step(Millis(2), ended(4, End::Code(9), PmiStage::Silent));
+    let _progress = job.step(Millis(2), spawned(6, &[6, 7, 8]));
+    for rank in 0..4 {
+        let _progress = job.step(Millis(3), ended(rank, End::Code(0), PmiStage::Finalized));
+    }
+    assert!(!job.is_over());
+    let actions = job.step(Millis(4), ended(8, End::Code(3), PmiStage::Finalized));
+    assert!(matches!(actions[0], Action::Stop { .. }), "{actions:?}");
+    assert_eq!(
+        reap(&mut job, &[0, 1, 2, 3, 8]).as_deref(),
+        None,
+        "the spawned ones still run"
+    );
+    let _over = job.step(
+        Millis(500),
+        ended(6, End::Signal(15), PmiStage::Initialized),
+    );
+    let actions = job.step(
+        Millis(500),
+        ended(7, End::Signal(15), PmiStage::Initialized),
+    );
+    let [Action::Finish(verdict)] = actions.as_slice() else {
+        panic!("{actions:?}");
+    };
+    assert_eq!(
+        sentence(verdict.cause.as_ref().unwrap()),
+        "rank 2 of spawned group 2 on n2 exited with code 3"
+    );
+}
+
+#[test]
+fn a_rank_that_leaves_before_mpi_init_does_not_leave_the_others_waiting() {
+    // In either order of the news.
+    for pmi_first in [true, false] {
+        let mut job = running();
+        let mut news = [Event::PmiSeen(0), ended(3, End::Code(0), PmiStage::Silent)];
+        if !pmi_first {
+            news.reverse();
+        }
+        let [first, second] = news;
+        let before = job.step(Millis(1), first);
+        assert!(!before.iter().any(|a| matches!(a, Action::Stop { .. })));
+        assert!(matches!(
+            job.step(Millis(1), second)[0],
+            Action::Stop { .. }
+        ));
+        assert!(
+            reap(&mut job, &[3])
+                .unwrap()
+                .starts_with("rank 3 on n2 exited with code 0 before MPI_Init")
+        );
+    }
+}
+
+#[test]
+fn programs_without_mpi_are_no_failure() {
+    let mut job = running();
+    let last = (0..4).map(|rank| job.step(Millis(1), ended(rank, End::Code(0), PmiStage::Silent)));
+    let last = last.last().unwrap();
+    assert_eq!(verdict(&last).as_deref(), Some("success"));
+}
