@@ -1,17 +1,15 @@
 //! `gerbil mr`: a real program, driven, and what a session is given of its jobs.
 
+mod ended;
+mod refused;
+
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use job::MapReduceJob;
 use job::wire::submission::Kind;
-use nix::sys::signal::Signal;
-use proto_hadoop::yarn::FinalApplicationStatus;
 use tokio::process::Command;
-use tokio::time::sleep;
 
-use crate::session::fake::Transcript;
-use crate::session::night::{Night, ended, output, signal, told};
+use crate::session::night::{Night, output, told};
 
 type Told = (Option<i32>, String, String);
 
@@ -185,99 +183,6 @@ async fn a_driver_runs_jobs_side_by_side_and_reads_and_removes_their_output() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_makes_no_sense_is_refused_before_anything_is_staged() {
-    let night = night().await;
-    let refused = async |options: &[&str], words: &[&str], code: i32, sentence: &str| {
-        let (found, _, said) = run(&night, options, words).await;
-        assert_eq!(found, Some(code), "{said}");
-        assert!(said.contains(sentence), "{sentence}: {said}");
-    };
-    let unknown = "mapreduce.job.reducers means nothing here (is mapreduce.job.reduces meant?)";
-    refused(&["-D", "mapreduce.job.reducers=3"], &[], 64, unknown).await;
-    refused(&["-D", "nothing"], &[], 64, "a setting is NAME=VALUE").await;
-    refused(
-        &["-D", "mapreduce.job.priority=soon"],
-        &[],
-        1,
-        "makes no sense",
-    )
-    .await;
-    // The program's own command line is its own matter.
-    refused(&[], &["--drive", "x"], 64, "is --driver meant?").await;
-    refused(
-        &[],
-        &[&at(&night, "nothing")],
-        1,
-        "nothing: there is no such file",
-    )
-    .await;
-    refused(
-        &[],
-        &[&at(&night, "in*/z*")],
-        1,
-        "no such file for this pattern",
-    )
-    .await;
-    refused(&[], &["s3a://bucket/x"], 1, "s3a:").await;
-    std::fs::create_dir(night.folder.path().join("out")).unwrap();
-    let there = night.folder.path().join("out/there");
-    std::fs::write(&there, "").unwrap();
-    refused(
-        &[],
-        &[],
-        1,
-        "out exists already; choose another, or remove it",
-    )
-    .await;
-    std::fs::remove_file(&there).unwrap();
-    // A job that was broken off has left no more than this.
-    std::fs::create_dir(night.folder.path().join("out/_temporary")).unwrap();
-    refused(
-        &["-D", "fake.does=fail"],
-        &[],
-        1,
-        "map 1 failed: line 3 is no number",
-    )
-    .await;
-    std::fs::remove_dir_all(night.folder.path().join("out")).unwrap();
-    let submissions = night.appmaster.submissions.lock().unwrap().len();
-    assert_eq!(submissions, 1);
-
-    let (input, out) = (at(&night, "in"), at(&night, "out"));
-    let other = mr(&night, &[], Path::new("true"), &[&input, &out]);
-    let (code, _, said) = told(output(other).await);
-    assert_eq!(code, Some(126), "{said}");
-    assert!(
-        said.contains(
-            "true ended before it said hello: is `main()` of the job the first statement of main?"
-        ),
-        "{said}"
-    );
-    let other = mr(&night, &[], Path::new("./nothing"), &[&input, &out]);
-    let (code, _, said) = told(output(other).await);
-    assert_eq!(code, Some(127), "{said}");
-    // An application of its own is not beside a session.
-    let mut other = night.command("gerbil");
-    other.env("GERBIL_SESSION", "night");
-    other.args(["mr", "--queue", "q"]);
-    other.arg(program()).args([&input, &out]);
-    let (code, _, said) = told(output(other).await);
-    assert_eq!(code, Some(64), "{said}");
-    assert!(
-        said.contains("--queue: GERBIL_SESSION names session night"),
-        "{said}"
-    );
-    let other = mr(&night, &["--queue", "q"], &program(), &[&input, &out]);
-    let (code, _, said) = told(output(other).await);
-    assert_eq!(code, Some(64), "{said}");
-    assert!(said.contains("--session"), "{said}");
-    let help = mr(&night, &[], &program(), &["--help"]);
-    let (code, printed, _) = told(output(help).await);
-    assert_eq!(code, Some(0));
-    assert!(printed.starts_with("Usage: mr-words"), "{printed}");
-}
-
-#[tokio::test(flavor = "multi_thread")]
 async fn a_report_has_what_became_of_each_job_and_of_the_command() {
     let night = night().await;
     let path = night.folder.path().join("report.json");
@@ -391,124 +296,4 @@ async fn an_old_output_goes_to_the_trash_when_the_new_one_is_complete() {
     assert_eq!(code, Some(1), "{said}");
     assert!(said.contains("is in its own output"), "{said}");
     assert!(out.join("_SUCCESS").exists());
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_job_that_fails_says_so_once_and_its_code_is_the_command_s() {
-    let night = night().await;
-    let (code, _, said) = run(&night, &["-D", "fake.does=exit"], &[]).await;
-    assert_eq!(code, Some(3), "{said}");
-    assert_eq!(said.matches("exited with code 3").count(), 1, "{said}");
-    // The driver may make something else of it.
-    let (code, _, said) = run(&night, &["-D", "fake.does=exit"], &["--driver", "again"]).await;
-    assert_eq!(code, Some(3), "{said}");
-    assert!(said.contains("Some(\"rank 0"), "{said}");
-    let (code, _, said) = run(&night, &["-D", "fake.does=large"], &[]).await;
-    assert_eq!(code, Some(1), "{said}");
-    assert!(
-        said.contains("session night: a task does not fit"),
-        "{said}"
-    );
-    let (code, _, said) = run(&night, &["-D", "fake.does=lost"], &[]).await;
-    assert_eq!(code, Some(70), "{said}");
-    assert!(
-        said.contains("lost the ApplicationMaster of session night"),
-        "{said}"
-    );
-}
-
-/// The next ApplicationMaster says what it has made of the job, with YARN's last word on the application.
-#[tokio::test(flavor = "multi_thread")]
-async fn a_job_whose_lost_applicationmaster_was_committing_has_its_output() {
-    let lost = |words: &'static str| async move {
-        let night = night().await;
-        let ending = async {
-            while night.appmaster.submissions.lock().unwrap().is_empty() {
-                sleep(Duration::from_millis(20)).await;
-            }
-            // The client has lost the first one by then, or is about to.
-            sleep(Duration::from_millis(500)).await;
-            let status = FinalApplicationStatus::Failed;
-            night.master.finish(status, words, "").await.unwrap();
-        };
-        let options = ["-D", "fake.does=lost"];
-        let (told, ()) = tokio::join!(run(&night, &options, &[]), ending);
-        told
-    };
-    // Its driver wants the counters.
-    let words = "the ApplicationMaster was lost; the commit of job 7 to file:/o was finished";
-    let (code, _, said) = lost(words).await;
-    assert_eq!(code, Some(1), "{said}");
-    for words in [
-        "while job 7 of session night committed; the commit was finished: its output is whole",
-        "its output is whole, but its counters were lost",
-    ] {
-        assert_eq!(said.matches(words).count(), 1, "{said}");
-    }
-    let words = "the ApplicationMaster was lost; job 7 was given up";
-    let (code, _, said) = lost(words).await;
-    assert_eq!(code, Some(70), "{said}");
-    assert!(said.contains(words), "{said}");
-    assert!(!said.contains("its output is whole"), "{said}");
-}
-
-/// Jobs were told to end, `jobs` of them.
-fn kills(heard: &Transcript) -> usize {
-    let heard = heard.lock().unwrap();
-    heard
-        .iter()
-        .filter(|words| words.starts_with("kill "))
-        .count()
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn jobs_end_with_their_driver_however_that_ends() {
-    let night = night().await;
-    for (how, sentence) in [
-        ("panic", "the driver panicked at"),
-        (
-            "exit",
-            "the driver exited with code 0 in the middle, after 1 submitted jobs",
-        ),
-    ] {
-        let before = kills(&night.appmaster.heard);
-        let (code, _, said) = run(&night, &["-D", "fake.does=hold"], &["--driver", how]).await;
-        assert_eq!(code, Some(1), "{said}");
-        assert!(said.contains(sentence), "{said}");
-        assert_eq!(kills(&night.appmaster.heard), before + 1);
-    }
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn ctrl_c_ends_job_and_driver_and_twice_does_not_wait() {
-    let night = night().await;
-    let (input, out) = (at(&night, "in"), at(&night, "out"));
-    let words = ["--driver", "loop", &input, &out];
-    let child = mr(&night, &["-D", "fake.does=hold"], &program(), &words)
-        .spawn()
-        .unwrap();
-    night.until_heard("attach 7").await;
-    signal(&child, Signal::SIGINT);
-    let (code, _, said) = ended(child).await;
-    assert_eq!(code, Some(130), "{said}");
-    assert!(
-        said.contains("once more to leave it to the session"),
-        "{said}"
-    );
-    assert!(night.heard().contains(&"kill 7 Interrupted".to_owned()));
-
-    let child = mr(&night, &["-D", "fake.does=deaf"], &program(), &words)
-        .spawn()
-        .unwrap();
-    night.until_heard("attach 8").await;
-    signal(&child, Signal::SIGINT);
-    night.until_heard("kill 8 Interrupted").await;
-    signal(&child, Signal::SIGINT);
-    let (code, _, said) = ended(child).await;
-    assert_eq!(code, Some(130), "{said}");
-    assert!(
-        said.contains("was told to end, and not waited for"),
-        "{said}"
-    );
-    night.lives().await;
 }

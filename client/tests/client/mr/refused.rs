@@ -1,0 +1,96 @@
+//! What `gerbil mr` refuses before anything is staged.
+
+use super::*;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_makes_no_sense_is_refused_before_anything_is_staged() {
+    let night = night().await;
+    let refused = async |options: &[&str], words: &[&str], code: i32, sentence: &str| {
+        let (found, _, said) = run(&night, options, words).await;
+        assert_eq!(found, Some(code), "{said}");
+        assert!(said.contains(sentence), "{sentence}: {said}");
+    };
+    let unknown = "mapreduce.job.reducers means nothing here (is mapreduce.job.reduces meant?)";
+    refused(&["-D", "mapreduce.job.reducers=3"], &[], 64, unknown).await;
+    refused(&["-D", "nothing"], &[], 64, "a setting is NAME=VALUE").await;
+    refused(
+        &["-D", "mapreduce.job.priority=soon"],
+        &[],
+        1,
+        "makes no sense",
+    )
+    .await;
+    // The program's own command line is its own matter.
+    refused(&[], &["--drive", "x"], 64, "is --driver meant?").await;
+    refused(
+        &[],
+        &[&at(&night, "nothing")],
+        1,
+        "nothing: there is no such file",
+    )
+    .await;
+    refused(
+        &[],
+        &[&at(&night, "in*/z*")],
+        1,
+        "no such file for this pattern",
+    )
+    .await;
+    refused(&[], &["s3a://bucket/x"], 1, "s3a:").await;
+    std::fs::create_dir(night.folder.path().join("out")).unwrap();
+    let there = night.folder.path().join("out/there");
+    std::fs::write(&there, "").unwrap();
+    refused(
+        &[],
+        &[],
+        1,
+        "out exists already; choose another, or remove it",
+    )
+    .await;
+    std::fs::remove_file(&there).unwrap();
+    // A job that was broken off has left no more than this.
+    std::fs::create_dir(night.folder.path().join("out/_temporary")).unwrap();
+    refused(
+        &["-D", "fake.does=fail"],
+        &[],
+        1,
+        "map 1 failed: line 3 is no number",
+    )
+    .await;
+    std::fs::remove_dir_all(night.folder.path().join("out")).unwrap();
+    let submissions = night.appmaster.submissions.lock().unwrap().len();
+    assert_eq!(submissions, 1);
+
+    let (input, out) = (at(&night, "in"), at(&night, "out"));
+    let other = mr(&night, &[], Path::new("true"), &[&input, &out]);
+    let (code, _, said) = told(output(other).await);
+    assert_eq!(code, Some(126), "{said}");
+    assert!(
+        said.contains(
+            "true ended before it said hello: is `main()` of the job the first statement of main?"
+        ),
+        "{said}"
+    );
+    let other = mr(&night, &[], Path::new("./nothing"), &[&input, &out]);
+    let (code, _, said) = told(output(other).await);
+    assert_eq!(code, Some(127), "{said}");
+    // An application of its own is not beside a session.
+    let mut other = night.command("gerbil");
+    other.env("GERBIL_SESSION", "night");
+    other.args(["mr", "--queue", "q"]);
+    other.arg(program()).args([&input, &out]);
+    let (code, _, said) = told(output(other).await);
+    assert_eq!(code, Some(64), "{said}");
+    assert!(
+        said.contains("--queue: GERBIL_SESSION names session night"),
+        "{said}"
+    );
+    let other = mr(&night, &["--queue", "q"], &program(), &[&input, &out]);
+    let (code, _, said) = told(output(other).await);
+    assert_eq!(code, Some(64), "{said}");
+    assert!(said.contains("--session"), "{said}");
+    let help = mr(&night, &[], &program(), &["--help"]);
+    let (code, printed, _) = told(output(help).await);
+    assert_eq!(code, Some(0));
+    assert!(printed.starts_with("Usage: mr-words"), "{printed}");
+}
