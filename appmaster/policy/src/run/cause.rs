@@ -4,7 +4,7 @@ mod memory;
 
 pub use memory::{Limit, OutOfMemory, Seen};
 
-use super::words::Who;
+use super::who::Who;
 use crate::gang::{GivenUp, Missing, NoRoom};
 use crate::{ContainerId, End, Millis, Rank, Rejection};
 

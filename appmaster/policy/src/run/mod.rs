@@ -21,13 +21,15 @@ mod ranks;
 mod repeating;
 mod running;
 mod starting;
+mod who;
 mod words;
 
 use std::collections::BTreeSet;
 
 pub use cause::{Cause, KillReason, Limit, OutOfMemory, Seen};
 pub use limits::Limits;
-pub use words::{Action, Event, Phase, PmiStage, Seat, Verdict, Who};
+pub use who::Who;
+pub use words::{Action, Event, Phase, PmiStage, Seat, Verdict};
 
 use self::launchers::Launchers;
 use self::ranks::{Ranks, Seats};

@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::cause::Cause;
-use super::words::{Event, Phase, PmiStage, Seat, Who};
+use super::who::Who;
+use super::words::{Event, Phase, PmiStage, Seat};
 use crate::{ContainerId, End, Rank};
 
 /// The running job: its containers and which ranks are still there.

@@ -1,7 +1,5 @@
 //! What a run hears and what it says.
 
-use std::fmt;
-
 use super::cause::Cause;
 use crate::gang::Loss;
 use crate::{ContainerId, End, Millis, NodeId, Rank, Resources};
@@ -86,34 +84,6 @@ pub enum Event {
     InputUsed,
     /// Nothing happened, but time passed: see [`super::Run::wakes_at`].
     Tick,
-}
-
-/// A process of the job, by the name that a user knows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Who {
-    /// Its number in the job.
-    pub number: Rank,
-    /// Of one that was spawned: its group, from 1, and its rank there.
-    pub spawned: Option<(u32, u32)>,
-}
-
-impl From<Rank> for Who {
-    /// One of the job's own ranks.
-    fn from(number: Rank) -> Self {
-        Self {
-            number,
-            spawned: None,
-        }
-    }
-}
-
-impl fmt::Display for Who {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.spawned {
-            None => write!(f, "rank {}", self.number),
-            Some((group, rank)) => write!(f, "rank {rank} of spawned group {group}"),
-        }
-    }
 }
 
 /// How far a rank got with MPI.
