@@ -14,7 +14,7 @@ use job::wire;
 use policy::ContainerId;
 use tokio::sync::mpsc;
 
-use crate::consoles::Moves;
+use crate::ended_streams::EndedStreams;
 use crate::output_ends::OutputEnds;
 
 /// Chunks of output under way inside the AM: with [`job::CHUNK_MAX`] at most 1 MiB.
@@ -30,7 +30,7 @@ pub(crate) struct Console {
     ends: Mutex<OutputEnds>,
     job: JobId,
     /// Hears when a stream, a launcher's call or all output has come to its end.
-    moves: Arc<Moves>,
+    ended_streams: Arc<EndedStreams>,
     handed_over: AtomicBool,
     /// Streams whose output goes by a lane.
     lanes: Arc<AtomicUsize>,
@@ -62,13 +62,13 @@ impl Queues {
 }
 
 impl Console {
-    /// Of this job; `moves` hears of the ends of its streams.
-    pub(crate) fn new(job: JobId, moves: Arc<Moves>) -> Self {
+    /// Of this job; `ended_streams` hears of the ends of its streams.
+    pub(crate) fn new(job: JobId, ended_streams: Arc<EndedStreams>) -> Self {
         Self {
             queues: OnceLock::new(),
             ends: Mutex::default(),
             job,
-            moves,
+            ended_streams,
             handed_over: AtomicBool::new(false),
             lanes: Arc::default(),
         }
@@ -116,7 +116,7 @@ impl Console {
     /// Noted by whoever took the output, when it has handed on the last of it.
     pub(crate) fn handed_over(&self) {
         self.handed_over.store(true, Ordering::Release);
-        self.moves.tell(self.job);
+        self.ended_streams.tell(self.job);
     }
 
     /// Whether the last byte has left this process, or will never.
@@ -196,7 +196,7 @@ impl holding::Bringing for Bringing {
         }
         if is_end {
             lock(&self.console.ends).hear(&self.container, run);
-            self.console.moves.tell(self.console.job);
+            self.console.ended_streams.tell(self.console.job);
         }
     }
 }
@@ -204,7 +204,7 @@ impl holding::Bringing for Bringing {
 impl Drop for Bringing {
     fn drop(&mut self) {
         lock(&self.console.ends).close(&self.container);
-        self.console.moves.tell(self.console.job);
+        self.console.ended_streams.tell(self.console.job);
     }
 }
 

@@ -48,6 +48,7 @@ mod container_events;
 mod detached;
 mod effects;
 mod elements;
+mod ended_streams;
 mod files;
 mod inherit;
 mod leaving;
