@@ -28,6 +28,7 @@ pub mod lending;
 pub mod lifecycle;
 pub mod mapreduce;
 mod mode;
+mod numbered;
 mod numbering;
 mod placement;
 mod quantities;
@@ -44,6 +45,7 @@ pub use demand::{Demand, Listed, Near};
 pub use end::End;
 pub use few::Few;
 pub use mode::{Mode, UnknownMode};
+pub use numbered::{Number, Numbered};
 pub use numbering::Numbering;
 pub use placement::{LimitedBy, NodeShare, Placement, Rejection};
 pub use quantities::{

@@ -46,6 +46,12 @@ impl Bundle {
         self.0.get(name).copied().unwrap_or(0)
     }
 
+    /// The same; none where `name` is not counted here, not even at 0.
+    #[must_use]
+    pub fn counted(&self, name: &ResourceName) -> Option<u64> {
+        self.0.get(name).copied()
+    }
+
     /// Whether `name` is counted here, be it at 0.
     #[must_use]
     pub fn counts(&self, name: &ResourceName) -> bool {
@@ -57,23 +63,15 @@ impl Bundle {
         self.0.iter().map(|(name, amount)| (name, *amount))
     }
 
-    /// Adds `amount` of `name`.
-    pub(super) fn give(&mut self, name: &ResourceName, amount: u64) {
-        let all = self.amount(name).saturating_add(amount);
-        self.0.insert(name.clone(), all);
-    }
-
-    /// Leaves at most `amount` of `name`.
-    pub(super) fn cap(&mut self, name: &ResourceName, amount: u64) {
+    /// Makes of the amount of `name` another.
+    pub(super) fn change(&mut self, name: &ResourceName, to: impl FnOnce(u64) -> u64) {
         if let Some(there) = self.0.get_mut(name) {
-            *there = amount.min(*there);
+            *there = to(*there);
+            return;
         }
-    }
-
-    /// Takes `amount` of `name`, as far as there is any.
-    pub(super) fn take(&mut self, name: &ResourceName, amount: u64) {
-        if let Some(there) = self.0.get_mut(name) {
-            *there = there.saturating_sub(amount);
+        let amount = to(0);
+        if amount > 0 {
+            self.0.insert(name.clone(), amount);
         }
     }
 }

@@ -66,6 +66,12 @@ pub trait Scheduler: std::fmt::Debug + Send + Sync {
         self.inner()?.wakes_at()
     }
 
+    /// Whether it asks for the job with the [fewest attempts under way](Session::fewest_running): jobs are kept in that
+    /// order for whoever does.
+    fn goes_by_running(&self) -> bool {
+        self.inner().is_some_and(|inner| inner.goes_by_running())
+    }
+
     /// Whether it knows of no elements, and starts tasks on nodes that lack theirs, where they fail.
     fn is_blind(&self) -> bool {
         self.inner().is_some_and(|inner| inner.is_blind())
@@ -99,7 +105,7 @@ impl Driver {
     #[must_use]
     pub fn new(scheduler: Box<dyn Scheduler>) -> Self {
         Self {
-            session: Session::new(),
+            session: Session::ordered(scheduler.goes_by_running()),
             scheduler,
             refused: Vec::new(),
         }

@@ -64,6 +64,10 @@ impl Scheduler for Fair {
         }
     }
 
+    fn goes_by_running(&self) -> bool {
+        self.by == By::Job
+    }
+
     fn saved(&self) -> Option<Saved> {
         Some(Saved::Fair(self.clone()))
     }

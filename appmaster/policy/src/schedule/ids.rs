@@ -4,6 +4,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::Number;
+
 /// A point in time or a span, in nanoseconds. Points count from a zero of the caller's and never go back.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
@@ -45,6 +47,16 @@ macro_rules! index {
         impl fmt::Display for $name {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 self.0.fmt(f)
+            }
+        }
+
+        impl Number for $name {
+            fn of(number: u32) -> Self {
+                Self(number)
+            }
+
+            fn number(self) -> u32 {
+                self.0
             }
         }
     };

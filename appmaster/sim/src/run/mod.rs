@@ -7,16 +7,17 @@ mod nodes;
 mod outcome;
 mod speed;
 mod timing;
+mod trace;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use anyhow::{Result, bail};
+use policy::Numbered;
 use policy::schedule::{
     AttemptIx, AttemptOutcome, ContainerIx, Decision, Driver, Event, JobIx, Nanos, Scheduler,
     Speed, Stage, TaskIx,
 };
-use sha2::{Digest as _, Sha256};
 
 use crate::clock::Clock;
 use crate::record::{Line, What};
@@ -26,6 +27,7 @@ pub(crate) use outcome::in_seconds;
 pub use outcome::{Bar, JobTimes, RunResult};
 pub use timing::TIMED_OF;
 use timing::Timing;
+use trace::Trace;
 
 /// Something that happens at a time.
 #[derive(Clone, Copy, Debug)]
@@ -79,10 +81,10 @@ pub struct Run<'a> {
     clock: Clock<Due>,
     now: Nanos,
     /// Number in the session of each job that was submitted, and back.
-    numbers: BTreeMap<JobIx, usize>,
+    numbers: Numbered<JobIx, usize>,
     hosts: Vec<String>,
-    began: BTreeMap<AttemptIx, Nanos>,
-    loads: BTreeMap<AttemptIx, Load>,
+    began: Numbered<AttemptIx, Nanos>,
+    loads: Numbered<AttemptIx, Load>,
     devices: Devices,
     /// How many tasks share a device of each host.
     ways: Vec<u64>,
@@ -99,7 +101,7 @@ pub struct Run<'a> {
     /// All jobs are submitted before anything is decided.
     queued: bool,
     outcome: RunResult,
-    digest: Sha256,
+    trace: Trace,
 }
 
 impl<'a> Run<'a> {
@@ -121,10 +123,10 @@ impl<'a> Run<'a> {
             driver: Driver::new(scheduler),
             clock: Clock::default(),
             now: Nanos(0),
-            numbers: BTreeMap::new(),
+            numbers: Numbered::new(),
             hosts: Vec::new(),
-            began: BTreeMap::new(),
-            loads: BTreeMap::new(),
+            began: Numbered::new(),
+            loads: Numbered::new(),
             devices: Devices::default(),
             ways: Vec::new(),
             failures: BTreeMap::new(),
@@ -136,7 +138,7 @@ impl<'a> Run<'a> {
             timing: None,
             queued: false,
             outcome,
-            digest: Sha256::new(),
+            trace: Trace::default(),
         }
     }
 
@@ -244,7 +246,7 @@ impl<'a> Run<'a> {
             bail!("the policy decided {:?}: {}", illegal.decision, illegal.why);
         }
         for decision in decisions {
-            self.digest.update(format!("{} {decision:?}\n", self.now.0));
+            self.trace.decided(self.now, &decision);
             self.carry_out(&decision);
             self.record(|| What::Decision(decision.clone()));
             self.outcome.decisions.push((self.now, decision));
@@ -282,8 +284,7 @@ impl<'a> Run<'a> {
         }
         self.outcome.events = self.clock.count();
         self.outcome.deciding = self.timing.map_or(Duration::ZERO, |timing| timing.all());
-        let digest = self.digest.finalize();
-        self.outcome.digest = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+        self.outcome.digest = self.trace.digest();
         Ok(self.outcome)
     }
 }

@@ -1,10 +1,9 @@
 //! Attempts: from the decision over the launcher's word to their end.
 
 use super::record_stage;
-use crate::schedule::session::{Attempt, Owner, State};
+use crate::schedule::session::{Attempt, State};
 use crate::schedule::{
-    AttemptIx, AttemptOutcome, Bundle, Decision, JobIx, Nanos, Phase, ResourceName, SlotIx, Stage,
-    Taken, TaskIx,
+    AttemptIx, AttemptOutcome, Decision, JobIx, Nanos, Phase, SlotIx, Stage, Taken, TaskIx,
 };
 
 impl State {
@@ -105,7 +104,7 @@ impl State {
         self.attempts.insert(ix, attempt);
         self.take(slot, Taken::Reserved(why.clone()));
         self.take_pending(job, stage, task);
-        self.spend(job, stage, slot, Bundle::take);
+        self.spend(job, stage, slot, u64::saturating_sub);
         self.count(job, stage, 1, 0);
         let record = self
             .jobs
@@ -130,17 +129,7 @@ impl State {
         if let Some(state) = record.job.stages.get_mut(&stage) {
             state.running = moved(state.running);
         }
-        for owner in [
-            Owner::Queue(record.job.queue.clone()),
-            Owner::Tenant(record.job.tenant.clone()),
-        ] {
-            let used = moved(self.used.get(&owner).copied().unwrap_or(0));
-            if used == 0 {
-                self.used.remove(&owner);
-            } else {
-                self.used.insert(owner, used);
-            }
-        }
+        self.used.change(&record.job, moved);
     }
 
     /// Takes what an attempt needs out of its container and node, or gives it back.
@@ -149,7 +138,7 @@ impl State {
         job: JobIx,
         stage: Stage,
         slot: SlotIx,
-        how: fn(&mut Bundle, &ResourceName, u64),
+        how: fn(u64, u64) -> u64,
     ) {
         let Some(need) = self
             .jobs
@@ -169,15 +158,13 @@ impl State {
         let Some(node) = node else { return };
         let (container, node) = (&mut record.container, &mut *node);
         for (name, amount) in need.need.bundle.iter() {
-            let (pool, free) = if container.pool.counts(name) {
-                (&container.pool, &mut container.free)
-            } else {
-                (&node.pool, &mut node.free)
+            let (of, free) = match container.pool.counted(name) {
+                Some(of) => (Some(of), &mut container.free),
+                None => (node.pool.counted(name), &mut node.free),
             };
             // A policy that is blind takes what is not there, and gives it back.
-            if pool.counts(name) {
-                how(free, name, amount);
-                free.cap(name, pool.amount(name));
+            if let Some(of) = of {
+                free.change(name, |there| how(there, amount).min(of));
             }
         }
     }
@@ -246,7 +233,7 @@ impl State {
                 *failed = failed.saturating_add(1);
             }
         }
-        self.spend(job, stage, slot, Bundle::give);
+        self.spend(job, stage, slot, u64::saturating_add);
         self.count(job, stage, 0, 1);
         self.free(slot);
         match swaps {

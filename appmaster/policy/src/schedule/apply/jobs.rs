@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use super::{put, record_stage};
 use crate::Few;
-use crate::schedule::session::{Class, JobRecord, NodeRecord, Owner, State, TaskRecord, Tasks};
+use crate::schedule::session::{
+    Class, JobRecord, Listed, NodeRecord, Owner, State, TaskRecord, Tasks,
+};
 use crate::schedule::{AttemptIx, Job, JobIx, Nanos, Need, SlotIx, Stage, Task, TaskIx};
 
 impl State {
@@ -22,6 +24,11 @@ impl State {
                 .or_default()
                 .insert((job.seq, ix));
         }
+        let unfinished = Listed {
+            pending: false,
+            unfinished: true,
+        };
+        let listed = job.stages.keys().map(|stage| (*stage, unfinished));
         let record = JobRecord {
             job: job.clone(),
             class,
@@ -32,6 +39,7 @@ impl State {
                 .collect(),
             gathered: BTreeMap::new(),
             homes: BTreeMap::new(),
+            listed: listed.collect(),
             under_way: 0,
             listed_running: Few::new(),
             listed_gang: None,
@@ -61,15 +69,11 @@ impl State {
             }
         }
         record.homes.clear();
-        let seq = record.job.seq;
         let stages: Vec<Stage> = record.tasks.keys().copied().collect();
         for stage in stages {
             self.clear_pending(ix, stage);
             if let Some(state) = record_stage(&mut self.jobs, ix, stage) {
                 state.pending = 0;
-            }
-            if let Some(jobs) = self.unfinished.get_mut(&stage) {
-                jobs.remove(&(seq, ix));
             }
             self.index(ix, stage);
         }
@@ -192,25 +196,27 @@ impl State {
             return;
         }
         for node in &known.task.nodes {
+            let before = at_node.contains_key(node);
             put(at_node, *node, task, waits);
             let any = at_node.contains_key(node);
-            put(&mut self.near, (stage, class, *node), entry, any);
+            if any != before {
+                put(&mut self.near, (stage, class, *node), entry, any);
+            }
             let there = self.nodes.get(node.0 as usize);
             if let Some(there) = there.filter(|there| there.has_joined) {
                 put(in_rack, there.node.rack.clone(), task, waits);
             }
         }
+        let before = !placeless.is_empty();
         if !waits {
             placeless.remove(&task);
         } else if !has_place(&self.nodes, &known.task) {
             placeless.insert(task);
         }
-        put(
-            &mut self.placeless,
-            (stage, class),
-            entry,
-            !placeless.is_empty(),
-        );
+        let any = !placeless.is_empty();
+        if any != before {
+            put(&mut self.placeless, (stage, class), entry, any);
+        }
         if let Some(state) = record.job.stages.get_mut(&stage) {
             state.pending = match waits {
                 true => state.pending.saturating_add(1),
@@ -228,11 +234,6 @@ impl State {
         let Some(class) = record.class.get(&stage).copied() else {
             return;
         };
-        let (seq, priority) = (record.job.seq, record.job.priority);
-        let owners = [
-            Owner::Queue(record.job.queue.clone()),
-            Owner::Tenant(record.job.tenant.clone()),
-        ];
         let left = record.left;
         let Some(state) = record.job.stages.get_mut(&stage) else {
             return;
@@ -242,19 +243,14 @@ impl State {
         let waited = state.waiting_since;
         state.waiting_since = waits.then(|| waited.unwrap_or(now));
         let waiting_since = state.waiting_since;
-        let unfinished = !left && !state.is_done();
-        let entry = (seq, ix);
-        put(&mut self.runnable, (stage, class), entry, pending);
-        put(
-            &mut self.by_priority,
-            (stage, priority, class),
-            entry,
+        let after = Listed {
             pending,
-        );
-        for owner in owners {
-            put(&mut self.by_owner, (stage, owner, class), entry, pending);
+            unfinished: !left && !state.is_done(),
+        };
+        let before = record.listed.insert(stage, after).unwrap_or_default();
+        if after != before {
+            self.list(ix, stage, class, before, after);
         }
-        put(&mut self.unfinished, stage, entry, unfinished);
         self.index_running(ix);
         if stage == Stage::Gang {
             self.index_gang(ix);
@@ -269,8 +265,39 @@ impl State {
         }
     }
 
+    /// Brings the orders in line that do not go by numbers of attempts.
+    fn list(&mut self, ix: JobIx, stage: Stage, class: Class, before: Listed, after: Listed) {
+        let Some(Job {
+            seq,
+            priority,
+            queue,
+            tenant,
+            ..
+        }) = self.jobs.get(&ix).map(|record| &record.job)
+        else {
+            return;
+        };
+        let entry = (*seq, ix);
+        if after.unfinished != before.unfinished {
+            put(&mut self.unfinished, stage, entry, after.unfinished);
+        }
+        let pending = after.pending;
+        if pending == before.pending {
+            return;
+        }
+        put(&mut self.runnable, (stage, class), entry, pending);
+        let key = (stage, *priority, class);
+        put(&mut self.by_priority, key, entry, pending);
+        for owner in [Owner::Queue(queue.clone()), Owner::Tenant(tenant.clone())] {
+            put(&mut self.by_owner, (stage, owner, class), entry, pending);
+        }
+    }
+
     /// Brings the order by attempts under way in line, for all stages of a job: each counts for all.
     fn index_running(&mut self, ix: JobIx) {
+        if !self.by_running_is_kept {
+            return;
+        }
         let Some(record) = self.jobs.get_mut(&ix) else {
             return;
         };
@@ -287,11 +314,15 @@ impl State {
             let key = (*stage, *class, priority);
             if let Some(before) = before {
                 put(&mut self.by_running, key, (before, seq, ix), false);
-                record.listed_running.remove(stage);
             }
-            if let Some(after) = after {
-                put(&mut self.by_running, key, (after, seq, ix), true);
-                record.listed_running.insert(*stage, after);
+            match after {
+                Some(after) => {
+                    put(&mut self.by_running, key, (after, seq, ix), true);
+                    record.listed_running.insert(*stage, after);
+                }
+                None => {
+                    record.listed_running.remove(stage);
+                }
             }
         }
     }

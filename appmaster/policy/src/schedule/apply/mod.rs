@@ -18,6 +18,7 @@ use std::sync::Arc;
 
 use super::session::JobRecord;
 use super::{AttemptOutcome, Event, JobIx, Nanos, Session, Stage, StageState};
+use crate::Numbered;
 
 impl Session {
     /// Takes an event into account. What names something that is gone, or never was, changes nothing.
@@ -82,7 +83,7 @@ impl Session {
 }
 
 fn record_stage(
-    jobs: &mut BTreeMap<JobIx, JobRecord>,
+    jobs: &mut Numbered<JobIx, JobRecord>,
     job: JobIx,
     stage: Stage,
 ) -> Option<&mut StageState> {

@@ -124,7 +124,8 @@ impl State {
         } = &there.node;
         let mut now_free = pool.clone();
         for (name, amount) in before.iter() {
-            now_free.take(name, amount.saturating_sub(free.amount(name)));
+            let taken = amount.saturating_sub(free.amount(name));
+            now_free.change(name, |there| there.saturating_sub(taken));
         }
         there.node.pool = pool.clone();
         there.node.free = now_free;
@@ -143,7 +144,7 @@ impl State {
             .attempts
             .iter()
             .filter(|(_, attempt)| on_it(attempt))
-            .map(|(ix, _)| *ix)
+            .map(|(ix, _)| ix)
             .collect();
         lost.into_iter()
             .for_each(|attempt| self.ended(attempt, AttemptOutcome::Lost));
@@ -187,10 +188,10 @@ impl State {
     /// Pending tasks that have their input at a node. Cost: O(these and stages of jobs).
     fn pending_at(&self, node: NodeIx) -> Vec<(JobIx, Stage, TaskIx)> {
         let mut there = Vec::new();
-        for (ix, record) in &self.jobs {
+        for (ix, record) in self.jobs.iter() {
             for (stage, tasks) in &record.tasks {
                 let tasks = tasks.at_node.get(&node).into_iter().flatten();
-                there.extend(tasks.map(|task| (*ix, *stage, *task)));
+                there.extend(tasks.map(|task| (ix, *stage, *task)));
             }
         }
         there

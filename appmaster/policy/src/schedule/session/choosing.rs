@@ -90,20 +90,22 @@ impl Session {
     }
 
     /// The job in sight with pending tasks of a stage and class that has the fewest attempts under way,
-    /// and how many; among equals the one that was submitted first, by that number.
+    /// and how many; among equals the one that was submitted first, by that number. All are looked at, unless they are
+    /// kept in this order for a policy that [goes by it](crate::schedule::Scheduler::goes_by_running).
     #[must_use]
     pub fn fewest_running(&self, stage: Stage, class: Class) -> Option<(u32, u64, JobIx)> {
         let (least, most) = match self.shown.priority {
             Some(priority) => (priority, priority),
             None => (i32::MIN, i32::MAX),
         };
-        if self.shown.near.is_some() {
+        let is_kept = self.state.by_running_is_kept;
+        if self.shown.near.is_some() || !is_kept {
             let all = self.state.runnable.get(&(stage, class));
             let near = self.nearest(stage, class, all);
             let count = near.iter().map(|jobs| jobs.len()).sum::<usize>();
             let all = all.map_or(0, |all| all.len());
             // Of all in their order, about one in `all / count` is near: so many are looked at before it is found.
-            if count.saturating_mul(count) < all {
+            if !is_kept || count.saturating_mul(count) < all {
                 let each = self.in_sight(near).filter_map(|ix| {
                     let record = self.state.jobs.get(&ix)?;
                     Some((record.under_way, record.job.seq, ix))
@@ -252,7 +254,7 @@ impl Session {
     /// Attempts under way of a queue or user.
     #[must_use]
     pub fn used(&self, owner: &Owner) -> u32 {
-        self.state.used.get(owner).copied().unwrap_or(0)
+        self.state.used.of(owner)
     }
 
     /// Bytes of a partition that lie at a node.

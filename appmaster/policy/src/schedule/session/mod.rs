@@ -6,6 +6,7 @@
 
 mod choosing;
 mod places;
+mod used;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -17,7 +18,9 @@ use super::{
     AttemptIx, Bundle, Container, ContainerIx, Job, JobIx, Nanos, Need, Node, NodeIx, Phase, Slot,
     SlotIx, Stage, Task, TaskIx,
 };
-use crate::Few;
+use crate::{Few, Numbered};
+
+use used::Used;
 
 /// The state that every policy decides on.
 #[derive(Clone, Debug, Default)]
@@ -75,6 +78,8 @@ pub(super) struct JobRecord {
     pub(super) gathered: BTreeMap<(u32, NodeIx), u64>,
     /// Where partitions are gathered.
     pub(super) homes: BTreeMap<u32, NodeIx>,
+    /// The orders that each stage stands in.
+    pub(super) listed: Few<Stage, Listed>,
     /// Attempts under way, of all stages.
     pub(super) under_way: u32,
     /// The stages that stand in `by_running`, and under which number.
@@ -82,6 +87,15 @@ pub(super) struct JobRecord {
     /// It stands in `gangs`, as one of so many ranks.
     pub(super) listed_gang: Option<u32>,
     pub(super) left: bool,
+}
+
+/// In which orders of jobs a stage of one stands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Listed {
+    /// Those of jobs with pending tasks.
+    pub(super) pending: bool,
+    /// The one of jobs whose stage is not done.
+    pub(super) unfinished: bool,
 }
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -129,12 +143,12 @@ type ByRunning = BTreeSet<(u32, u64, JobIx)>;
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct State {
     pub(super) now: Nanos,
-    pub(super) jobs: BTreeMap<JobIx, JobRecord>,
+    pub(super) jobs: Numbered<JobIx, JobRecord>,
     pub(super) nodes: Vec<NodeRecord>,
     pub(super) hosts: BTreeMap<String, NodeIx>,
-    pub(super) containers: BTreeMap<ContainerIx, ContainerRecord>,
-    pub(super) slots: BTreeMap<SlotIx, Slot>,
-    pub(super) attempts: BTreeMap<AttemptIx, Attempt>,
+    pub(super) containers: Numbered<ContainerIx, ContainerRecord>,
+    pub(super) slots: Numbered<SlotIx, Slot>,
+    pub(super) attempts: Numbered<AttemptIx, Attempt>,
     /// Attempts at tasks whose result is there: those that another was faster than.
     pub(super) late: BTreeSet<AttemptIx>,
     pub(super) next_job: u32,
@@ -158,6 +172,8 @@ pub(super) struct State {
     pub(super) near: BTreeMap<(Stage, Class, NodeIx), BTreeSet<(u64, JobIx)>>,
     #[serde(with = "pairs")]
     pub(super) placeless: BTreeMap<(Stage, Class), BTreeSet<(u64, JobIx)>>,
+    /// Jobs are kept in the order below.
+    pub(super) by_running_is_kept: bool,
     /// The same by how many attempts of the job are under way, in each priority.
     #[serde(with = "pairs")]
     pub(super) by_running: BTreeMap<(Stage, Class, i32), ByRunning>,
@@ -170,8 +186,7 @@ pub(super) struct State {
     #[serde(with = "pairs")]
     pub(super) waiting: BTreeMap<(Stage, Class), BTreeSet<(Nanos, JobIx)>>,
     /// Attempts under way of each queue and user.
-    #[serde(with = "pairs")]
-    pub(super) used: BTreeMap<Owner, u32>,
+    pub(super) used: Used,
     pub(super) free_nodes: BTreeSet<NodeIx>,
     /// Slots kept for a gang: until when.
     pub(super) held: BTreeMap<SlotIx, (JobIx, Nanos)>,
@@ -220,6 +235,18 @@ impl Session {
         Self::default()
     }
 
+    /// The same, in which jobs are also kept in the order of their attempts under way, or are not.
+    pub(super) fn ordered(by_running: bool) -> Self {
+        let state = State {
+            by_running_is_kept: by_running,
+            ..State::default()
+        };
+        Self {
+            state: Arc::new(state),
+            shown: Shown::default(),
+        }
+    }
+
     /// The point in time of the last event.
     #[must_use]
     pub fn now(&self) -> Nanos {
@@ -241,7 +268,7 @@ impl Session {
     /// Jobs that are not over, by number.
     pub fn jobs(&self) -> impl Iterator<Item = (JobIx, &Job)> {
         let there = self.state.jobs.iter().filter(|(_, record)| !record.left);
-        there.map(|(ix, record)| (*ix, &record.job))
+        there.map(|(ix, record)| (ix, &record.job))
     }
 
     /// Whether a job is over.
@@ -258,10 +285,7 @@ impl Session {
 
     /// Attempts that are not over, by number.
     pub fn attempts(&self) -> impl Iterator<Item = (AttemptIx, &Attempt)> {
-        self.state
-            .attempts
-            .iter()
-            .map(|(ix, attempt)| (*ix, attempt))
+        self.state.attempts.iter()
     }
 
     /// Attempts that are not over although the results of their tasks are there, by number.

@@ -50,7 +50,7 @@ impl Session {
 
     /// Every slot, by number.
     pub fn slots(&self) -> impl Iterator<Item = (SlotIx, &Slot)> {
-        self.state.slots.iter().map(|(ix, slot)| (*ix, slot))
+        self.state.slots.iter()
     }
 
     /// How many slots there are.

@@ -1,7 +1,9 @@
+use std::sync::Arc;
+
 use super::bed::{Bed, jobs, started};
 use crate::schedule::{
-    AttemptOutcome, Bundle, Decision, Event, JobIx, Need, NodeIx, SlotIx, Stage, Task, TaskIx,
-    named, wanted,
+    AttemptOutcome, Bundle, Decision, Event, JobIx, Need, NodeIx, Session, SlotIx, Stage, Task,
+    TaskIx, named, wanted,
 };
 
 #[test]
@@ -52,6 +54,42 @@ fn a_weight_is_so_many_shares() {
         .flat_map(|slot| jobs(&bed.end(slot, AttemptOutcome::Done)))
         .collect();
     assert_eq!(given, [1, 1, 1, 0]);
+}
+
+#[test]
+fn the_job_with_fewest_attempts_is_found_with_and_without_their_order() {
+    let mut bed = Bed::new("fair:by=job", 3, 2);
+    let on = |node| {
+        let task = Task {
+            nodes: vec![NodeIx(node)],
+            bytes: 1,
+        };
+        vec![task; 4]
+    };
+    for number in 0..6 {
+        let priority = i32::from(number > 2);
+        bed.submit_job("ann", priority, Stage::Map, on(number % 3), Need::default());
+    }
+    bed.begin_all();
+    bed.end(1, AttemptOutcome::Done);
+    let kept = bed.driver.session();
+    let mut other = kept.clone();
+    Arc::make_mut(&mut other.state).by_running_is_kept = false;
+    let fewest =
+        |session: &Session| session.fewest_running(Stage::Map, session.classes(Stage::Map).next()?);
+    let looks: [fn(&Session) -> Session; 5] = [
+        Session::clone,
+        |session| session.only_priority(1),
+        |session| session.near(NodeIx(1)),
+        |session| session.without(JobIx(0)),
+        |session| session.only(JobIx(4)),
+    ];
+    let found = looks.map(|look| {
+        let found = fewest(&look(kept));
+        assert_eq!(found, fewest(&look(&other)));
+        found.map(|(_, _, job)| job.0)
+    });
+    assert!(found.iter().all(Option::is_some), "{found:?}");
 }
 
 #[test]
