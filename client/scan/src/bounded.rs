@@ -67,11 +67,13 @@ impl<'a> ReadRef<'a> for Bounded<'a> {
     fn read_bytes_at_until(self, range: Range<u64>, delimiter: u8) -> Result<&'a [u8], ()> {
         // Names: each costs its own length, which is not known before.
         let length = range.end.saturating_sub(range.start).min(4096);
-        let bytes = self
-            .0
-            .cache
-            .read_bytes_at_until(range.start..range.start.saturating_add(length), delimiter)?;
-        self.take(range.start, u64::try_from(bytes.len()).unwrap_or(u64::MAX))?;
-        Ok(bytes)
+        let range = range.start..range.start.saturating_add(length);
+        let read = self.0.cache.read_bytes_at_until(range.clone(), delimiter);
+        // What has no end was looked through all the same.
+        let bytes = read.map_or(length, |bytes| {
+            u64::try_from(bytes.len()).unwrap_or(u64::MAX)
+        });
+        self.take(range.start, bytes)?;
+        read
     }
 }

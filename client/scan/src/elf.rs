@@ -14,12 +14,16 @@ use crate::tables::{Element, LIBRARIES, SECTIONS, SYMBOLS, beginning, exactly};
 
 /// The section of declared needs.
 const NEEDS: &str = "gerbil_needs";
-/// Longest such section that is read, bytes.
+/// Most bytes that are read of all such sections.
 const NEEDS_MAX: u64 = 64 * 1024;
 /// Longest name of a library, or list of folders, bytes.
 const NAME_MAX: u64 = 4096;
 /// Libraries that are looked at; real programs have tens.
 const LIBRARIES_MAX: usize = 1024;
+/// Sections that are looked at; real programs have tens.
+const SECTIONS_MAX: usize = 65_536;
+/// Undefined symbols that are looked at: each is a read of its own. Real programs have thousands.
+const SYMBOLS_MAX: usize = 65_536;
 /// Sections whose bytes are no strings of the program's.
 const NO_STRINGS: [&str; 6] = [
     ".eh_frame",
@@ -86,7 +90,8 @@ fn sections<H: FileHeader<Endian = Endianness>>(
 ) -> Result<(), &'static str> {
     let sections = header.sections(endian, data);
     let sections = sections.map_err(|_unread| "section headers")?;
-    for section in sections.iter() {
+    let mut needs_left = NEEDS_MAX;
+    for section in sections.iter().take(SECTIONS_MAX) {
         let Ok(name) = sections.section_name(endian, section) else {
             continue;
         };
@@ -99,7 +104,10 @@ fn sections<H: FileHeader<Endian = Endianness>>(
             section.sh_offset(endian).into(),
             section.sh_size(endian).into(),
         );
-        if name == NEEDS && size <= NEEDS_MAX {
+        if name == NEEDS
+            && let Some(left) = needs_left.checked_sub(size)
+        {
+            needs_left = left;
             let bytes = data.read_bytes_at(offset, size).unwrap_or_default();
             into.needs.extend(lines(bytes));
         }
@@ -115,7 +123,8 @@ fn sections<H: FileHeader<Endian = Endianness>>(
     let Ok(symbols) = sections.symbols(endian, data, elf::SHT_DYNSYM) else {
         return Ok(());
     };
-    for symbol in symbols.iter().filter(|symbol| symbol.is_undefined(endian)) {
+    let undefined = symbols.iter().filter(|symbol| symbol.is_undefined(endian));
+    for symbol in undefined.take(SYMBOLS_MAX) {
         let Ok(name) = symbols.symbol_name(endian, symbol) else {
             continue;
         };

@@ -1,7 +1,7 @@
 //! Which libraries the classes of a jar name.
 
 use std::fs::File;
-use std::io::{Cursor, Read, Seek};
+use std::io::{self, Cursor, Read, Seek, SeekFrom};
 use std::time::Instant;
 
 use zip::ZipArchive;
@@ -10,6 +10,10 @@ use crate::tables::{CLASSES, Element, beginning};
 
 /// Entries that are looked at.
 const ENTRIES_MAX: usize = 65_536;
+/// Most entries of a jar that is looked into: its whole directory is read first, some 570 bytes of memory an entry.
+const DIRECTORY_MAX: u64 = 81_920;
+/// Where the end of a directory lies: within so many bytes of the file's end.
+const END_MAX: u64 = 66 * 1024;
 /// Longest class, and jar within a jar, that is looked at, bytes.
 const CLASS_MAX: u64 = 1 << 20;
 const JAR_MAX: u64 = 16 << 20;
@@ -24,12 +28,61 @@ pub fn evidence(file: File, by: Instant) -> Result<Vec<(Element, String)>, Strin
     Ok(found)
 }
 
+/// A file of which no more is read when time is over, however much of it is searched for an archive's end.
+struct Timed<R> {
+    inner: R,
+    by: Instant,
+}
+
+impl<R: Read> Read for Timed<R> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        match Instant::now() < self.by {
+            true => self.inner.read(into),
+            false => Err(io::Error::new(
+                io::ErrorKind::TimedOut,
+                "it takes too long to look into it",
+            )),
+        }
+    }
+}
+
+impl<R: Seek> Seek for Timed<R> {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        self.inner.seek(to)
+    }
+}
+
+/// How many entries an archive says that it has, where it says so in 64 bits: in 32 it has at most 65,535. Memory for
+/// as many is taken before any is read. `None`: it has no end.
+fn most_entries<R: Read + Seek>(file: &mut R) -> io::Result<Option<u64>> {
+    let length = file.seek(SeekFrom::End(0))?;
+    file.seek(SeekFrom::Start(length.saturating_sub(END_MAX)))?;
+    let mut end = Vec::new();
+    file.by_ref().take(END_MAX).read_to_end(&mut end)?;
+    file.rewind()?;
+    if !end.windows(4).any(|end| end == b"PK\x05\x06") {
+        return Ok(None);
+    }
+    // The signature of the directory's end in 64 bits; the number lies 32 bytes behind its beginning.
+    let ends = end.windows(40).filter(|end| end.starts_with(b"PK\x06\x06"));
+    let counts = ends.filter_map(|end| Some(u64::from_le_bytes(*end.get(32..)?.first_chunk()?)));
+    Ok(Some(counts.max().unwrap_or(0)))
+}
+
 fn within<R: Read + Seek>(
     file: R,
     depth: u32,
     by: Instant,
     found: &mut Vec<(Element, String)>,
 ) -> Result<(), String> {
+    let mut file = Timed { inner: file, by };
+    let entries = most_entries(&mut file).map_err(|error| error.to_string())?;
+    let entries = entries.ok_or("it is no archive, or is cut off")?;
+    if entries > DIRECTORY_MAX {
+        return Err(format!(
+            "it is an archive of {entries} files, and is not looked into beyond {DIRECTORY_MAX}"
+        ));
+    }
     let mut archive = ZipArchive::new(file).map_err(|error| error.to_string())?;
     for index in 0..archive.len().min(ENTRIES_MAX) {
         if Instant::now() >= by || found.len() >= 8 {

@@ -19,7 +19,7 @@ pub const TIME: Duration = Duration::from_millis(800);
 /// Files that are looked at.
 const FILES_MAX: usize = 256;
 /// Most bytes of a script.
-const SCRIPT_MAX: u64 = 4 << 20;
+const SCRIPT_MAX: u64 = 1 << 20;
 /// Pieces of evidence that are told of one element.
 const TOLD: usize = 6;
 
