@@ -8,7 +8,8 @@
 //! for each other, however full their disks are.
 //!
 //! Invariants: both ends show the launchers' certificate; a launcher gives away what maps of that job have left,
-//! and nothing else; whoever is silent for [`SILENCE`] is given up; at most [`SERVED_MAX`] are served at a time.
+//! and nothing else; whoever is silent for [`SILENCE`] is given up; at most [`SERVED_MAX`] connections are served at a
+//! time, which send by turns, dealt over their jobs ([`turns`]).
 
 mod ahead;
 mod bring;
@@ -20,6 +21,7 @@ mod patient;
 mod serve;
 #[cfg(test)]
 mod tests;
+mod turns;
 
 use std::time::Duration;
 
@@ -34,8 +36,8 @@ pub(crate) use serve::Server;
 const OPEN: Duration = Duration::from_secs(10);
 /// Longest silence in the middle.
 const SILENCE: Duration = Duration::from_secs(30);
-/// Launchers that are served at the same time: each has a thread. Others wait until one is done.
-const SERVED_MAX: usize = 32;
+/// Connections that are served at the same time: each has a thread. Others wait until one is done.
+const SERVED_MAX: usize = 128;
 /// Whoever fetches has something after so long, or knows that it gets nothing: a task in which neither has
 /// happened hangs at something else.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(300);

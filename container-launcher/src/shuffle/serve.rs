@@ -16,12 +16,15 @@ use job::wire::{FetchRequest, FetchedPart};
 use tokio_rustls::rustls::{ServerConfig, ServerConnection, StreamOwned};
 
 use super::map_outputs::{MapOutput, MapOutputs};
-use super::{OPEN, PIECE, SERVED_MAX, SILENCE, frames};
+use super::turns::Turns;
+use super::{OPEN, SERVED_MAX, SILENCE, frames};
 use crate::launcher_context::LauncherKeys;
 use crate::node_facts;
 
 /// Stack of a thread that serves, bytes: what it reads lies on the heap.
 const STACK: usize = 128 * 1024;
+/// Whoever takes nothing of a frame for so long has its turn no longer, and takes the rest of what is under way without.
+const HELD: Duration = Duration::from_millis(100);
 /// After the kernel had no descriptor or memory for one more connection.
 const SHORT_PAUSE: Duration = Duration::from_millis(100);
 
@@ -39,8 +42,12 @@ struct Serving {
     launcher: Vec<u8>,
     kept: MapOutputs,
     served: ConnectionLimit,
+    turns: Turns,
     closed: Arc<AtomicBool>,
 }
+
+/// A launcher that is served.
+type Peer = StreamOwned<ServerConnection, TcpStream>;
 
 /// Why nothing can be fetched here.
 #[derive(Debug, thiserror::Error)]
@@ -76,6 +83,7 @@ impl Server {
             launcher: tls::certificate(&place.certificate)?.as_ref().to_vec(),
             kept,
             served: ConnectionLimit::default(),
+            turns: Turns::default(),
             closed: Arc::clone(&closed),
         });
         let ports = place.context.ports;
@@ -197,14 +205,16 @@ impl Serving {
         if request.build != job::BUILD {
             return Err(ErrorKind::InvalidData.into());
         }
+        peer.sock.set_write_timeout(Some(HELD))?;
+        let job = JobId(request.job);
         for map in request.maps {
-            let output = self.kept.get(JobId(request.job), map);
+            let output = self.kept.get(job, map);
             let part = output
                 .as_ref()
                 .and_then(|output| output.part(request.partition));
             let (Some(output), Some(part)) = (output, part) else {
                 let trouble = format!("it has no output of map {map}");
-                frames::send(
+                tell(
                     &mut peer,
                     &FetchedPart {
                         map,
@@ -220,11 +230,33 @@ impl Serving {
                 records: part.records,
                 trouble: String::new(),
             };
-            frames::send(&mut peer, &announced)?;
-            give(&output, part.offset, part.length, &mut peer)?;
+            tell(&mut peer, &announced)?;
+            self.give(job, &output, (part.offset, part.length), &mut peer)?;
         }
         peer.conn.send_close_notify();
-        peer.flush()
+        settle(&mut peer)
+    }
+
+    /// Sends a part of a file, a frame in each turn. One that cannot be read breaks the connection: what was announced
+    /// is missing.
+    fn give(
+        &self,
+        job: JobId,
+        output: &MapOutput,
+        (offset, length): (u64, u64),
+        to: &mut Peer,
+    ) -> io::Result<()> {
+        let (mut at, end) = (offset, offset.saturating_add(length));
+        while at < end {
+            let mut turn = self.turns.take(job)?;
+            let frame = turn.frame(end.saturating_sub(at));
+            output.file.read_exact_at(frame, at)?;
+            let taken = send(to, frame)?;
+            drop(turn);
+            at = at.saturating_add(taken);
+            settle(to)?;
+        }
+        Ok(())
     }
 }
 
@@ -262,19 +294,43 @@ impl Serving {
     }
 }
 
-/// Writes a part of a file. One that cannot be read breaks the connection: what was announced is missing.
-fn give(output: &MapOutput, offset: u64, length: u64, to: &mut impl Write) -> io::Result<()> {
-    let mut piece = vec![0; PIECE];
-    let (mut at, end) = (offset, offset.saturating_add(length));
-    while at < end {
-        let left = usize::try_from(end.saturating_sub(at)).unwrap_or(usize::MAX);
-        let most = left.min(piece.len());
-        let Some(room) = piece.get_mut(..most) else {
-            break;
-        };
-        output.file.read_exact_at(room, at)?;
-        to.write_all(room)?;
-        at = at.saturating_add(u64::try_from(most).unwrap_or(0));
+/// Sends of a frame what a launcher takes while it has its turn; how many bytes that is.
+fn send(to: &mut Peer, frame: &[u8]) -> io::Result<u64> {
+    let until = Instant::now() + HELD;
+    let mut rest = frame;
+    while !rest.is_empty() && Instant::now() < until {
+        match to.write(rest) {
+            Ok(0) => return Err(ErrorKind::WriteZero.into()),
+            Ok(taken) => rest = rest.get(taken..).unwrap_or_default(),
+            Err(error) if waits(&error) => break,
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(u64::try_from(frame.len().saturating_sub(rest.len())).unwrap_or(0))
+}
+
+fn tell(to: &mut Peer, part: &FetchedPart) -> io::Result<()> {
+    frames::send(to, part)?;
+    settle(to)
+}
+
+/// Until a launcher has taken all that is on the way to it: what is sent next is begun whole.
+fn settle(to: &mut Peer) -> io::Result<()> {
+    let by = Instant::now() + SILENCE;
+    while to.conn.wants_write() {
+        match to.conn.write_tls(&mut to.sock) {
+            Ok(0) => return Err(ErrorKind::WriteZero.into()),
+            Ok(_) => {}
+            Err(error) if waits(&error) && Instant::now() < by => {}
+            Err(error) => return Err(error),
+        }
     }
     Ok(())
+}
+
+fn waits(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted
+    )
 }

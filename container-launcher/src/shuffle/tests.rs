@@ -2,7 +2,7 @@ use std::fs::File;
 use std::io::{Read as _, Seek as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier};
 use std::time::Instant;
 
@@ -138,9 +138,75 @@ fn parts_of_a_partition_come_in_the_order_of_the_request() {
     assert!(bytes[7..] == long);
     // Whoever finds no place waits for one.
     std::thread::scope(|scope| {
-        for _ in 0..SERVED_MAX * 2 {
+        for _ in 0..SERVED_MAX + 8 {
             scope.spawn(|| bring(&fetcher, &server, &[0]).unwrap());
         }
+    });
+}
+
+#[test]
+fn a_job_that_fetches_little_does_not_wait_for_another_that_fetches_much() {
+    /// More than all buffers between two launchers hold.
+    const MUCH: u64 = 64 << 20;
+    let (launcher, _) = keys();
+    let kept = MapOutputs::default();
+    let server = Server::open(&launcher, kept.clone()).unwrap();
+    let file = tempfile::tempfile().unwrap();
+    file.set_len(MUCH).unwrap();
+    let whole = Partition {
+        length: MUCH,
+        ..Partition::default()
+    };
+    let partitions = vec![Partition::default(), whole];
+    kept.keep(JOB, 0, MapOutput { file, partitions });
+    let other = JobId(JOB.0 + 1);
+    kept.keep(other, 0, output(&[b"", b"little"]));
+    let fetcher = Fetcher::new(&launcher).unwrap();
+    let address = format!("localhost:{}", server.address().port());
+    let (begun, is_over) = (AtomicUsize::new(0), AtomicBool::new(false));
+    // Each has its first bytes, and takes no more until it is over.
+    let gets_on = || {
+        begun.fetch_add(1, Ordering::Relaxed);
+        while !is_over.load(Ordering::Relaxed) {
+            std::thread::park_timeout(Duration::from_millis(10));
+        }
+    };
+    let stuck = Waiting {
+        is_over: &|| is_over.load(Ordering::Relaxed),
+        gets_on: &gets_on,
+    };
+    const MANY: usize = 40;
+    std::thread::scope(|scope| {
+        for _ in 0..MANY {
+            scope.spawn(|| {
+                let into = tempfile::tempfile().unwrap();
+                let room = anywhere();
+                let ended = fetcher.bring(&address, of(&[0]), onto(&into, 0, &room), stuck);
+                assert!(matches!(
+                    ended,
+                    Err(Unfetched {
+                        why: FetchError::Over,
+                        ..
+                    })
+                ));
+            });
+        }
+        let by = Instant::now() + Duration::from_secs(5);
+        while begun.load(Ordering::Relaxed) < MANY && Instant::now() < by {
+            std::thread::park_timeout(Duration::from_millis(10));
+        }
+        let into = tempfile::tempfile().unwrap();
+        let wanted = PartitionFetch {
+            job: other,
+            ..of(&[0])
+        };
+        let asked = Instant::now();
+        let brought = fetcher.bring(&address, wanted, onto(&into, 0, &anywhere()), PATIENT);
+        let took = asked.elapsed();
+        is_over.store(true, Ordering::Relaxed);
+        assert_eq!(brought.unwrap().len(), 1);
+        assert!(took < Duration::from_secs(5), "{took:?}");
+        assert_eq!(begun.load(Ordering::Relaxed), MANY);
     });
 }
 
