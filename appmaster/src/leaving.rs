@@ -5,10 +5,14 @@
 //!  wanted back ─▶ no new gang or task ─▶ used by no job: given back
 //!                          └─▶ YARN takes it: its jobs begin again by their own rule
 //! ```
+//!
+//! What maps have left there for reduces is made again elsewhere before it is gone.
 
 use policy::{ContainerId, Millis, NodeId};
 
+use crate::mapreduce::MapReduceEvent;
 use crate::session::Session;
+use crate::work::WorkEvent;
 
 /// A CapacityScheduler and a FairScheduler wait for so long, unless they are set otherwise; they do not say.
 const PREEMPTED: Millis = Millis(15_000);
@@ -93,6 +97,9 @@ impl Session {
             self.lending(|lending| lending.leaving(now, container, by));
             let sentence = format!("{words}: what runs there has until YARN takes it");
             for job in self.jobs_in(container) {
+                let (container, within) = (container.clone(), back.grace());
+                let leaves = MapReduceEvent::Leaves { container, within };
+                self.tell(job, WorkEvent::OfTasks(leaves));
                 let entry = self.jobs.get_mut(&job);
                 if let Some(outbox) = entry.and_then(|entry| entry.work.outbox()) {
                     outbox.notice(sentence.clone());

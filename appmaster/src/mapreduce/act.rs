@@ -78,6 +78,7 @@ impl MapReduce {
     pub(super) fn lost(&mut self, container: &ContainerId) {
         self.places.remove(container);
         self.homes.lose(container);
+        self.leaving.forget(container);
         let mut place = self.known.remove(container);
         for ix in self.attempts.within(container) {
             if let Some(attempt) = self.attempts.remove(ix, 0) {

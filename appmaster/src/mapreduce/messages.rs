@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use job::history::{HistoryFolder, JobHistory};
 use job::wire;
 use job::wire::{task_event, task_order};
-use policy::ContainerId;
 use policy::lending::{Home, Input, Start};
 use policy::schedule::{AttemptIx, AttemptOutcome, ResourceName, Stage, TaskIx, Why};
+use policy::{ContainerId, Millis};
 
 use super::folder::{FolderDone, FolderWork};
 
@@ -33,6 +33,13 @@ pub(crate) enum MapReduceEvent {
         attempt: AttemptIx,
         /// The reason that the scheduler gave.
         why: Why,
+    },
+    /// YARN takes a container that it is in.
+    Leaves {
+        /// Which.
+        container: ContainerId,
+        /// About how soon.
+        within: Millis,
     },
     /// The answer to a [`MapReduceEffect::Homes`]: of partitions that have a home, where it is.
     Homes(Vec<Home>),

@@ -27,6 +27,7 @@ mod folder;
 mod history;
 mod history_file;
 mod homes;
+mod leaving;
 mod messages;
 mod needs;
 mod orders;
@@ -52,6 +53,7 @@ use crate::mapreduce::attempts::Attempts;
 use crate::mapreduce::ending::Ending;
 use crate::mapreduce::history::Past;
 use crate::mapreduce::homes::Homes;
+use crate::mapreduce::leaving::Leaving;
 use crate::mapreduce::orders::Orders;
 use crate::work::{Do, WorkEvent};
 
@@ -133,6 +135,8 @@ pub(crate) struct MapReduce {
     outputs_made: u64,
     /// Where what they are is gathered before reduces begin.
     homes: Homes,
+    /// Containers that YARN takes.
+    leaving: Leaving,
     /// Reduces that may start, as far as the policies were told.
     reduces_told: u32,
     /// Tasks of which files of the output have committed, by their numbers in the plan, each with the names of these;
@@ -193,6 +197,7 @@ impl MapReduce {
             outputs: BTreeMap::new(),
             outputs_made: 0,
             homes: Homes::default(),
+            leaving: Leaving::default(),
             reduces_told: 0,
             results: BTreeMap::new(),
             ever_done: BTreeSet::new(),
@@ -248,6 +253,7 @@ impl MapReduce {
                     self.hear_running(heard);
                     self.give_slots_up();
                     self.gather_ahead();
+                    self.make_again();
                 }
                 Step::Ending(_) => self.hear_ending(heard),
             },
@@ -275,11 +281,12 @@ impl MapReduce {
 
     /// When [`WorkEvent::Tick`] is due, if nothing else happens before.
     pub(crate) fn wakes_at(&self) -> Option<Millis> {
-        let (ending, homes) = match &self.step {
-            Step::Ending(ending) => (ending.wakes_at(), None),
-            Step::SettingUp | Step::Running => (None, self.homes.wakes_at()),
+        let (homes, leaving) = (self.homes.wakes_at(), self.leaving.wakes_at());
+        let due = match &self.step {
+            Step::Ending(ending) => [ending.wakes_at(), None],
+            Step::SettingUp | Step::Running => [homes, leaving],
         };
-        [ending, self.unpark_at, self.show_at, homes]
+        [due[0], due[1], self.unpark_at, self.show_at]
             .into_iter()
             .flatten()
             .min()

@@ -19,6 +19,9 @@ impl MapReduce {
         match heard {
             WorkEvent::OfTasks(MapReduceEvent::SlotsCome) => self.begin_tasks(),
             WorkEvent::OfTasks(MapReduceEvent::Homes(homes)) => self.have_homes(homes),
+            WorkEvent::OfTasks(MapReduceEvent::Leaves { container, within }) => {
+                self.leaves(container, within);
+            }
             WorkEvent::OfTasks(MapReduceEvent::NoNode(sentence)) => self.impossible(sentence),
             WorkEvent::OfTasks(MapReduceEvent::Placed(start)) => self.placed(start),
             WorkEvent::OfTasks(MapReduceEvent::Stop { attempt, why }) => self.stop(attempt, why),

@@ -8,6 +8,7 @@ mod failures;
 mod hadoops_files;
 mod history;
 mod homes;
+mod leaving;
 mod needs;
 mod outputs;
 mod own;
@@ -30,6 +31,7 @@ fn main() -> ExitCode {
         outputs::CASES,
         failures::CASES,
         homes::CASES,
+        leaving::CASES,
         own::CASES,
         history::CASES,
         needs::CASES,

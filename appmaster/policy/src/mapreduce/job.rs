@@ -140,6 +140,7 @@ impl MapReduceMachine {
                 Some(map) if !sound => self.again(vec![map]),
                 Some(_) | None => Vec::new(),
             },
+            Event::LauncherLeaves(launcher) => self.outputs_lost(launcher),
             Event::LauncherLost(launcher) => self.launcher_lost(launcher),
         }
     }
@@ -349,10 +350,15 @@ impl MapReduceMachine {
         for attempt in gone {
             let _lost_attempts_count_for_nothing = self.ended(attempt, AttemptOutcome::Lost);
         }
-        if self.is_map_only() {
-            return Vec::new();
+        self.outputs_lost(launcher)
+    }
+
+    /// What lies at a launcher is not to be counted on any more.
+    fn outputs_lost(&mut self, launcher: ContainerIx) -> Vec<Action> {
+        match self.is_map_only() {
+            true => Vec::new(),
+            false => self.again(self.outputs.at(launcher)),
         }
-        self.again(self.outputs.at(launcher))
     }
 
     /// The outputs of these maps are gone: those run again that some partition still needs.

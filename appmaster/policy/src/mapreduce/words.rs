@@ -80,6 +80,8 @@ pub enum Event {
         /// It is what it was.
         sound: bool,
     },
+    /// A launcher is about to go, with all that lies there; what runs there goes on until then.
+    LauncherLeaves(ContainerIx),
     /// A launcher is gone, with all that lies there.
     LauncherLost(ContainerIx),
 }

@@ -161,19 +161,6 @@ fn not_read(bed: &mut Bed, container: u32, reduce: AttemptIx, maps: &[u32]) {
     bed.ended(container, ended);
 }
 
-/// Two maps in containers of their own, and three reduces.
-#[cfg(test)]
-fn mapped() -> Bed {
-    let mut bed = Bed::new(2, 3);
-    for map in [0, 1] {
-        let container = map + 1;
-        let attempt = bed.place(Stage::Map, map, container);
-        bed.joined(container);
-        bed.done(container, attempt, Some(3));
-    }
-    bed
-}
-
 #[test]
 fn a_container_that_cannot_fetch_where_another_could_is_to_blame_and_the_maps_are_not() {
     let mut bed = mapped();

@@ -5,6 +5,7 @@ mod devices;
 mod ended;
 mod fetches;
 mod gathered;
+mod leaving;
 
 use gerbil_task::{FromTask, Piece, ReduceOrder, ToTask};
 use job::history::TaskAttempt;
@@ -305,4 +306,16 @@ fn seen(bed: &mut Bed, container: u32, attempt: AttemptIx, done: u64, wanted: u6
         container: id(container),
         event: Box::new(OfTask::Seen(wire::TasksSeen { tasks: vec![task] })),
     }));
+}
+
+/// Two maps in containers of their own, and three reduces.
+fn mapped() -> Bed {
+    let mut bed = Bed::new(2, 3);
+    for map in [0, 1] {
+        let container = map + 1;
+        let attempt = bed.place(Stage::Map, map, container);
+        bed.joined(container);
+        bed.done(container, attempt, Some(3));
+    }
+    bed
 }
