@@ -49,6 +49,11 @@ impl Session {
                 let small = self.without_larger_gpu(&container);
                 self.wish_of(job, |lending, number| lending.avoid(now, number, &small));
             }
+            MapReduceEffect::Avoid(container) => {
+                self.wish_of(job, |lending, number| {
+                    lending.avoid(now, number, &[container])
+                });
+            }
             MapReduceEffect::NoMore => {
                 self.wish_of(job, |lending, number| lending.close(now, number))
             }

@@ -1,9 +1,11 @@
 //! Fetches that fail: each accuses two launchers, and which of them is at fault is known when a third has done better.
 
+use std::collections::BTreeSet;
+
 use policy::mapreduce::Event;
 use policy::schedule::{AttemptIx, AttemptOutcome, ContainerIx, TaskIx};
 
-use super::MapReduce;
+use super::{MapReduce, MapReduceEffect};
 
 /// How often a map's output may fail to be fetched, by launchers that are not at fault, before the map runs again.
 const DOUBTS: usize = 3;
@@ -11,7 +13,15 @@ const DOUBTS: usize = 3;
 impl MapReduce {
     /// An attempt at a reduce at `home` could not read what these maps have left: it is over, and the node is to
     /// blame where it is known that others read there.
-    pub(super) fn accuse(&mut self, ix: AttemptIx, home: ContainerIx, maps: &[TaskIx]) {
+    pub(super) fn accuse(
+        &mut self,
+        ix: AttemptIx,
+        (home, reads_until): (ContainerIx, u64),
+        maps: &[TaskIx],
+    ) {
+        for source in self.others(maps, home, reads_until) {
+            self.step_machine(Event::FetchedFrom { source, home });
+        }
         for map in maps {
             if let Some(attempt) = self.outputs.get(map).map(|output| output.attempt) {
                 self.step_machine(Event::FetchFailed { attempt, home });
@@ -27,12 +37,49 @@ impl MapReduce {
         }
     }
 
+    /// Launchers from which an attempt has had what it was told to read there, where it lacks what these maps have left.
+    fn others(&self, maps: &[TaskIx], home: ContainerIx, reads_until: u64) -> Vec<ContainerIx> {
+        let lack = maps.iter().filter_map(|map| self.outputs.get(map));
+        let lack: BTreeSet<ContainerIx> = lack.map(|output| output.place).collect();
+        let read = self.outputs.values();
+        let read = read.filter(|output| output.number <= reads_until && output.place != home);
+        let read: BTreeSet<ContainerIx> = read.map(|output| output.place).collect();
+        read.difference(&lack).copied().collect()
+    }
+
+    /// Each of the two does well with others: the job's reduces read elsewhere.
+    pub(super) fn is_cut(&mut self, source: ContainerIx, home: ContainerIx) {
+        self.cut.insert((source, home));
+        let (from, to) = (self.name_of(source), self.name_of(home));
+        self.notice(format!(
+            "{to} cannot fetch what maps have left at {from}, though each of them does well with others: reduces of \
+             this job go elsewhere than to {to}"
+        ));
+        let known = self.known.iter().find(|(_, known)| **known == home);
+        if let Some((container, _)) = known {
+            self.want(MapReduceEffect::Avoid(container.clone()));
+        }
+    }
+
+    /// A container, by its node where that is known.
+    fn name_of(&self, place: ContainerIx) -> String {
+        let known = self.known.iter().find(|(_, known)| **known == place);
+        known.map_or_else(
+            || format!("container {}", place.0),
+            |(id, _)| match self.hosts.get(&place) {
+                Some(host) => format!("{host} ({id})"),
+                None => id.to_string(),
+            },
+        )
+    }
+
     /// The output of a map could not be fetched by the launcher that is called `home`.
     fn doubt(&mut self, map: TaskIx, home: ContainerIx) {
-        let Some(attempt) = self.outputs.get(&map).map(|output| output.attempt) else {
+        let output = self.outputs.get(&map);
+        let Some((attempt, source)) = output.map(|output| (output.attempt, output.place)) else {
             return;
         };
-        if self.faulty.contains(&home) {
+        if self.faulty.contains(&home) || self.cut.contains(&(source, home)) {
             return;
         }
         let homes = self.unfetched.entry(attempt).or_default();
@@ -55,11 +102,7 @@ impl MapReduce {
             homes.retain(|home| *home != place);
         }
         self.unfetched.retain(|_, homes| !homes.is_empty());
-        let known = self.known.iter().find(|(_, known)| **known == place);
-        let name = known.map_or_else(
-            || format!("container {}", place.0),
-            |(id, _)| id.to_string(),
-        );
+        let name = self.name_of(place);
         // The machine has given up what a source has, and keeps what a home has that cannot fetch.
         let there: Vec<(TaskIx, AttemptIx)> = (self.outputs.iter())
             .filter(|(_, output)| output.place == place)

@@ -59,6 +59,7 @@ impl MapReduce {
             Action::Skip { .. } => {}
             // Outputs are read where they lie, and committed without being asked for.
             Action::Verify(_) | Action::Grant(_) => {}
+            Action::Cut { source, home } => self.is_cut(source, home),
             Action::Faulty(place) => self.is_faulty(place),
         }
     }
@@ -88,6 +89,9 @@ impl MapReduce {
         }
         let Some(place) = place else { return };
         self.faulty.remove(&place);
+        self.cut
+            .retain(|(source, home)| ![*source, *home].contains(&place));
+        self.hosts.remove(&place);
         self.output_lost(container, place);
         self.unpark();
     }

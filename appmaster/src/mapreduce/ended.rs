@@ -271,7 +271,7 @@ impl MapReduce {
             output.is_some_and(|output| output.number <= attempt.reads_until)
         });
         let tried: Vec<TaskIx> = tried.collect();
-        self.accuse(ix, attempt.place, &tried);
+        self.accuse(ix, (attempt.place, attempt.reads_until), &tried);
     }
 
     /// An attempt is over without a result.

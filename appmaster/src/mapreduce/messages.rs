@@ -70,6 +70,8 @@ pub(crate) enum MapReduceEffect {
     },
     /// The device of this container's node has too little memory for its tasks: they go where one has more.
     NoRoom(ContainerId),
+    /// Its tasks go to other nodes than that of this container, where there is another.
+    Avoid(ContainerId),
     /// No task of it is to be started any more.
     NoMore,
     /// An attempt runs, as far as is known.

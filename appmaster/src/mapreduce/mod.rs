@@ -128,6 +128,10 @@ pub(crate) struct MapReduce {
     unfetched: BTreeMap<AttemptIx, Vec<ContainerIx>>,
     /// Containers that give nothing to others, or get nothing from them, while others do.
     faulty: BTreeSet<ContainerIx>,
+    /// Of two containers that do well with others the first gives nothing to the second.
+    cut: BTreeSet<(ContainerIx, ContainerIx)>,
+    /// The host of each container that it has had attempts in.
+    hosts: BTreeMap<ContainerIx, String>,
     /// How often a reduce could not read everything.
     unread: BTreeMap<TaskIx, u32>,
     outputs: BTreeMap<TaskIx, MapOutput>,
@@ -193,6 +197,8 @@ impl MapReduce {
             known: BTreeMap::new(),
             unfetched: BTreeMap::new(),
             faulty: BTreeSet::new(),
+            cut: BTreeSet::new(),
+            hosts: BTreeMap::new(),
             unread: BTreeMap::new(),
             outputs: BTreeMap::new(),
             outputs_made: 0,

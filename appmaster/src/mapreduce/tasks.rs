@@ -74,7 +74,7 @@ impl MapReduce {
             task,
             number: self.attempts.next_try(stage, task),
             container: container.clone(),
-            host,
+            host: host.clone(),
             place,
             slot,
             has_needs: !self.terms(stage).needs.is_empty(),
@@ -99,6 +99,7 @@ impl MapReduce {
         self.explain_placed(&attempt, level, first.is_some());
         self.attempts.insert(ix, attempt);
         self.known.insert(container.clone(), place);
+        self.hosts.insert(place, host);
         self.tasks_began.get_or_insert(self.now);
         self.step_machine(Event::Started {
             attempt: ix,

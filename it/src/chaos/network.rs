@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::net::{Ipv4Addr, SocketAddrV4};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context as _, Result};
@@ -67,6 +67,8 @@ fn address(text: &str) -> Option<SocketAddrV4> {
 #[derive(Debug)]
 pub struct Cut {
     rules: Vec<Vec<String>>,
+    /// Control groups of processes that are cut off.
+    groups: Vec<PathBuf>,
 }
 
 impl Cut {
@@ -80,7 +82,10 @@ impl Cut {
             .finish()
             .and_then(|finished| finished.success("iptables -S"))
             .context("cutting the network needs root and iptables: apt-get install iptables")?;
-        Ok(Self { rules: Vec::new() })
+        Ok(Self {
+            rules: Vec::new(),
+            groups: Vec::new(),
+        })
     }
 
     /// Cuts one connection, both ways. The name of the `cluster`'s folder marks the rules.
@@ -132,10 +137,32 @@ impl Cut {
         self.drop_all(cluster, &["-p", "tcp", "--dport", &dport, "--syn"])
     }
 
+    /// Cuts the way from one process to a host, for whatever it dials from now on. `cluster` as before.
+    ///
+    /// # Errors
+    ///
+    /// The packet filter refuses, or there are no control groups of version 2 by which it knows a process.
+    pub fn way(&mut self, cluster: &Path, from: i32, to: Ipv4Addr) -> Result<()> {
+        let name = cluster.file_name().context("a cluster without a folder")?;
+        let name = format!("{}-{from}", name.to_string_lossy());
+        let group = groups()?.join(&name);
+        fs::create_dir(&group).with_context(|| format!("making {}", group.display()))?;
+        self.groups.push(group.clone());
+        fs::write(group.join("cgroup.procs"), from.to_string())
+            .with_context(|| format!("{from} into {}", group.display()))?;
+        let to = to.to_string();
+        let packets = ["-d", &to, "-p", "tcp", "-m", "cgroup", "--path", &name];
+        self.drop_in("OUTPUT", cluster, &packets)
+    }
+
     fn drop_all(&mut self, cluster: &Path, packets: &[&str]) -> Result<()> {
+        self.drop_in("INPUT", cluster, packets)
+    }
+
+    fn drop_in(&mut self, chain: &str, cluster: &Path, packets: &[&str]) -> Result<()> {
         let mark = cluster.file_name().context("a cluster without a folder")?;
         let mark = mark.to_string_lossy();
-        let mut rule = vec!["INPUT"];
+        let mut rule = vec![chain];
         rule.extend(packets);
         rule.extend(["-m", "comment", "--comment", &mark, "-j", "DROP"]);
         let rule: Vec<String> = rule.into_iter().map(str::to_owned).collect();
@@ -161,6 +188,10 @@ impl Cut {
                 .finish()?
                 .success("iptables -D")?;
         }
+        for group in std::mem::take(&mut self.groups) {
+            // One whose processes have not ended stays, and does nothing.
+            drop(fs::remove_dir(group));
+        }
         Ok(())
     }
 }
@@ -170,6 +201,17 @@ impl Drop for Cut {
         // The warden finds what stays.
         drop(self.heal());
     }
+}
+
+/// Where control groups of version 2 are.
+fn groups() -> Result<PathBuf> {
+    let mounts = fs::read_to_string("/proc/mounts")?;
+    let mut mounts = mounts.lines().map(|line| line.split(' '));
+    let found = mounts.find_map(|mut words| {
+        let at = words.nth(1)?;
+        (words.next()? == "cgroup2").then(|| PathBuf::from(at))
+    });
+    found.context("no control groups of version 2 are mounted")
 }
 
 fn iptables(arguments: &[String]) -> Command {

@@ -3,6 +3,7 @@
 
 mod calls;
 mod commits;
+mod cut;
 mod disks;
 mod failures;
 mod hadoops_files;
@@ -19,6 +20,7 @@ use std::time::Duration;
 use anyhow::{Context as _, Result, ensure};
 use it::bed::{DEADLINE, Given, text_of};
 use it::chaos::disk;
+use it::chaos::fault::Needs;
 use it::mapreduce::{Files, is_same, local, put, read, text};
 use it::session::{start_with, told};
 use it::settings::File;
@@ -46,6 +48,10 @@ fn main() -> ExitCode {
         Group::new(builder, &cases),
         Group::new(faults, &[commits::node::CASES]),
     ];
+    if Needs::PacketFilter.are_met() {
+        let builder = Cluster::builder().nodes(3);
+        groups.push(Group::new(builder, &[cut::CASES]));
+    }
     if disk::can_be_mounted().unwrap_or(false) {
         groups.push(Group::new(disks::cluster(), &[disks::CASES]));
     }

@@ -13,16 +13,29 @@ pub(super) struct Fetches {
     served: BTreeSet<(ContainerIx, ContainerIx)>,
     failed: BTreeSet<(ContainerIx, ContainerIx)>,
     faulty: BTreeSet<ContainerIx>,
+    cut: BTreeSet<(ContainerIx, ContainerIx)>,
+}
+
+/// Who is now known to be at fault for a fetch that has failed, and was not before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum AtFault {
+    /// Nobody.
+    Unknown,
+    /// One of the two launchers.
+    One(ContainerIx),
+    /// What is between them: each does well with others.
+    Way,
 }
 
 impl Fetches {
     pub(super) fn served(&mut self, source: ContainerIx, home: ContainerIx) {
         self.served.insert((source, home));
         self.failed.remove(&(source, home));
+        self.cut.remove(&(source, home));
     }
 
-    /// A fetch has failed: who is now known to be at fault and was not before.
-    pub(super) fn failed(&mut self, source: ContainerIx, home: ContainerIx) -> Option<ContainerIx> {
+    /// A fetch has failed.
+    pub(super) fn failed(&mut self, source: ContainerIx, home: ContainerIx) -> AtFault {
         self.failed.insert((source, home));
         self.served.remove(&(source, home));
         let serves_others = |one: ContainerIx| {
@@ -42,9 +55,18 @@ impl Fetches {
         let faulty = match (sources >= PARTNERS, homes >= PARTNERS) {
             (true, _) => home,
             (false, true) => source,
-            (false, false) => return None,
+            (false, false) if serves_others(source) && fetches_elsewhere(home) => {
+                return match self.cut.insert((source, home)) {
+                    true => AtFault::Way,
+                    false => AtFault::Unknown,
+                };
+            }
+            (false, false) => return AtFault::Unknown,
         };
-        self.faulty.insert(faulty).then_some(faulty)
+        match self.faulty.insert(faulty) {
+            true => AtFault::One(faulty),
+            false => AtFault::Unknown,
+        }
     }
 
     /// A launcher is gone.
@@ -53,6 +75,7 @@ impl Fetches {
             |(source, home): &(ContainerIx, ContainerIx)| ![*source, *home].contains(&launcher);
         self.served.retain(stays);
         self.failed.retain(stays);
+        self.cut.retain(stays);
         self.faulty.remove(&launcher);
     }
 }

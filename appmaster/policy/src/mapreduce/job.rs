@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::fetches::Fetches;
+use super::fetches::{AtFault, Fetches};
 use super::outputs::{Output, Outputs};
 use super::reduces::Reduces;
 use super::skips::{Found, Skips};
@@ -130,6 +130,10 @@ impl MapReduceMachine {
             } => self.gathered(attempt, partition, home),
             Event::Dropped { partition } => self.dropped(partition),
             Event::FetchFailed { attempt, home } => self.fetch_failed(attempt, home),
+            Event::FetchedFrom { source, home } => {
+                self.fetches.served(source, home);
+                Vec::new()
+            }
             Event::Fetched { home } => {
                 for source in self.outputs.launchers() {
                     self.fetches.served(source, home);
@@ -328,8 +332,9 @@ impl MapReduceMachine {
             return Vec::new();
         };
         match self.fetches.failed(source, home) {
-            None => vec![Action::Verify(attempt)],
-            Some(faulty) => {
+            AtFault::Unknown => vec![Action::Verify(attempt)],
+            AtFault::Way => vec![Action::Cut { source, home }],
+            AtFault::One(faulty) => {
                 let mut actions = vec![Action::Faulty(faulty)];
                 if faulty == source {
                     actions.extend(self.again(self.outputs.at(source)));

@@ -366,6 +366,31 @@ fn a_broken_fetch_accuses_a_pair_and_others_clear_one_of_them() {
 }
 
 #[test]
+fn of_two_that_do_well_with_others_neither_is_at_fault() {
+    let mut bed = Bed::new(3, 3);
+    let maps = [0, 1, 2].map(|map| bed.map(map, map, 7).0);
+    let home = ContainerIx(11);
+    let failed = |attempt| Event::FetchFailed { attempt, home };
+    let had = |source| Event::FetchedFrom {
+        source: ContainerIx(source),
+        home,
+    };
+    assert_eq!(bed.gather(maps[0], 0, 10), []);
+    assert_eq!(bed.job.step(failed(maps[0])), [Action::Verify(maps[0])]);
+    assert_eq!(bed.job.step(had(1)), []);
+    let cut = Action::Cut {
+        source: ContainerIx(0),
+        home,
+    };
+    assert_eq!(bed.job.step(failed(maps[0])), [cut]);
+    // It is said once.
+    assert_eq!(bed.job.step(failed(maps[0])), [Action::Verify(maps[0])]);
+    // With a second one it is the home.
+    assert_eq!(bed.gather(maps[1], 0, 10), []);
+    assert_eq!(bed.job.step(failed(maps[1])), [Action::Faulty(home)]);
+}
+
+#[test]
 fn an_output_that_its_own_launcher_cannot_read_is_lost() {
     let mut bed = Bed::new(1, 1);
     let (attempt, _) = bed.map(0, 0, 7);

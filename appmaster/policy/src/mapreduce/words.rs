@@ -68,6 +68,13 @@ pub enum Event {
         /// The partition's home.
         home: ContainerIx,
     },
+    /// A home that could not fetch everything has what lies at this launcher.
+    FetchedFrom {
+        /// The launcher.
+        source: ContainerIx,
+        /// The partition's home.
+        home: ContainerIx,
+    },
     /// A reduce has read what every map has left, in this container.
     Fetched {
         /// Which.
@@ -108,6 +115,13 @@ pub enum Action {
     Stop(AttemptIx),
     /// No data gets out of, or into, this launcher: nothing more is to be given to it.
     Faulty(ContainerIx),
+    /// Nothing gets from the one launcher to the other, and each does well with others: reduces are to read elsewhere.
+    Cut {
+        /// Where the outputs lie.
+        source: ContainerIx,
+        /// Where they cannot be had.
+        home: ContainerIx,
+    },
     /// A map that ran again gave the same records: nothing follows.
     Repeated(TaskIx),
     /// An attempt that ended after its twin gave other records than that, which nobody reads: what the mapper

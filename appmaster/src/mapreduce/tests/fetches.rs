@@ -197,7 +197,8 @@ fn what_lies_where_two_cannot_fetch_who_fetch_elsewhere_is_made_again_at_once() 
     // It has given to both, and gives no more.
     let first = bed.place(Stage::Reduce, 2, 3);
     not_read(&mut bed, 3, first, &[0]);
-    assert_eq!(bed.wanted(), [format!("over {} Lost", first.0)]);
+    let over = format!("over {} Lost", first.0);
+    assert_eq!(bed.wanted(), ["avoid c3".to_owned(), over]);
     let second = bed.place(Stage::Reduce, 2, 4);
     not_read(&mut bed, 4, second, &[0]);
     assert_eq!(
@@ -210,6 +211,39 @@ fn what_lies_where_two_cannot_fetch_who_fetch_elsewhere_is_made_again_at_once() 
     let third = bed.place(Stage::Reduce, 2, 4);
     let (start, _) = bed.started(4, third);
     assert_eq!(start.launchers, ["n3:40", "n2:40"]);
+}
+
+#[test]
+fn where_the_way_between_two_is_cut_reduces_go_elsewhere_and_no_map_runs_again() {
+    let mut bed = mapped();
+    let well = bed.place(Stage::Reduce, 0, 3);
+    bed.joined(3);
+    bed.done(3, well, None);
+    bed.wanted();
+    // From 2 it has had everything, which nobody but its failure tells.
+    let cut = bed.place(Stage::Reduce, 1, 4);
+    bed.joined(4);
+    not_read(&mut bed, 4, cut, &[0]);
+    let over = |attempt: AttemptIx| format!("over {} Lost", attempt.0);
+    assert_eq!(
+        bed.wanted(),
+        ["start c4".to_owned(), "avoid c4".to_owned(), over(cut)]
+    );
+    let words = "n4 (c4) cannot fetch what maps have left at n1 (c1), though each of them does well with others";
+    let told = std::iter::from_fn(|| bed.job.outbox().next());
+    let told = told.filter(|event| match &event.event {
+        Some(ToClient::Notice(notice)) => notice.sentence.starts_with(words),
+        _ => false,
+    });
+    assert_eq!(told.count(), 1);
+    // Where there is no other node it may be tried there again: it is no fault of the map.
+    for _ in 0..4 {
+        let again = bed.place(Stage::Reduce, 1, 4);
+        not_read(&mut bed, 4, again, &[0]);
+        assert_eq!(bed.wanted(), [over(again)]);
+    }
+    assert_eq!(bed.job.outputs.len(), 2);
+    assert!(bed.job.faulty.is_empty() && bed.job.unfetched.is_empty());
 }
 
 #[test]

@@ -269,6 +269,7 @@ fn words(wanted: &MapReduceEffect) -> String {
             format!("commit {}", [&tasks[..], &files[..]].concat().join(" "))
         }
         MapReduceEffect::Folder(FolderWork::GiveUp) => "give up".into(),
+        MapReduceEffect::Avoid(container) => format!("avoid {container}"),
         MapReduceEffect::NoMore => "no more".into(),
         MapReduceEffect::NoRoom(container) => format!("no room in {container}"),
         MapReduceEffect::Keep(folder, history) => {
