@@ -164,6 +164,7 @@ fn told(error: StorageError) -> Result<Answer, StorageError> {
         StorageError::Silent { .. }
         | StorageError::Down { .. }
         | StorageError::DataNodes { .. }
+        | StorageError::Block { .. }
         | StorageError::SafeMode { .. } => Ok(Answer::Lost),
         other => Err(other),
     }

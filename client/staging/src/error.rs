@@ -229,6 +229,7 @@ pub const fn exit_of(error: &StorageError) -> Exit {
         StorageError::Settings { .. } | StorageError::Authentication { .. } => Exit::Config,
         StorageError::Down { .. }
         | StorageError::DataNodes { .. }
+        | StorageError::Block { .. }
         | StorageError::SafeMode { .. }
         | StorageError::Silent { .. } => Exit::Unavailable,
         _ => Exit::Staging,

@@ -42,6 +42,22 @@ pub enum StorageError {
         /// What happened.
         said: String,
     },
+    /// A part of a file cannot be read: nobody who is to have its block gives it.
+    #[error(
+        "reading {origin}{path}: no DataNode moves the data of the block with byte {at}: {said}; hdfs fsck {path} \
+         -files -blocks -locations shows which have copies, and whether they can be reached from here is decided by \
+         dfs.client.use.datanode.hostname"
+    )]
+    Block {
+        /// What names of its file system begin with.
+        origin: String,
+        /// The file.
+        path: String,
+        /// The first byte that did not come.
+        at: u64,
+        /// What happened.
+        said: String,
+    },
     /// HDFS accepts no changes for now.
     #[error(
         "{doing} {url}: HDFS is in safe mode and takes no files: {said}; wait until enough DataNodes have \

@@ -80,7 +80,9 @@ impl Asks {
         let said = match timeout(MOVED, call).await {
             Ok(Ok(answer)) => return Ok(answer),
             Ok(Err(HdfsError::IOError(error))) => refusal::first_line(&error.to_string()),
-            Ok(Err(HdfsError::DataTransferError(said))) => refusal::first_line(&said),
+            Ok(Err(HdfsError::DataTransferError(said))) => {
+                refusal::first_line(&refusal::replicas(&said))
+            }
             Ok(Err(error)) => return Err(refusal::of(&error, doing, self.url(path), &self.user)),
             Err(_elapsed) => format!("a piece was not moved within {} s", MOVED.as_secs()),
         };

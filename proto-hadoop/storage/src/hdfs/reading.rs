@@ -23,6 +23,8 @@ pub(crate) struct Reading {
     asks: Arc<Asks>,
     path: String,
     reader: FileReader,
+    /// The first byte that was not handed on.
+    at: u64,
     steps: Steps,
     /// Of the part under way.
     packets: Option<Packets>,
@@ -35,6 +37,7 @@ impl Reading {
             asks,
             path: path.to_owned(),
             reader,
+            at: from,
             steps: Steps::new(from, size),
             packets: None,
         }
@@ -69,11 +72,28 @@ impl Reading {
                 }
             };
             let call = Box::pin(async { packets.next().await.transpose() });
-            match self.asks.moving("reading", &self.path, call).await? {
+            let moved = self.asks.moving("reading", &self.path, call).await;
+            match moved.map_err(|error| self.of_block(error))? {
                 Some(piece) if piece.is_empty() => {}
-                Some(piece) => return Ok(piece),
+                Some(piece) => {
+                    self.at = self.at.saturating_add(piece.len() as u64);
+                    return Ok(piece);
+                }
                 None => self.packets = None,
             }
+        }
+    }
+
+    /// Of which block of the file an error is, where that is what an error is of.
+    fn of_block(&self, error: StorageError) -> StorageError {
+        match error {
+            StorageError::DataNodes { said, .. } => StorageError::Block {
+                origin: self.asks.origin.clone(),
+                path: self.path.clone(),
+                at: self.at,
+                said,
+            },
+            other => other,
         }
     }
 }

@@ -84,6 +84,24 @@ pub(super) fn of(error: &HdfsError, doing: &'static str, url: String, user: &str
     }
 }
 
+/// What hdfs-native says of a block that no DataNode gives, with its table of them made readable.
+pub(super) fn replicas(said: &str) -> String {
+    let Some(table) = said.strip_prefix("All DataNodes failed: ") else {
+        return said.to_owned();
+    };
+    let quoted = |text: &str| text.split('"').nth(1).map(str::to_owned);
+    let number = |text: &str| -> String { text.chars().take_while(char::is_ascii_digit).collect() };
+    let named = table.split("ip_addr: ").skip(1).filter_map(|one| {
+        let port = one.split("xfer_port: ").nth(1).map(number)?;
+        Some(format!("{}:{port}", quoted(one)?))
+    });
+    let named: Vec<String> = named.collect();
+    match named.is_empty() {
+        true => "none that lives has a copy".to_owned(),
+        false => format!("none of those with a copy gives it, {}", named.join(", ")),
+    }
+}
+
 /// The others are the server's stack trace.
 pub(super) fn first_line(said: &str) -> String {
     let line = said.lines().next().unwrap_or("nothing").trim();
@@ -147,6 +165,31 @@ mod tests {
             "Unknown protocol",
         );
         assert!(matches!(told, StorageError::Down { .. }), "{told}");
+    }
+
+    /// As hdfs-native 0.14.8 says it.
+    #[test]
+    fn who_does_not_give_a_block_is_named() {
+        use hdfs_native::HdfsError::DataTransferError;
+        let none = replicas("All DataNodes failed: []");
+        assert_eq!(none, "none that lives has a copy");
+        let id = |host: &str, port| {
+            format!(
+                "DatanodeInfoProto {{ id: DatanodeIdProto {{ ip_addr: \"{host}\", host_name: \"localhost\", \
+                 datanode_uuid: \"81c3\", xfer_port: {port}, info_port: 4, ipc_port: 5 }}, capacity: Some(6) }}"
+            )
+        };
+        let two = format!(
+            "All DataNodes failed: [{}, {}]",
+            id("10.0.0.7", 9866),
+            id("10.0.0.8", 50010)
+        );
+        assert_eq!(
+            replicas(&two),
+            "none of those with a copy gives it, 10.0.0.7:9866, 10.0.0.8:50010"
+        );
+        let other = DataTransferError("Not enough data".to_owned());
+        assert_eq!(replicas(&other.to_string()), other.to_string());
     }
 
     #[test]
