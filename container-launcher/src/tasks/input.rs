@@ -3,10 +3,11 @@
 //! On a mounted folder it is the file itself. Else what storage reads goes into a pipe, from the byte that was
 //! asked for on, until the file ends or the process reads no more.
 
+use std::io::ErrorKind;
 use std::os::fd::OwnedFd;
 
-use gerbil_task::{Piece, changed};
-use storage::Reader;
+use gerbil_task::{Piece, changed, vanished};
+use storage::{Reader, StorageError};
 use tokio::net::unix::pipe;
 use tokio_util::sync::CancellationToken;
 
@@ -44,7 +45,10 @@ pub(super) fn open(
                     Some(gone),
                     async move { storage.read_from(&path, from).await },
                 )?;
-            let opened = reader.map_err(|error| error.to_string());
+            let opened = reader.map_err(|error| match error {
+                StorageError::Absent { url } => vanished(&url),
+                other => other.to_string(),
+            });
             let opened =
                 opened.and_then(|reader| same(place, piece, reader.size()).map(|()| reader));
             let opened = opened.and_then(|reader| {
@@ -58,7 +62,10 @@ pub(super) fn open(
 }
 
 fn file(place: &TaskPath, piece: &Piece) -> Result<OwnedFd, String> {
-    let failed = |error: std::io::Error| format!("{}: {error}", piece.name);
+    let failed = |error: std::io::Error| match error.kind() {
+        ErrorKind::NotFound => vanished(&piece.name),
+        _ => format!("{}: {error}", piece.name),
+    };
     let file = regular::open_linked(place.path.as_ref()).map_err(failed)?;
     same(place, piece, file.metadata().map_err(failed)?.len())?;
     Ok(file.into())

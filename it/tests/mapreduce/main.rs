@@ -7,6 +7,7 @@ mod cut;
 mod disks;
 mod failures;
 mod hadoops_files;
+mod hdfs;
 mod history;
 mod homes;
 mod leaving;
@@ -32,6 +33,7 @@ fn main() -> ExitCode {
     let cases = [
         outputs::CASES,
         failures::CASES,
+        hdfs::CASES,
         homes::CASES,
         leaving::CASES,
         own::CASES,

@@ -122,6 +122,12 @@ pub fn changed(name: &str, planned: u64, now: u64) -> String {
     format!("{name} had {planned} bytes and has {now} now: it was changed while it was read")
 }
 
+/// A file is gone that was there when the splits were made.
+#[must_use]
+pub fn vanished(name: &str) -> String {
+    format!("there is no {name} any more: it was removed after the job was planned")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -16,7 +16,7 @@ mod shared;
 pub mod splits;
 
 pub use blame::{Blame, Page, Phase};
-pub use blamed::{Blamed, changed, how};
+pub use blamed::{Blamed, changed, how, vanished};
 pub use counters::{Counters, add};
 pub use digest::records_digest;
 pub use driver::{FromDriver, Listed, Submission, ToDriver};
