@@ -1,4 +1,7 @@
-//! What tasks have printed, for clients that ask: their launchers are asked, and what these answer is handed on.
+//! What tasks have printed, for clients that ask: their launchers are asked, and what these answer is handed on. Who
+//! names no task is told of which there is something.
+
+mod list;
 
 use std::collections::BTreeMap;
 
@@ -10,7 +13,7 @@ use job::wire::task_order;
 use tokio::sync::oneshot;
 use tonic::Status;
 
-use crate::mapreduce::Wanted;
+use crate::mapreduce::{MapReduce, Place, Wanted};
 use crate::session::Session;
 use crate::work::Work;
 
@@ -60,6 +63,7 @@ impl Questions {
                     host: question.host,
                     stdout: read.stdout,
                     stderr: read.stderr,
+                    ..wire::TaskLog::default()
                 }),
             };
             let _heard = question.answer.send(answer);
@@ -70,7 +74,10 @@ impl Questions {
 impl Session {
     /// A client wants to read what an attempt at a task has printed.
     pub(crate) fn log_asked(&mut self, request: &wire::TaskLogRequest, answer: Answer) {
-        let place = match self.place(request) {
+        let Some(task) = request.task else {
+            return drop(answer.send(self.logged(request.job)));
+        };
+        let place = match self.place(request, task) {
             Ok(place) => place,
             Err(refusal) => return drop(answer.send(Err(refusal))),
         };
@@ -92,8 +99,16 @@ impl Session {
         }
     }
 
-    fn place(&self, request: &wire::TaskLogRequest) -> Result<crate::mapreduce::Place, Status> {
-        let job = JobId(request.job);
+    /// Which attempts there are.
+    fn logged(&self, job: u32) -> Result<wire::TaskLog, Status> {
+        let all = self.tasks_of(job)?.logged();
+        Ok(list::list(all, |of| {
+            self.holding.link(&of.place.container).is_some()
+        }))
+    }
+
+    fn tasks_of(&self, job: u32) -> Result<&MapReduce, Status> {
+        let job = JobId(job);
         let name = format!("s{}.{}", self.attempt.application.id, job.0);
         let Some(entry) = self.jobs.get(&job) else {
             let sharing = self.sharing.as_ref();
@@ -103,28 +118,33 @@ impl Session {
                 false => format!("there is no job {} here", job.0),
             }));
         };
-        let Work::MapReduce(mapreduce) = &entry.work else {
-            return Err(Status::failed_precondition(format!(
+        match &entry.work {
+            Work::MapReduce(mapreduce) => Ok(mapreduce),
+            Work::Queued(_) | Work::Mpi(_) => Err(Status::failed_precondition(format!(
                 "{name} has ranks and no tasks: gerbil logs {name} [RANK] shows what they have printed, where the job \
                  was left to the session"
-            )));
-        };
+            ))),
+        }
+    }
+
+    fn place(&self, request: &wire::TaskLogRequest, task: u32) -> Result<Place, Status> {
+        let mapreduce = self.tasks_of(request.job)?;
         let stage = match request.reduce {
             true => TaskStage::Reduce,
             false => TaskStage::Map,
         };
         let wanted = Wanted {
             stage,
-            task: request.task,
+            task,
             attempt: request.attempt,
         };
         let place = mapreduce.printed(wanted).map_err(Status::not_found)?;
         match self.holding.link(&place.container) {
             Some(_) => Ok(place),
             None => Err(Status::not_found(format!(
-                "the container on {} that it ran in is gone, and what it printed with it; gerbil mr history {name} \
+                "the container on {} that it ran in is gone, and what it printed with it; gerbil mr history s{}.{} \
                  says why it ended, once the job is over",
-                place.host
+                place.host, self.attempt.application.id, request.job
             ))),
         }
     }

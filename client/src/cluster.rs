@@ -4,8 +4,8 @@ use follow::Folder;
 use follow::timeout::call_timing;
 use job::exit::Exit;
 use mini::MiniError;
-use proto_hadoop::ApplicationClient;
 use proto_hadoop::conf::{ConfError, Configuration, ResourceManagers};
+use proto_hadoop::{ApplicationClient, ApplicationId};
 use staging::StageError;
 use staging::root::{self, Root};
 use storage::Address;
@@ -64,6 +64,10 @@ impl ClusterError {
     }
 }
 
+/// Whether YARN gathers what the containers of an application have written when that is over.
+const LOGS_GATHERED: &str = "yarn.log-aggregation-enable";
+/// Where containers write on their nodes.
+const LOG_FOLDERS: &str = "yarn.nodemanager.log-dirs";
 /// How full a NodeManager lets a disk become before it takes it for a bad one, hundredths, and whether it looks.
 const DISK_FULLEST: &str =
     "yarn.nodemanager.disk-health-checker.max-disk-utilization-per-disk-percentage";
@@ -150,6 +154,20 @@ impl Cluster {
         })
     }
 
+    /// Where YARN keeps what the containers of an application that is over have written, as the rest of a sentence.
+    pub(crate) fn place_of_logs(&self, id: ApplicationId) -> String {
+        let setting = |key: &str| self.configuration.get(key).ok().flatten();
+        let is_gathered = setting(LOGS_GATHERED).is_some_and(|gathers| gathers.trim() == "true");
+        match is_gathered {
+            true => format!("YARN has gathered: yarn logs -applicationId {id}"),
+            false => format!(
+                "lies on its nodes, in the folder {id} of {} (yarn.nodemanager.log-dirs), as long as YARN keeps it there: \
+                 {LOGS_GATHERED} is not true here",
+                setting(LOG_FOLDERS).unwrap_or_else(|| "the NodeManagers' logs".to_owned())
+            ),
+        }
+    }
+
     /// A number among the settings.
     pub(crate) fn number(&self, key: &str, default: u64) -> Result<u64, ClusterError> {
         match self.configuration.get(key)? {
@@ -193,22 +211,38 @@ pub(crate) fn user(variable: &dyn Fn(&str) -> Option<String>) -> Result<String, 
 mod tests {
     use super::*;
 
+    fn cluster(rows: &[(&str, &str)]) -> Cluster {
+        let manager = [("yarn.resourcemanager.hostname", "rm")];
+        let rows = manager.iter().chain(rows);
+        let rows = rows.map(|(name, value)| {
+            format!("<property><name>{name}</name><value>{value}</value></property>")
+        });
+        let text = format!(
+            "<configuration>{}</configuration>",
+            rows.collect::<String>()
+        );
+        let configuration = Configuration::from_xml(&text, &|_none| None).unwrap();
+        Cluster::with(configuration, "ann".to_owned()).unwrap()
+    }
+
+    #[test]
+    fn where_logs_are_is_what_the_settings_say() {
+        let id: ApplicationId = "application_1700000000000_0042".parse().unwrap();
+        let with = |rows: &[(&str, &str)]| cluster(rows).place_of_logs(id);
+        let gathered = with(&[(LOGS_GATHERED, "true")]);
+        assert_eq!(
+            gathered,
+            format!("YARN has gathered: yarn logs -applicationId {id}")
+        );
+        let there = with(&[(LOG_FOLDERS, "/logs/a,/logs/b")]);
+        let words = format!("lies on its nodes, in the folder {id} of /logs/a,/logs/b");
+        assert!(there.starts_with(&words), "{there}");
+        assert!(with(&[]).contains("of the NodeManagers' logs"));
+    }
+
     #[test]
     fn disks_are_left_a_little_before_yarn_leaves_them() {
-        let with = |rows: &[(&str, &str)]| {
-            let manager = [("yarn.resourcemanager.hostname", "rm")];
-            let rows = manager.iter().chain(rows);
-            let rows = rows.map(|(name, value)| {
-                format!("<property><name>{name}</name><value>{value}</value></property>")
-            });
-            let text = format!(
-                "<configuration>{}</configuration>",
-                rows.collect::<String>()
-            );
-            let configuration = Configuration::from_xml(&text, &|_none| None).unwrap();
-            let cluster = Cluster::with(configuration, "ann".to_owned()).unwrap();
-            cluster.disk_percent()
-        };
+        let with = |rows: &[(&str, &str)]| cluster(rows).disk_percent();
         assert_eq!(with(&[]).unwrap(), 85);
         assert_eq!(with(&[(DISK_FULLEST, "98.5")]).unwrap(), 93);
         assert_eq!(with(&[(DISK_FULLEST, " 3 ")]).unwrap(), 1);

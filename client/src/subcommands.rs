@@ -14,6 +14,7 @@ use std::ffi::OsString;
 use clap::{CommandFactory as _, Parser, Subcommand};
 
 use ::session::JobName;
+use ::session::logs::LogsJob;
 
 use crate::arguments::{Arguments, ParseError};
 
@@ -74,8 +75,8 @@ enum Task {
     },
     /// Print what such a job, or a task, has printed so far: gerbil logs s42.7
     Logs {
-        /// As the status of its session lists it
-        job: JobName,
+        /// As the status of its session lists it; or an application that gerbil mr runs
+        job: LogsJob,
         #[command(flatten)]
         given: LogsOptions,
     },
@@ -283,6 +284,7 @@ mod tests {
             ("attach s1.7 --input", "session"),
             ("logs s1.7 3 -l", "session"),
             ("logs s1.7 r0.1", "session"),
+            ("logs application_1_0001 m3", "session"),
             ("session stop night --now", "session"),
             ("completions zsh", "--generate zsh"),
             ("man", "--generate man-gerbil"),

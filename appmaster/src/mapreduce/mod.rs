@@ -62,7 +62,7 @@ pub(crate) use folder::{Folder, FolderDone, FolderWork, Others};
 pub(crate) use history_file::keep;
 pub(crate) use messages::{MapReduceEffect, MapReduceEvent};
 pub(crate) use needs::elements;
-pub(crate) use printed::{Place, Wanted};
+pub(crate) use printed::{Logged, Place, Wanted};
 
 /// Between two words to the client of how far the tasks are.
 const SHOW: Millis = Millis(1_000);

@@ -1,9 +1,11 @@
 //! Which process an attempt at a task is, or was: what it has printed is with its launcher.
 
-use job::history::TaskStage;
+use job::history::{AttemptEnd, TaskAttempt, TaskStage};
 use policy::ContainerId;
+use policy::schedule::AttemptIx;
 
 use super::MapReduce;
+use super::attempts::Attempt;
 
 /// An attempt, as those call it who want to read what it has printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,7 +26,40 @@ pub(crate) struct Place {
     pub(crate) attempt: u32,
 }
 
+/// An attempt of which something may be read, and where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Logged {
+    pub(crate) stage: TaskStage,
+    pub(crate) task: u32,
+    pub(crate) place: Place,
+    /// How it ended; none: it runs.
+    pub(crate) end: Option<AttemptEnd>,
+}
+
 impl MapReduce {
+    /// All attempts that have begun, maps first, by task and attempt.
+    pub(crate) fn logged(&self) -> Vec<Logged> {
+        let running = self.attempts.all().filter(|of| of.began.is_some());
+        let running = running.map(|attempt| {
+            let (stage, task) = self.named(attempt);
+            Logged {
+                stage,
+                task,
+                place: running_at(attempt),
+                end: None,
+            }
+        });
+        let over = self.past.attempts().map(|(ix, attempt)| Logged {
+            stage: attempt.stage,
+            task: attempt.task,
+            place: was_at(ix, attempt),
+            end: Some(attempt.end),
+        });
+        let mut all: Vec<Logged> = running.chain(over).collect();
+        all.sort_by_key(|of| (of.stage == TaskStage::Reduce, of.task, of.place.attempt));
+        all
+    }
+
     /// Where what an attempt has printed is; else why there is none, a sentence.
     pub(crate) fn printed(&self, wanted: Wanted) -> Result<Place, String> {
         let Wanted { stage, task, .. } = wanted;
@@ -34,21 +69,11 @@ impl MapReduce {
                 && is_meant(attempt.number)
                 && self.named(attempt) == (stage, task)
         });
-        let running = running.map(|attempt| Place {
-            container: attempt.container.clone(),
-            host: attempt.host.clone(),
-            process: attempt.ix.0,
-            attempt: attempt.number,
-        });
+        let running = running.map(running_at);
         let over = self.past.attempts().filter(|(_, attempt)| {
             (attempt.stage, attempt.task) == (stage, task) && is_meant(attempt.attempt)
         });
-        let over = over.map(|(ix, attempt)| Place {
-            container: ContainerId(attempt.container.clone()),
-            host: attempt.host.clone(),
-            process: ix.0,
-            attempt: attempt.attempt,
-        });
+        let over = over.map(|(ix, attempt)| was_at(ix, attempt));
         let last = running.chain(over).max_by_key(|place| place.attempt);
         last.ok_or_else(|| self.not_there(wanted))
     }
@@ -69,5 +94,23 @@ impl MapReduce {
                 format!("no attempt {attempt} at {what} {task} has begun; they are numbered from 0")
             }
         }
+    }
+}
+
+fn running_at(attempt: &Attempt) -> Place {
+    Place {
+        container: attempt.container.clone(),
+        host: attempt.host.clone(),
+        process: attempt.ix.0,
+        attempt: attempt.number,
+    }
+}
+
+fn was_at(ix: AttemptIx, attempt: &TaskAttempt) -> Place {
+    Place {
+        container: ContainerId(attempt.container.clone()),
+        host: attempt.host.clone(),
+        process: ix.0,
+        attempt: attempt.attempt,
     }
 }

@@ -21,6 +21,7 @@ pub mod kill;
 mod label;
 mod lanes;
 mod local_address;
+mod logged;
 mod logs;
 mod output;
 mod pace;
@@ -42,6 +43,7 @@ pub mod write_whole;
 
 pub use error::FollowError;
 pub use hdfs_copy::Folder;
+pub use logged::task_logs;
 pub use logs::logs;
 pub use output::Layout;
 pub use say::say;

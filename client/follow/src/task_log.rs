@@ -26,9 +26,10 @@ pub async fn task_log(
     request: wire::TaskLogRequest,
 ) -> Result<u8, Status> {
     let late = || Status::deadline_exceeded(format!("no answer within {} s", ANSWERS.as_secs()));
+    let task = request.task.unwrap_or_default();
     let what = match request.reduce {
-        true => format!("reduce {}", request.task),
-        false => format!("map {}", request.task),
+        true => format!("reduce {task}"),
+        false => format!("map {task}"),
     };
     let log = timeout(ANSWERS, client.read_task_log(request)).await;
     let log = log.unwrap_or_else(|_late| Err(late()))?.into_inner();

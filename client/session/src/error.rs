@@ -113,6 +113,32 @@ pub enum SessionError {
         /// The job.
         job: JobName,
     },
+    /// The logs of an application that is over.
+    #[error(
+        "{application} is over, and what its tasks printed went with it (gerbil mr history says why some failed); what \
+         its ApplicationMaster and launchers wrote {place}"
+    )]
+    LogsOver {
+        /// The application.
+        application: ApplicationId,
+        /// Where that is, as the rest of a sentence.
+        place: String,
+    },
+    /// The logs of an application whose key is not here.
+    #[error(
+        "{application} is none of your sessions, and no gerbil mr of yours on this host runs it: what its program prints \
+         is shown where it was started; what YARN has of it: yarn logs -applicationId {application}"
+    )]
+    LogsElsewhere {
+        /// The application.
+        application: ApplicationId,
+    },
+    /// An application of one's own that runs no job now.
+    #[error("{application} runs no job at the moment; gerbil logs {application}.1 is its first")]
+    NoJobRuns {
+        /// The application.
+        application: ApplicationId,
+    },
     /// Another has the name.
     #[error(
         "session {name} is there already, as {application}; take another name, or end it with gerbil session \
@@ -218,10 +244,13 @@ impl SessionError {
             Self::Unknown { .. }
             | Self::NoSuchJob { .. }
             | Self::LogGone { .. }
+            | Self::LogsElsewhere { .. }
             | Self::Taken { .. } => Exit::Usage,
-            Self::Over { .. } | Self::Starting { .. } | Self::Unreachable { .. } => {
-                Exit::Unavailable
-            }
+            Self::Over { .. }
+            | Self::LogsOver { .. }
+            | Self::NoJobRuns { .. }
+            | Self::Starting { .. }
+            | Self::Unreachable { .. } => Exit::Unavailable,
             Self::Refused { code, .. } => match code {
                 Code::InvalidArgument | Code::OutOfRange | Code::FailedPrecondition => {
                     Exit::Impossible

@@ -68,7 +68,9 @@ impl JobName {
         self.is_of(application) && self.job == number
     }
 
-    fn is_of(self, application: ApplicationId) -> bool {
+    /// Whether it means a job of `application`.
+    #[must_use]
+    pub fn is_of(self, application: ApplicationId) -> bool {
         let timestamp = self.timestamp.unwrap_or(application.cluster_timestamp);
         (timestamp, self.application) == (application.cluster_timestamp, application.id)
     }
@@ -81,18 +83,32 @@ impl Folder {
     ///
     /// There is none, or it cannot be used.
     pub fn session_of(&self, job: JobName) -> Result<SessionRecord, SessionError> {
-        let names = self.names()?;
-        for name in &names {
-            if let Some(owned) = self.owned(name)?
-                && job.is_of(owned.application)
+        match self.session_where(|application| job.is_of(application))? {
+            Some(kept) => Ok(kept),
+            None => Err(SessionError::NoSuchJob {
+                job: job.to_string(),
+                there: self.names()?.iter().map(ToString::to_string).collect(),
+            }),
+        }
+    }
+
+    /// What is kept of an application that `is` the one.
+    ///
+    /// # Errors
+    ///
+    /// It cannot be used.
+    pub fn session_where(
+        &self,
+        is: impl Fn(ApplicationId) -> bool,
+    ) -> Result<Option<SessionRecord>, SessionError> {
+        for name in self.names()? {
+            if let Some(owned) = self.owned(&name)?
+                && is(owned.application)
             {
-                return self.find_session(name);
+                return self.find_session(&name).map(Some);
             }
         }
-        Err(SessionError::NoSuchJob {
-            job: job.to_string(),
-            there: names.iter().map(ToString::to_string).collect(),
-        })
+        Ok(None)
     }
 }
 

@@ -4,14 +4,16 @@ use std::str::FromStr;
 
 use follow::Layout;
 use job::wire;
+use proto_hadoop::ApplicationId;
 use tonic::Status;
 
 use crate::error::SessionError;
+use crate::kill::JobName;
 use crate::reach::Reached;
 use crate::record::SessionRecord;
 
 impl Reached {
-    /// Prints it, of one rank where one is named; the exit code.
+    /// Prints it, of one rank where one is named; of a job of tasks, which there are. The exit code.
     ///
     /// # Errors
     ///
@@ -23,8 +25,18 @@ impl Reached {
         rank: Option<u32>,
         layout: Layout,
     ) -> Result<u8, SessionError> {
-        let printed = follow::logs(self.client, job, rank, layout).await;
-        printed.map_err(|status| refused(kept, &status))
+        let printed = follow::logs(self.client.clone(), job, rank, layout).await;
+        let status = match printed {
+            Ok(code) => return Ok(code),
+            Err(status) => status,
+        };
+        let name = format!("s{}.{job}", kept.owned.application.id);
+        if rank.is_none()
+            && let Ok(code) = follow::task_logs(self.client, job, &name).await
+        {
+            return Ok(code);
+        }
+        Err(refused(kept, &status))
     }
 
     /// Prints what an attempt at a task of a MapReduce job has printed so far; the exit code.
@@ -41,7 +53,7 @@ impl Reached {
         let request = wire::TaskLogRequest {
             job,
             reduce: task.is_reduce,
-            task: task.number,
+            task: Some(task.number),
             attempt: task.attempt,
         };
         let printed = follow::task_log(self.client, request).await;
@@ -54,6 +66,43 @@ fn refused(kept: &SessionRecord, status: &Status) -> SessionError {
         name: kept.name.clone(),
         code: status.code(),
         why: status.message().to_owned(),
+    }
+}
+
+/// Whose output is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LogsJob {
+    /// A job's, by its name.
+    Job(JobName),
+    /// That of the job which an application runs.
+    Application(ApplicationId),
+}
+
+impl LogsJob {
+    /// Whether it is in `application`.
+    #[must_use]
+    pub fn is_of(self, application: ApplicationId) -> bool {
+        match self {
+            Self::Job(job) => job.is_of(application),
+            Self::Application(id) => id == application,
+        }
+    }
+}
+
+/// Neither a job of a session nor an application.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "that is neither a job, as s42.7 is, nor an application, as application_1700000000000_0042 is"
+)]
+pub struct NoLogsJob;
+
+impl FromStr for LogsJob {
+    type Err = NoLogsJob;
+
+    fn from_str(text: &str) -> Result<Self, NoLogsJob> {
+        let job = text.parse().map(Self::Job);
+        let application = || text.parse().map(Self::Application);
+        job.or_else(|_no_job| application().map_err(|_neither| NoLogsJob))
     }
 }
 
@@ -147,6 +196,23 @@ mod tests {
             ("\u{e4}3", Err(NoLogOf)),
         ] {
             assert_eq!(text.parse(), wanted, "{text}");
+        }
+    }
+
+    #[test]
+    fn jobs_and_applications_are_told_apart() {
+        let id: ApplicationId = "application_1700000000000_0042".parse().unwrap();
+        let other: ApplicationId = "application_1700000000000_0043".parse().unwrap();
+        let named: LogsJob = "application_1700000000000_0042".parse().unwrap();
+        assert_eq!(named, LogsJob::Application(id));
+        for text in ["s42.7", "application_1700000000000_0042.7"] {
+            let job: LogsJob = text.parse().unwrap();
+            assert!(matches!(job, LogsJob::Job(name) if name.job == 7));
+            assert!(job.is_of(id) && !job.is_of(other));
+        }
+        assert!(named.is_of(id) && !named.is_of(other));
+        for none in ["", "s42", "cpi", "application_x_1"] {
+            assert_eq!(none.parse::<LogsJob>(), Err(NoLogsJob), "{none}");
         }
     }
 }

@@ -1,7 +1,8 @@
 //! What a user keeps of a session: one file each, which nobody else may read, in
 //! `$XDG_STATE_HOME/gerbil/sessions`.
 //!
-//! Whoever has the file can run programs in the session, as the user who started it.
+//! Whoever has the file can run programs in the session, as the user who started it. Of an application that a command
+//! has for itself the same is kept beside them, in `applications`, while that command lives.
 
 mod key;
 
@@ -9,6 +10,7 @@ use std::fs::{self, DirBuilder, File, Permissions};
 use std::io::{self, ErrorKind, Read as _, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use follow::keys::{ClientKeys, Identity};
 use proto_hadoop::ApplicationId;
@@ -106,6 +108,31 @@ impl Folder {
         Ok(Self {
             path: state.join("gerbil/sessions"),
         })
+    }
+
+    /// The same for applications that belong to one command each, called by their ids.
+    ///
+    /// # Errors
+    ///
+    /// [`SessionError::NoFolder`] where the user has none.
+    pub fn of_applications(state: Option<PathBuf>) -> Result<Self, SessionError> {
+        let state = state.ok_or(SessionError::NoFolder)?;
+        Ok(Self {
+            path: state.join("gerbil/applications"),
+        })
+    }
+
+    /// Removes files that were written longer ago than this: whoever is to remove his was killed. What cannot be
+    /// removed stays.
+    pub fn sweep(&self, age: Duration) {
+        for name in self.names().unwrap_or_default() {
+            let path = self.path_of(&name);
+            let written = fs::metadata(&path).and_then(|about| about.modified());
+            let is_old = written.is_ok_and(|at| at.elapsed().is_ok_and(|since| since > age));
+            if is_old {
+                let _gone = fs::remove_file(path).is_ok();
+            }
+        }
     }
 
     /// The names of all files, in order.

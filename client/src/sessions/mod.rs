@@ -5,6 +5,7 @@ mod dry_run;
 mod job;
 mod key;
 mod list;
+pub(crate) mod logs;
 mod start;
 mod watch;
 
@@ -78,7 +79,7 @@ async fn run(task: SessionTask) -> Result<u8, Failure> {
             Box::pin(watch::attach(&folder, job, given, &mut signals)).await
         }
         SessionTask::Logs { job, given } => tokio::select! {
-            printed = watch::logs(&folder, job, given) => printed,
+            printed = logs::logs(&folder, job, given) => printed,
             signal = signals.ending() => Ok(128u8.saturating_add(signal)),
         },
         SessionTask::Key { name, output } => key::show(&folder, name, output.as_deref()),
@@ -114,6 +115,13 @@ pub(crate) async fn jobs() -> Vec<JobStatus> {
 /// Where sessions are kept.
 pub(crate) fn folder() -> Result<Folder, SessionError> {
     Folder::below(history::state_folder(&|name: &str| -> Option<OsString> {
+        std::env::var_os(name)
+    }))
+}
+
+/// Where applications are kept that one command has for itself.
+pub(crate) fn applications() -> Result<Folder, SessionError> {
+    Folder::of_applications(history::state_folder(&|name: &str| -> Option<OsString> {
         std::env::var_os(name)
     }))
 }

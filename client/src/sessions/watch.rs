@@ -1,4 +1,4 @@
-//! `gerbil attach` and `gerbil logs`: jobs that were left to their session.
+//! `gerbil attach`: jobs that were left to their session.
 
 use follow::follower::{Follower, Watching};
 use follow::pattern::Pattern;
@@ -6,11 +6,10 @@ use follow::progress::Progress;
 use follow::signals::Signals;
 use follow::streams::{Input, Source};
 use follow::{Layout, say};
-use session::logs::LogOf;
-use session::{Folder, JobName, Reached, SessionError, reach};
+use session::{Folder, JobName, Reached, reach};
 
 use crate::failure::Failure;
-use crate::subcommands::{AttachOptions, LogsOptions};
+use crate::subcommands::AttachOptions;
 
 /// Shows a job from its beginning to its end; its exit code.
 pub(super) async fn attach(
@@ -54,26 +53,7 @@ pub(super) async fn attach(
     Ok(ended.code)
 }
 
-/// Prints what a job has printed so far; the exit code.
-pub(super) async fn logs(folder: &Folder, job: JobName, given: LogsOptions) -> Result<u8, Failure> {
-    let kept = match (folder.session_of(job), given.of) {
-        (Err(SessionError::NoSuchJob { .. }), Some(LogOf::Task(_))) => {
-            return Err(SessionError::LogGone { job }.into());
-        }
-        (kept, _) => kept?,
-    };
-    let rm = reach::resource_managers(&kept.owned);
-    let reached = Reached::new(&rm, folder, &kept).await?;
-    let rank = match given.of {
-        Some(LogOf::Task(task)) => return Ok(reached.task_log(&kept, job.job, task).await?),
-        Some(LogOf::Rank(rank)) => Some(rank),
-        None => None,
-    };
-    let layout = layout(given.label);
-    Ok(reached.logs(&kept, job.job, rank, layout).await?)
-}
-
-fn layout(label: bool) -> Layout {
+pub(super) fn layout(label: bool) -> Layout {
     Layout {
         label: label.then(Pattern::label),
         ..Layout::default()

@@ -8,7 +8,7 @@ use std::time::Duration;
 use clap::{Args, Subcommand};
 use policy::elements::Trust;
 use policy::schedule::{POLICIES, WRAPPERS, names};
-use session::logs::LogOf;
+use session::logs::{LogOf, LogsJob};
 use session::{JobName, Name};
 
 use crate::arguments::values::{Whole, memory, ports, span};
@@ -90,11 +90,11 @@ pub(crate) enum SessionTask {
         #[command(flatten)]
         given: AttachOptions,
     },
-    /// Print what a job has printed so far that was left to its session: gerbil logs s42.7; or a task: gerbil logs
-    /// s42.7 m3
+    /// Print what a job has printed so far that was left to its session: gerbil logs s42.7; or which tasks of a
+    /// MapReduce job there are, and what one has printed: gerbil logs s42.7 m3
     Logs {
-        /// As its session's status lists it
-        job: JobName,
+        /// As its session's status lists it; or an application that gerbil mr runs
+        job: LogsJob,
         #[command(flatten)]
         given: LogsOptions,
     },

@@ -154,6 +154,25 @@ fn printed(given: &Given) -> Result<()> {
         let read = logs("m0")?;
         Ok((read.stdout_text() == "this goes to standard output\n").then_some(()))
     })?;
+    let listed = command(given, &["logs", job])?.finish()?;
+    let listed = listed.success("gerbil logs of a MapReduce job")?;
+    let row = listed.stdout_text();
+    let row: Vec<&str> = row
+        .lines()
+        .nth(1)
+        .unwrap_or_default()
+        .split_whitespace()
+        .collect();
+    ensure!(
+        row.starts_with(&["m0", "running"]) && row.len() == 3,
+        "{row:?}"
+    );
+    let how = format!("{job} is a MapReduce job: gerbil logs {job} m0 prints");
+    ensure!(
+        listed.stderr_text().contains(&how),
+        "{}",
+        listed.stderr_text()
+    );
     expect::sentence(&logs("m0.1")?, 70, &["no attempt 1 at map 0 has begun"])?;
     expect::sentence(
         &logs("m1")?,

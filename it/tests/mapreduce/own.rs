@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anyhow::{Result, ensure};
 use it::bed::{Case, DEADLINE, Given};
-use it::session::application;
+use it::session::{application, command};
 use it::{Run, expect, wait};
 use nix::sys::signal::Signal;
 use serde_json::Value;
@@ -21,6 +21,10 @@ pub const CASES: &[(&str, Case)] = &[
     (
         "an application of its own whose client is killed -9",
         own_client_killed,
+    ),
+    (
+        "what tasks of an application of its own print is read elsewhere",
+        own_printed,
     ),
 ];
 
@@ -177,6 +181,32 @@ fn own_client_killed(given: &Given) -> Result<()> {
     })?;
     is_over(given, "faulty", "KILLED", "its client has left it")?;
     is_gone(given, "/alone/orphaned")
+}
+
+fn own_printed(given: &Given) -> Result<()> {
+    put(given, "/alone/printed", &[("a", "print\nloop\n")])?;
+    let faulty = program("faulty")?;
+    let words = [faulty.as_str(), "/alone/printed", "/alone/prints"];
+    let running = alone(given, &[&ROOM[..], &words].concat())?.start()?;
+    let id = runs(given, "/alone/prints")?;
+    let logs = |words: &[&str]| command(given, &[&["logs"], words].concat())?.finish();
+    wait::until("what the map prints", Duration::from_secs(60), || {
+        let read = logs(&[&id, "m0"])?;
+        Ok((read.stdout_text() == "this goes to standard output\n").then_some(()))
+    })?;
+    let job = format!("{id}.1");
+    let read = logs(&[&job, "m0"])?.success("gerbil logs by the job")?;
+    ensure!(read.stdout_text() == "this goes to standard output\n");
+    let listed = logs(&[&id])?.success("gerbil logs of an application")?;
+    let rows = listed.stdout_text();
+    ensure!(rows.contains("m0 ") && rows.contains("running"), "{rows}");
+    running.signal(Signal::SIGINT)?;
+    drop(running.finish()?);
+    is_over(given, "faulty", "KILLED", "interrupted")?;
+    let over = format!("{id} is over, and what its tasks printed went with it");
+    let place = "ApplicationMaster and launchers wrote lies on its nodes";
+    expect::sentence(&logs(&[&id, "m0"])?, 69, &[&over, place])?;
+    expect::sentence(&logs(&[&id])?, 69, &[&over, place])
 }
 
 /// It is among the jobs that run, in words and as JSON.

@@ -184,3 +184,17 @@ fn a_key_that_is_none_or_no_secret_is_refused() {
     let nothing = folder.import(&state.path().join("none"), None).unwrap_err();
     assert!(nothing.to_string().contains("No such file"), "{nothing}");
 }
+
+#[test]
+fn what_a_command_that_was_killed_has_left_goes_after_a_while() {
+    let state = TempDir::new().unwrap();
+    let folder = Folder::of_applications(Some(state.path().to_path_buf())).unwrap();
+    folder.sweep(Duration::ZERO);
+    let kept = kept("application_1700000000000_0042");
+    assert!(folder.keep(&kept).unwrap());
+    folder.sweep(Duration::from_secs(60));
+    assert_eq!(folder.names().unwrap(), [kept.name]);
+    folder.sweep(Duration::ZERO);
+    assert!(folder.names().unwrap().is_empty());
+    assert!(Folder::of_applications(None).is_err());
+}

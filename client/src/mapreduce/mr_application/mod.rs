@@ -1,5 +1,5 @@
-//! The application of one `gerbil mr` that has no session: a session all the same, which this process owns. Nobody
-//! else has its key, which is in no file.
+//! The application of one `gerbil mr` that has no session: a session all the same, which this process owns. Its key is
+//! in a file that nobody else may read, for `gerbil logs`, until it ends.
 //!
 //! ```text
 //! the first job is known ─▶ sized ─▶ submitted ─▶ its ApplicationMaster runs ─▶ owned ─▶ … ─▶ ended, with a verdict
@@ -40,6 +40,7 @@ use crate::describe;
 use crate::failure::Failure;
 use crate::plan::step_mib;
 use crate::preflight;
+use crate::sessions;
 use crate::subcommands::OwnApplication;
 
 use super::timing::Timing;
@@ -193,6 +194,7 @@ impl MrApplication {
             },
             keys: keys.client_keys(),
         };
+        Self::keep(&kept);
         let mut reached = self.reached(&kept).await?;
         self.timing.mark("its ApplicationMaster was reached");
         let owning = SessionGuard::begin(&mut reached.client, wishes).await;
@@ -209,6 +211,14 @@ impl MrApplication {
         state.waits.clear();
         state.owned = Some((kept.clone(), own, owning));
         Ok((kept, reached))
+    }
+
+    /// Keeps its key for those who want to read what its tasks print; who cannot does without.
+    fn keep(kept: &SessionRecord) {
+        if let Ok(applications) = sessions::applications() {
+            applications.sweep(sessions::logs::KEPT);
+            let _is_kept = applications.keep(kept).is_ok();
+        }
     }
 
     /// What would be asked of YARN.
@@ -353,6 +363,10 @@ impl MrApplication {
         let Some(id) = submitted else {
             return Ok(());
         };
+        if let Ok(applications) = sessions::applications() {
+            let name = Name::of_application(id);
+            let _is_forgotten = applications.forget(&name, id).is_ok();
+        }
         let ending = async {
             match owned {
                 None => self.killed(id).await,

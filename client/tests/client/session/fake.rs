@@ -239,6 +239,25 @@ async fn run(
     killed(&mut orders, &heard, number).await;
 }
 
+/// What there is to read of a job of tasks.
+fn listed() -> wire::TaskLog {
+    let attempt = |reduce, task, attempt, state: &str, host: &str| wire::LoggedAttempt {
+        reduce,
+        task,
+        attempt,
+        host: host.into(),
+        state: state.into(),
+    };
+    wire::TaskLog {
+        attempts: vec![
+            attempt(false, 0, 1, "running", "n1"),
+            attempt(true, 2, 0, "failed", "n2"),
+        ],
+        left_out: 7,
+        ..wire::TaskLog::default()
+    }
+}
+
 /// What a detached job has printed: something of each of two ranks, with a gap between.
 fn kept(request: &wire::OutputRequest, does: &str) -> Pin<Box<dyn Stream<Item = Chunk> + Send>> {
     let mut end = printed(b"end\n", wire::Stream::Stdout).unwrap();
@@ -454,7 +473,13 @@ impl Clients for Fake {
         request: Request<wire::TaskLogRequest>,
     ) -> Result<Response<wire::TaskLog>, Status> {
         let request = request.into_inner();
-        if request.task > 3 {
+        let Some(task) = request.task else {
+            return match request.job {
+                5 => Ok(Response::new(listed())),
+                _ => Err(Status::failed_precondition("it has ranks")),
+            };
+        };
+        if task > 3 {
             return Err(Status::not_found("the job has no such task"));
         }
         let stream = |text: String, left_out| wire::PrintedStream {
@@ -465,8 +490,9 @@ impl Clients for Fake {
         Ok(Response::new(wire::TaskLog {
             attempt: request.attempt.unwrap_or(2),
             host: "n1".into(),
-            stdout: Some(stream(format!("{} of {}\n", request.task, request.job), 5)),
+            stdout: Some(stream(format!("{task} of {}\n", request.job), 5)),
             stderr: Some(stream(format!("reduce {}\n", request.reduce), 0)),
+            ..wire::TaskLog::default()
         }))
     }
 

@@ -219,6 +219,18 @@ mod tests {
             said.contains("session night: the job has no such task"),
             "{said}"
         );
+        let tasks = format!("s{number}.5");
+        let (code, printed, said) = night.gerbil(&["logs", &tasks]).await;
+        assert_eq!(code, Some(0), "{said}");
+        let lines: Vec<Vec<&str>> = (printed.lines().skip(1))
+            .map(|line| line.split_whitespace().collect())
+            .collect();
+        assert_eq!(lines, [["m0.1", "running", "n1"], ["r2", "failed", "n2"]]);
+        let wanted = format!("{tasks} is a MapReduce job: gerbil logs {tasks} m0 prints");
+        assert!(
+            said.contains(&wanted) && said.contains("7 attempts that ended well are not listed"),
+            "{said}"
+        );
         let (code, _, said) = night.gerbil(&["logs", "s999.1", "r4"]).await;
         assert_eq!(code, Some(64), "{said}");
         assert!(said.contains("gerbil mr history s999.1"), "{said}");
