@@ -183,6 +183,7 @@ impl Session {
         let policy = policy::schedule::of_session(&plan.policy)?;
         let lending = Lending::new(policy, self.holding.cluster().limits().types.clone());
         self.holding.scan(plan.scan.clone(), plan.elements);
+        self.holding.leave_disks_at(plan.disk_percent);
         let pool = Pool::new(plan.clone(), rand::random());
         let mut sharing = Sharing::new(plan, pool, lending);
         if self.attempt.attempt > 1 {

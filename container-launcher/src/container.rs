@@ -10,6 +10,7 @@ use job::wire::launcher_event::Event;
 use tokio::runtime::Handle;
 use tokio::task::JoinSet;
 
+use crate::crowding::Crowding;
 use crate::devices;
 use crate::disks::Disks;
 use crate::elements::Watch;
@@ -49,6 +50,8 @@ pub(crate) struct Container<'a> {
     /// What its node has.
     pub(crate) elements: Watch,
     pub(crate) sampling: Sampling,
+    /// Whether ranks fill its disks.
+    pub(crate) crowding: Crowding,
     /// Processes that were reaped while somebody else's were, until their job is told.
     pub(crate) reaped: Vec<ReapedProcess>,
     /// What goes on beside the jobs: the link, and the logs of tasks.

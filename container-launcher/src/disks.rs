@@ -4,6 +4,7 @@
 //! are files without a name, which are gone with whoever has them open: how many bytes that are is found among the open
 //! files of the launcher and its tasks. How much they may be is decided in [`policy::scratch`].
 
+mod filled;
 mod room;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,6 +19,7 @@ use policy::scratch::{Disk, Limits};
 
 use crate::surroundings::Surroundings;
 
+pub(crate) use filled::{DiskLook, Suspect};
 pub(crate) use room::Room;
 
 /// Folders of the application, one a disk, as YARN names them.

@@ -44,6 +44,7 @@
 mod binding;
 mod container;
 mod cores;
+mod crowding;
 mod devices;
 mod dial;
 mod disks;

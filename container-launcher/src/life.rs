@@ -4,6 +4,7 @@
 //! ([`crate::share`]), which start processes, serve them and report their ends by means of what the
 //! container has ([`Container`]).
 
+mod crowded;
 mod ended;
 mod fetching;
 mod join;
@@ -33,6 +34,7 @@ use link::Link;
 pub(crate) use link::{Calls, Outbox, RankOutbox};
 
 use crate::container::Container;
+use crate::crowding::Crowding;
 use crate::devices;
 use crate::dial::DialError;
 use crate::disks::Disks;
@@ -145,6 +147,7 @@ pub(crate) async fn live(
         storages: Storages::default(),
         gpus: devices::Pool::default(),
         sampling: Sampling::Idle,
+        crowding: Crowding::Idle,
         reaped: Vec::new(),
         tasks,
     };
@@ -173,6 +176,7 @@ pub(crate) async fn live(
             }
             elements = life.container.elements.next() => life.container.tell_elements(elements),
             look = life.container.sampling.next() => life.sample(look).await,
+            look = life.container.crowding.next() => life.look_at_disks(look).await,
             Some(_) = life.container.tasks.join_next(), if !life.container.tasks.is_empty() => {}
             fetched = life.fetching.next() => life.on_fetched(fetched),
             Some(left) = life.leaving.join_next() => life.on_left(left),

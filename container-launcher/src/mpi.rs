@@ -6,6 +6,7 @@
 
 mod checkpoint;
 mod crowd;
+mod disk;
 mod environment;
 mod library;
 mod orders;
@@ -96,6 +97,8 @@ pub(crate) struct Mpi {
     processors: binding::Sets,
     /// What the user says to hwloc: the file of the node's topology would keep it from being heard.
     hwloc_is_told: bool,
+    /// Its ranks have filled a disk, and were ended for it.
+    has_filled_disk: bool,
 }
 
 /// What an [`Mpi`] waited for.
@@ -133,6 +136,7 @@ impl Mpi {
             lanes: Lanes::new(&container.keys),
             processors: binding::Sets::default(),
             hwloc_is_told: false,
+            has_filled_disk: false,
         }
     }
 

@@ -3,9 +3,11 @@
 use job::wire::RankUsage;
 
 use crate::container::Container;
+use crate::disks::Suspect;
 use crate::memory_limit::Over;
 use crate::mpi::{self, Mpi};
 use crate::nursery::ReapedProcess;
+use crate::process::Id;
 use crate::tasks::{self, Tasks};
 
 /// What the container runs of a job, by the job's kind. There are two kinds.
@@ -75,6 +77,36 @@ impl Share {
             Self::Tasks(tasks) => tasks.over_share(over),
         }
         container.nursery.kill(over.id).await;
+    }
+
+    /// What may have filled a disk without having said so.
+    pub(crate) fn suspect(&self) -> Option<Suspect> {
+        match self {
+            Self::Mpi(mpi) => mpi.suspect(),
+            // Tasks are watched by what they say.
+            Self::Tasks(_) => None,
+        }
+    }
+
+    /// One of its processes has filled a disk: it is to end.
+    pub(crate) async fn fills_disk(
+        &mut self,
+        id: Id,
+        sentence: String,
+        container: &mut Container<'_>,
+    ) {
+        match self {
+            Self::Mpi(mpi) => mpi.fills_disk(id, sentence, container).await,
+            Self::Tasks(_) => {}
+        }
+    }
+
+    /// It was ended for that, and is still there.
+    pub(crate) fn has_filled_disk(&self) -> bool {
+        match self {
+            Self::Mpi(mpi) => mpi.has_filled_disk(),
+            Self::Tasks(_) => false,
+        }
     }
 
     /// The job is over, and no process of it is left.

@@ -47,6 +47,8 @@ pub(crate) struct LaunchTemplate {
     reached: Reached,
     /// How launchers look for elements, and whose count of them holds.
     pub(crate) scan: Option<(Scan, Trust)>,
+    /// How full ranks may make a disk, hundredths; 0: they may.
+    pub(crate) disk_percent: u8,
 }
 
 /// Where launchers find others.
@@ -101,6 +103,7 @@ impl LaunchTemplate {
             tokens,
             reached,
             scan: None,
+            disk_percent: 0,
         })
     }
 
@@ -115,6 +118,7 @@ impl LaunchTemplate {
             ports: self.reached.ports,
             interface: self.reached.interface.clone(),
             scan: self.scan_at(container),
+            disk_percent: self.disk_percent,
         };
         let mut secrets = self.secrets.clone();
         secrets.insert(secrets::CONTEXT.into(), serde_json::to_vec(&context)?);

@@ -62,6 +62,11 @@ impl Holding {
         self.launch.scan = Some((scan, trust));
     }
 
+    /// Launchers that are started from now on end ranks that make a disk fuller than so many hundredths; 0: none.
+    pub fn leave_disks_at(&mut self, percent: u8) {
+        self.launch.disk_percent = percent;
+    }
+
     /// Keeps its books by what is heard, in the order in which it is; `None` where that is of no concern
     /// to the owner.
     pub fn hear(&mut self, heard: ContainerEvent) -> Option<ContainerEvent> {

@@ -105,6 +105,14 @@ pub fn victim(tasks: impl IntoIterator<Item = (u32, u64)>) -> Option<u32> {
         .map(|(number, _)| number)
 }
 
+/// Whose processes have filled a disk, of jobs and the bytes that each has there, where its tasks do not say what they
+/// keep: the job with the most. `None`: none has a hundredth of the disk, so that whoever has filled it is somebody else.
+#[must_use]
+pub fn filler(disk: Disk, jobs: impl IntoIterator<Item = (u32, u64)>) -> Option<u32> {
+    let least = disk.size / 100;
+    victim(jobs.into_iter().filter(|(_, bytes)| *bytes >= least))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -186,5 +194,13 @@ mod tests {
         assert_eq!(victim([(1, 5), (2, 9), (3, 9), (4, 0)]), Some(3));
         assert_eq!(victim([(1, 0)]), None);
         assert_eq!(victim([]), None);
+    }
+
+    #[test]
+    fn a_job_that_has_hardly_anything_has_not_filled_a_disk() {
+        let full = disk(1000, 860);
+        assert_eq!(filler(full, [(1, 9), (2, 8)]), None);
+        assert_eq!(filler(full, [(1, 10), (2, 300), (3, 0)]), Some(2));
+        assert_eq!(filler(Disk::default(), [(1, 0)]), None);
     }
 }

@@ -31,6 +31,9 @@ pub struct LauncherContext {
     pub interface: Option<String>,
     /// How it looks for the elements of its node; `None`: nobody wants to know.
     pub scan: Option<Scan>,
+    /// How full ranks may make a disk of the container, hundredths: who has filled it beyond that is ended; 0: they may.
+    #[serde(default)]
+    pub disk_percent: u8,
 }
 
 impl fmt::Debug for LauncherContext {

@@ -15,7 +15,7 @@ use super::{Disks, Seen, of, sum};
 /// Bytes that a task fetches to a disk whether tasks leave it or not: as much as one keeps in memory.
 const LITTLE: u64 = 16 << 20;
 /// Bytes that tasks of a container write in a millisecond, at the most that is reckoned with.
-const WRITTEN: u64 = 2_000_000;
+pub(super) const WRITTEN: u64 = 2_000_000;
 
 /// Room for what comes from another launcher, as far as that has not come.
 #[derive(Debug)]

@@ -33,6 +33,7 @@ impl Mpi {
         }
         self.worlds.insert(world.group, world);
         container.sampling.begin();
+        container.crowding.begin(container.context.disk_percent);
     }
 
     /// Starts the ranks of a share, whose files are there.

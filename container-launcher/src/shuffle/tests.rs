@@ -40,6 +40,7 @@ fn keys() -> (LauncherKeys, LauncherKeys) {
                 ports: None,
                 interface: None,
                 scan: None,
+                disk_percent: 0,
             },
             authority: authority.pem().into_bytes(),
             certificate: certificate.pem().into_bytes(),

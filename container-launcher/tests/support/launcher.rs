@@ -77,6 +77,7 @@ impl Appmaster {
             ports: None,
             interface: None,
             scan,
+            disk_percent: 0,
         };
         let mut credentials = Credentials::default();
         for (alias, value) in [

@@ -44,6 +44,31 @@ fn unmount(folder: &Path) -> Command {
     unmount
 }
 
+/// How full a disk may be, hundredths, to all NodeManagers that start from now on, and to clients: `now` where it was
+/// `before`.
+///
+/// # Errors
+///
+/// The settings cannot be changed.
+pub fn bears(cluster: &Cluster, before: &str, now: &str) -> Result<()> {
+    let folder = cluster.folder().join("daemons");
+    let nodes = cluster.nodes().into_iter();
+    let nodes = nodes.map(|of| folder.join(format!("{}/conf", Daemon::NodeManager(of.index))));
+    for conf in nodes.chain([cluster.conf_dir()]) {
+        let path = conf.join("yarn-site.xml");
+        let text = fs::read_to_string(&path)?;
+        let name = "max-disk-utilization-per-disk-percentage</name>";
+        let (begin, rest) = text.split_once(name).context("no such setting")?;
+        let (old, new) = (
+            format!("<value>{before}</value>"),
+            format!("<value>{now}</value>"),
+        );
+        let rest = rest.replacen(&old, &new, 1);
+        fs::write(&path, format!("{begin}{name}{rest}"))?;
+    }
+    Ok(())
+}
+
 /// A NodeManager's folder on a disk of its own, in memory. Its files are gone with it.
 #[derive(Debug)]
 pub struct SmallDisk {

@@ -1,13 +1,11 @@
 //! Nodes with small disks of their own, which YARN gives up when nine tenths are taken.
 
-use std::fs;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
 use it::bed::{Case, DEADLINE, Given};
-use it::chaos::disk::SmallDisk;
+use it::chaos::disk::{self, SmallDisk};
 use it::cluster::Builder;
-use it::daemon::Daemon;
 use it::session::{stop, told};
 use it::settings::File;
 use it::{Cluster, wait};
@@ -38,36 +36,16 @@ pub fn cluster() -> Builder {
 
 fn left(given: &Given) -> Result<()> {
     // The machine's own disk may be fuller than that: only the small ones are judged so.
-    bears(given, "100", "90")?;
+    disk::bears(&given.cluster, "100", "90")?;
     let disks = [FULL, 1].map(|node| SmallDisk::of_node(&given.cluster, node));
     let [full, other] = disks;
     let (full, other) = (full?, other?);
     let tried = on_disks(given, &full);
     let tried = tried.and_then(|()| given_up(given, &full));
-    bears(given, "90", "100")?;
+    disk::bears(&given.cluster, "90", "100")?;
     full.remove(&given.cluster)?;
     other.remove(&given.cluster)?;
     tried
-}
-
-/// How full a disk may be, hundredths, to NodeManagers that start from now on, and to clients.
-fn bears(given: &Given, before: &str, now: &str) -> Result<()> {
-    let folder = given.cluster.folder().join("daemons");
-    let nodes = [FULL, 1].map(|node| folder.join(format!("{}/conf", Daemon::NodeManager(node))));
-    for conf in nodes.into_iter().chain([given.cluster.conf_dir()]) {
-        let path = conf.join("yarn-site.xml");
-        let text = fs::read_to_string(&path)?;
-        let name = "max-disk-utilization-per-disk-percentage</name>";
-        let (begin, rest) = text.split_once(name).context("no such setting")?;
-        let (old, new) = [before, now]
-            .map(|value| format!("<value>{value}</value>"))
-            .into();
-        fs::write(
-            &path,
-            format!("{begin}{name}{}", rest.replacen(&old, &new, 1)),
-        )?;
-    }
-    Ok(())
 }
 
 fn on_disks(given: &Given, full: &SmallDisk) -> Result<()> {

@@ -2,6 +2,7 @@
 
 mod beside;
 mod detached;
+mod disks;
 mod elements;
 mod ended;
 mod explained;
@@ -19,6 +20,7 @@ use std::process::ExitCode;
 use anyhow::{Result, ensure};
 use elements::Machines;
 use it::bed::Given;
+use it::chaos::disk;
 use it::command::Running;
 use it::settings::File;
 use it::suite::{self, Group};
@@ -37,7 +39,7 @@ fn main() -> ExitCode {
         Ok(Err(error)) => return unable(&error),
         Err(error) => return unable(error),
     };
-    suite::run(vec![
+    let mut groups = vec![
         Group::new(
             builder,
             &[
@@ -58,7 +60,11 @@ fn main() -> ExitCode {
             faults.set(File::Yarn, expiry, "6000"),
             &[lost::FAULTS, beside::FAULTS],
         ),
-    ])
+    ];
+    if disk::can_be_mounted().unwrap_or(false) {
+        groups.push(Group::new(disks::cluster(), &[disks::CASES]));
+    }
+    suite::run(groups)
 }
 
 fn unable(error: &anyhow::Error) -> ExitCode {
