@@ -16,7 +16,6 @@
 mod accelerators;
 mod arguments;
 mod cluster;
-mod container_log;
 mod data;
 mod describe;
 mod dry_run;
@@ -49,7 +48,7 @@ mod usage;
 
 use std::process::ExitCode;
 
-use container_log::ContainerLog;
+use container_launcher::ContainerLog;
 use job::Role;
 use tracing_subscriber::EnvFilter;
 
@@ -66,10 +65,12 @@ fn main() -> ExitCode {
     };
     let filter =
         EnvFilter::try_from_env("GERBIL_LOG").unwrap_or_else(|_unset| EnvFilter::new(level));
-    let is_own = matches!(role, Some(Role::Appmaster | Role::ContainerLauncher));
+    if matches!(role, Some(Role::Appmaster | Role::ContainerLauncher)) {
+        ContainerLog::keep_short();
+    }
     tracing_subscriber::fmt()
         .with_env_filter(filter)
-        .with_writer(move || ContainerLog { is_own })
+        .with_writer(|| ContainerLog)
         .with_ansi(false)
         .init();
     match role {

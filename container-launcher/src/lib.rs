@@ -43,6 +43,7 @@
 
 mod binding;
 mod container;
+mod container_log;
 mod cores;
 mod crowding;
 mod devices;
@@ -85,6 +86,7 @@ use std::time::Duration;
 
 use job::exit::Exit;
 
+pub use container_log::ContainerLog;
 pub use elements::probe_main;
 pub use mpi::topology::topology_main;
 pub use mpi::yielding::SHIM;
@@ -201,5 +203,5 @@ fn run(around: &Surroundings) -> Result<u8, LauncherError> {
 
 /// One line into the container's log. A log that cannot be written is no reason to stop.
 fn say(line: &str) {
-    drop(writeln!(std::io::stderr(), "gerbil launcher: {line}"));
+    drop(ContainerLog.write_all(format!("gerbil launcher: {line}\n").as_bytes()));
 }

@@ -9,6 +9,7 @@ mod explained;
 mod jobs;
 mod kernels;
 mod leaving;
+mod logs;
 mod lost;
 mod remains;
 mod restarted;
@@ -56,6 +57,7 @@ fn main() -> ExitCode {
         Group::new(different, &[elements::CASES, kernels::CASES]),
         Group::new(leaving::cluster(), &[leaving::CASES]),
         Group::new(restarted::cluster(), &[restarted::CASES]),
+        Group::new(logs::cluster(), &[logs::CASES]),
         Group::new(
             faults.set(File::Yarn, expiry, "6000"),
             &[lost::FAULTS, beside::FAULTS],

@@ -5,7 +5,7 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::os::fd::{AsFd, AsRawFd as _};
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use nix::unistd::dup2_stderr;
 
@@ -19,11 +19,19 @@ const ANEW: &str = "new";
 /// Since the log was begun, bytes.
 static WRITTEN: AtomicU64 = AtomicU64::new(0);
 
+/// Standard error is the container's own file, and this process is the one that keeps it short.
+static IS_OWN: AtomicBool = AtomicBool::new(false);
+
 /// Writes to standard error.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct ContainerLog {
-    /// It is the container's own file.
-    pub(crate) is_own: bool,
+pub struct ContainerLog;
+
+impl ContainerLog {
+    /// From now on the log is kept short: standard error is the container's own file. One process of a container does
+    /// that, and all that it writes there it writes by this.
+    pub fn keep_short() {
+        IS_OWN.store(true, Ordering::Relaxed);
+    }
 }
 
 impl Write for ContainerLog {
@@ -32,7 +40,8 @@ impl Write for ContainerLog {
         let more = u64::try_from(written).unwrap_or(u64::MAX);
         let before = WRITTEN.fetch_add(more, Ordering::Relaxed);
         // One of those that write at the same time is the one that comes to this.
-        if self.is_own && before < MOST && before.saturating_add(more) >= MOST {
+        let is_own = IS_OWN.load(Ordering::Relaxed);
+        if is_own && before < MOST && before.saturating_add(more) >= MOST {
             WRITTEN.store(0, Ordering::Relaxed);
             // A log that cannot be begun anew goes on, and this is tried again.
             let _anew = begin_anew(io::stderr()).and_then(|file| Ok(dup2_stderr(&file)?));
@@ -91,5 +100,32 @@ mod tests {
         assert_eq!(fs::read_to_string(&path).unwrap(), "four");
         let (_reader, pipe) = io::pipe().unwrap();
         assert!(begin_anew(&pipe).is_err());
+    }
+
+    /// Set for the process that is to say much.
+    const SAYS_MUCH: &str = "GERBIL_TEST_SAYS_MUCH";
+
+    #[test]
+    fn what_a_launcher_says_of_itself_stays_short() {
+        let line = "x".repeat(1000);
+        if std::env::var_os(SAYS_MUCH).is_some() {
+            ContainerLog::keep_short();
+            return (0..10_000).for_each(|_| crate::say(&line));
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("stderr");
+        let own = "container_log::tests::what_a_launcher_says_of_itself_stays_short";
+        let said = std::process::Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", own])
+            .env(SAYS_MUCH, "yes")
+            .stdout(std::process::Stdio::null())
+            .stderr(File::create(&path).unwrap())
+            .status()
+            .unwrap();
+        assert!(said.success());
+        for of in [path, folder.path().join("stderr.old")] {
+            let bytes = fs::metadata(&of).unwrap().len();
+            assert!(bytes > 0 && bytes < MOST + 2000, "{of:?}: {bytes}");
+        }
     }
 }
