@@ -1,5 +1,6 @@
 //! Sessions on a real cluster of three nodes: what runs in them, what waits, and what is left of them.
 
+mod address_space;
 mod beside;
 mod detached;
 mod disks;
@@ -58,6 +59,7 @@ fn main() -> ExitCode {
         Group::new(leaving::cluster(), &[leaving::CASES]),
         Group::new(restarted::cluster(), &[restarted::CASES]),
         Group::new(logs::cluster(), &[logs::CASES]),
+        Group::new(address_space::cluster(), &[address_space::CASES]),
         Group::new(
             faults.set(File::Yarn, expiry, "6000"),
             &[lost::FAULTS, beside::FAULTS],
