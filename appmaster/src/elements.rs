@@ -1,6 +1,6 @@
 //! What the nodes of a session have: what their launchers find, what YARN has granted, and what is used of it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use job::element::{Element, ElementKind, usable};
 use job::wire;
@@ -30,8 +30,6 @@ pub(crate) struct NodeElements {
     granted: BTreeMap<String, u64>,
     /// What the node's attributes tell.
     attributed: BTreeMap<String, u64>,
-    /// The difference was said.
-    is_said: bool,
 }
 
 impl NodeElements {
@@ -50,7 +48,6 @@ impl NodeElements {
             is_scanning: node.scanning,
             granted: granted.collect(),
             attributed,
-            is_said: false,
         }
     }
 
@@ -163,15 +160,16 @@ impl Session {
         node: &wire::NodeFacts,
     ) -> BTreeMap<String, u64> {
         let types = self.holding.cluster().limits().types.clone();
+        let host = self.holding.host_of(container).unwrap_or_default();
         let Some(sharing) = &mut self.sharing else {
             return BTreeMap::new();
         };
         let granted = sharing.pool.granted_to(container).unwrap_or_default();
         let attributed = sharing.pool.attributed_to(container);
-        let mut known = NodeElements::new(node, granted, &types, attributed);
+        let known = NodeElements::new(node, granted, &types, attributed);
         let (trust, ways) = (sharing.plan.elements, sharing.plan.scan.ways.get());
         let offered = known.offered(trust, ways);
-        say(&mut known, trust);
+        say(&known, trust, host, &mut sharing.differing);
         sharing.elements.insert(container.clone(), known);
         offered
     }
@@ -179,6 +177,7 @@ impl Session {
     /// A launcher has looked again.
     pub(crate) fn elements_found(&mut self, container: &ContainerId, found: wire::NodeElements) {
         let now = self.now();
+        let host = self.holding.host_of(container).unwrap_or_default();
         let Some(sharing) = &mut self.sharing else {
             return;
         };
@@ -189,7 +188,7 @@ impl Session {
         let before = known.offered(trust, ways);
         known.hear(found);
         let offered = known.offered(trust, ways);
-        say(known, trust);
+        say(known, trust, host, &mut sharing.differing);
         if offered != before {
             let slots = sharing.pool.slots(container, &offered);
             self.lending(|lending| lending.elements(now, container, offered, slots));
@@ -250,10 +249,11 @@ impl Session {
     }
 }
 
-/// Says the difference of a node, once.
-fn say(known: &mut NodeElements, trust: Trust) {
+/// Says the difference of the node that YARN calls `host`, once: whatever containers the session has there, and has
+/// there again.
+fn say(known: &NodeElements, trust: Trust, host: String, said_of: &mut BTreeSet<String>) {
     let differences = known.differences(trust);
-    if !differences.is_empty() && !std::mem::replace(&mut known.is_said, true) {
+    if !differences.is_empty() && said_of.insert(host) {
         for difference in differences {
             tracing::warn!("{difference}");
         }

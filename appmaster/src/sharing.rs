@@ -48,6 +48,8 @@ pub(crate) struct Sharing {
     pub(crate) held_back: BTreeSet<(Reverse<i32>, JobId)>,
     /// What the nodes of containers have whose launchers have joined.
     pub(crate) elements: BTreeMap<ContainerId, NodeElements>,
+    /// Hosts of which was said what their launchers and YARN do not agree about.
+    pub(crate) differing: BTreeSet<String>,
     /// Jobs by the numbers of their wishes.
     pub(crate) wishes: BTreeMap<u32, JobId>,
     pub(crate) next_wish: u32,
@@ -128,6 +130,7 @@ impl Sharing {
             lending,
             held_back: BTreeSet::new(),
             elements: BTreeMap::new(),
+            differing: BTreeSet::new(),
             wishes: BTreeMap::new(),
             next_wish: 0,
             next_job: 1,

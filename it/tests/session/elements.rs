@@ -219,8 +219,23 @@ fn both(given: &Given) -> Result<()> {
         "0 gpu found, YARN has granted 0, the node's attributes say 2: 0 used (--elements both)",
     ] {
         ensure!(words.contains(wanted), "{wanted}\n{words}");
+        if wanted.contains("--elements") {
+            let said = times_logged(given, wanted)?;
+            ensure!(
+                said == 1,
+                "the ApplicationMaster says {said} times: {wanted}"
+            );
+        }
     }
     stop(given, "s")
+}
+
+/// How often containers have written these words.
+fn times_logged(given: &Given, words: &str) -> Result<usize> {
+    let logs = given.cluster.container_logs();
+    let logs: Vec<Vec<u8>> = logs.iter().map(fs::read).collect::<Result<_, _>>()?;
+    let texts = logs.iter().map(|log| String::from_utf8_lossy(log));
+    Ok(texts.map(|text| text.matches(words).count()).sum())
 }
 
 /// Its maps run on the only node whose GPU can be used; under `hpe` what needs none is kept off it.
