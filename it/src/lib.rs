@@ -61,6 +61,7 @@ pub mod mapreduce_kills;
 pub mod memory;
 pub mod mpi;
 pub mod mpich_suite;
+pub mod ports;
 pub mod process;
 pub mod queue;
 pub mod reported;

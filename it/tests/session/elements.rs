@@ -2,8 +2,7 @@
 //! first has two GPUs, of which YARN counts one; the library of the second crashes; the third has nothing.
 
 use std::fs::{self, Permissions};
-use std::net::{Ipv4Addr, TcpListener, TcpStream};
-use std::ops::RangeInclusive;
+use std::net::{Ipv4Addr, TcpStream};
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -15,7 +14,7 @@ use it::reported::hosts;
 use it::resource_manager::NodeReport;
 use it::session::{stop, told};
 use it::settings::File;
-use it::{gerbil, mapreduce, wait};
+use it::{gerbil, mapreduce, ports, wait};
 use nix::sys::signal::Signal;
 use serde_json::Value;
 use tempfile::TempDir;
@@ -240,7 +239,7 @@ fn times_logged(given: &Given, words: &str) -> Result<usize> {
 
 /// Its maps run on the only node whose GPU can be used; under `hpe` what needs none is kept off it.
 fn mapped(given: &Given) -> Result<()> {
-    let ports = free_ports()?;
+    let ports = ports::free()?;
     let range = format!("{}-{}", ports.start(), ports.end());
     let options = ["--elements", "scan", "--slots-per-container", "2"];
     let further = ["--policy", "hpe", "--launcher-ports", &range];
@@ -280,17 +279,6 @@ fn mapped(given: &Given) -> Result<()> {
     let is_open = |port| TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_ok();
     ensure!(ports.into_iter().any(is_open), "nobody listens at {range}");
     stop(given, "s")
-}
-
-/// Ten ports on which nobody listens.
-fn free_ports() -> Result<RangeInclusive<u16>> {
-    let is_free = |ports: &RangeInclusive<u16>| {
-        let mut ports = ports.clone();
-        ports.all(|port| TcpListener::bind((Ipv4Addr::UNSPECIFIED, port)).is_ok())
-    };
-    // Below those that are given to whoever asks for any.
-    let mut ranges = (20_000..30_000).step_by(10).map(|port| port..=port + 9);
-    ranges.find(is_free).context("no ten ports are free")
 }
 
 fn scanned(given: &Given) -> Result<()> {
