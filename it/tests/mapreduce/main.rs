@@ -40,6 +40,7 @@ fn main() -> ExitCode {
         history::CASES,
         needs::CASES,
         commits::CASES,
+        commits::name_node::CASES,
         calls::CASES,
         hadoops_files::CASES,
     ];

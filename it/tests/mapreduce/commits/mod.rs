@@ -1,5 +1,6 @@
 //! ApplicationMasters that are killed -9 while a job's files get their names.
 
+pub mod name_node;
 pub mod node;
 mod round;
 

@@ -1,0 +1,81 @@
+//! The NameNode is away while a job's files get their names, or takes nothing when a job begins.
+
+use std::fs::{self, OpenOptions};
+use std::io::Write as _;
+use std::thread;
+use std::time::Duration;
+
+use anyhow::{Result, bail};
+use it::bed::{Case, DEADLINE, Given, text_of};
+use it::daemon::Daemon;
+use it::session::{start_with, stop};
+use it::{expect, wait};
+
+use super::REDUCES;
+use crate::{files, is_gone, is_same, local, mr, program, put, succeeds, text};
+
+pub const CASES: &[(&str, Case)] = &[
+    (
+        "the NameNode is killed while a job commits, and comes back",
+        killed,
+    ),
+    ("HDFS in safe mode when jobs begin", safe_mode),
+];
+
+/// Jobs that are tried until one was between two renames.
+const ROUNDS: usize = 10;
+/// The NameNode is away for so long: whoever needs it for a rename has tried it more than once.
+const AWAY: Duration = Duration::from_secs(3);
+
+fn killed(given: &Given) -> Result<()> {
+    let input = put(given, "/names/in", &[("a", &text(9))])?;
+    let wordcount = program("wordcount")?;
+    let whole = local(given, &wordcount, &["-D", REDUCES, &input], "whole")?;
+    start_with(given, "s", "512")?;
+    for number in 0..ROUNDS {
+        let out = format!("/names/out-{number}");
+        let mut running = mr(given, &["-D", REDUCES, &wordcount, "/names/in", &out])?.start()?;
+        wait::until("the first name", DEADLINE, || {
+            let all = given.cluster.hdfs().list(&out)?;
+            let has_begun = all.iter().any(|of| of.path_suffix.starts_with("part-"));
+            Ok((has_begun || running.is_over()?).then_some(()))
+        })?;
+        given.cluster.kill(Daemon::NameNode)?;
+        thread::sleep(AWAY);
+        // Without its NameNode none comes to an end.
+        let is_hit = !running.is_over()?;
+        given.cluster.start(Daemon::NameNode)?;
+        given.cluster.wait_for_hdfs()?;
+        running.finish()?.success("a job whose NameNode was away")?;
+        is_same(&files(given, &out)?, &whole)?;
+        is_gone(given, &format!("{out}/_temporary"))?;
+        if is_hit {
+            return stop(given, "s");
+        }
+    }
+    bail!("of {ROUNDS} jobs none was committing when the NameNode was killed")
+}
+
+fn safe_mode(given: &Given) -> Result<()> {
+    put(given, "/safe/in", &[("a", "x y x\n")])?;
+    start_with(given, "s", "512")?;
+    let wordcount = program("wordcount")?;
+    succeeds(given, &[&wordcount, "/safe/in", "/safe/first"])?;
+    // One that is not on HDFS yet.
+    let other = given.folder.join("other");
+    fs::copy(&wordcount, &other)?;
+    let mut file = OpenOptions::new().append(true).open(&other)?;
+    file.write_all(b"other")?;
+    drop(file);
+    let other = text_of(&other)?;
+    given.cluster.safe_mode(true)?;
+    let refused = mr(given, &[&other, "/safe/in", "/safe/other"])?.finish();
+    let waiting = mr(given, &[&wordcount, "/safe/in", "/safe/out"])?.start();
+    thread::sleep(AWAY);
+    given.cluster.safe_mode(false)?;
+    expect::sentence(&refused?, 69, &["HDFS is in safe mode"])?;
+    waiting?.finish()?.success("a job that has waited")?;
+    is_same(&files(given, "/safe/out")?, &files(given, "/safe/first")?)?;
+    is_gone(given, "/safe/other")?;
+    stop(given, "s")
+}
