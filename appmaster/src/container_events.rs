@@ -94,6 +94,7 @@ impl Session {
             Said::FilesFetched(fetched) => self.fetched(container, &fetched),
             Said::JobLeft(left) => self.left(container, JobId(left.job)),
             Said::Elements(found) => self.elements_found(&container, found),
+            Said::PeersTried(answer) => self.peers_tried(&container, answer),
             Said::Hello(_) => {
                 tracing::warn!("the launcher in {container} said what makes no sense");
             }
@@ -176,9 +177,11 @@ fn said(container: ContainerId, event: Said) -> Option<(JobId, WorkEvent)> {
             return Some((JobId(job), WorkEvent::Said { container, event }));
         }
         Said::Hello(_) => "said hello twice",
-        Said::Task(_) | Said::FilesFetched(_) | Said::JobLeft(_) | Said::Elements(_) => {
-            "answered what it was not ordered"
-        }
+        Said::Task(_)
+        | Said::FilesFetched(_)
+        | Said::JobLeft(_)
+        | Said::Elements(_)
+        | Said::PeersTried(_) => "answered what it was not ordered",
     };
     let what = what.into();
     let misbehaved = Event::Misbehaved { container, what };

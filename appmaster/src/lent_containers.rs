@@ -56,6 +56,7 @@ impl Session {
                 loan.has_begun = true;
                 let files = loan.files.clone();
                 self.holding.tell(&container, Order::FetchFiles(files));
+                self.tell_unreached(job, &container);
                 None
             }
             Do::Release(containers) => {

@@ -60,6 +60,7 @@ mod mpi;
 mod output_ends;
 mod output_stream;
 mod owner;
+mod peers;
 mod pool;
 mod queued;
 mod run;

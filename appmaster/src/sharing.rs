@@ -24,6 +24,7 @@ use crate::loan::{Loan, Use};
 use crate::loop_event::JobEvents;
 use crate::mapreduce::Book;
 use crate::owner::{NOT_OWNED, Owner};
+use crate::peers::Peers;
 use crate::pool::{Pool, Want};
 use crate::session::Session;
 use crate::storages::Storages;
@@ -50,6 +51,8 @@ pub(crate) struct Sharing {
     pub(crate) elements: BTreeMap<ContainerId, NodeElements>,
     /// Hosts of which was said what their launchers and YARN do not agree about.
     pub(crate) differing: BTreeSet<String>,
+    /// Whether their launchers reach each other.
+    pub(crate) peers: Peers,
     /// Jobs by the numbers of their wishes.
     pub(crate) wishes: BTreeMap<u32, JobId>,
     pub(crate) next_wish: u32,
@@ -131,6 +134,7 @@ impl Sharing {
             held_back: BTreeSet::new(),
             elements: BTreeMap::new(),
             differing: BTreeSet::new(),
+            peers: Peers::default(),
             wishes: BTreeMap::new(),
             next_wish: 0,
             next_job: 1,
@@ -244,6 +248,7 @@ impl Session {
                 Want::Withdraw(container) => {
                     if let Some(sharing) = &mut self.sharing {
                         sharing.elements.remove(&container);
+                        sharing.peers.lost(&container);
                     }
                     self.lending(|lending| lending.lost(now, &container));
                     self.look_for_elements();
@@ -264,6 +269,7 @@ impl Session {
         if let Some(sharing) = &mut self.sharing {
             sharing.timeline.container_lost(now, container);
             sharing.elements.remove(container);
+            sharing.peers.lost(container);
             sharing.settling.insert(container.clone(), now.plus(SETTLE));
         }
         for job in self.jobs_in(container) {
@@ -298,6 +304,7 @@ impl Session {
         }
         if let Some(sharing) = &mut self.sharing {
             sharing.timeline.container_lost(now, container);
+            sharing.peers.lost(container);
         }
         // YARN names a node that it has lost by this status.
         let in_doubt = matches!(event, Event::ContainerEnded { status: -100, .. });
@@ -466,6 +473,7 @@ impl Session {
             let wants = sharing.pool.joined(container, elements);
             self.want(wants);
         }
+        self.peer_joined(container);
     }
 
     /// The nodes were read, or could not be.

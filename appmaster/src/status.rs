@@ -57,6 +57,7 @@ impl Session {
             asking: self.why_not_more().unwrap_or_default(),
             is_stopping: sharing.stage != SessionState::Open,
             kept: self.detached.ended(),
+            unreached: sharing.peers.sentences(),
             told: sharing.deciding.told,
             deciding_us: u64::try_from(sharing.deciding.took.as_micros()).unwrap_or(u64::MAX),
         })

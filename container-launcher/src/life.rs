@@ -10,6 +10,7 @@ mod fetching;
 mod join;
 mod link;
 mod orders;
+mod peers;
 mod samples;
 
 use std::collections::BTreeMap;
@@ -32,6 +33,7 @@ use fetching::Fetching;
 pub(crate) use join::{is_final, words};
 use link::Link;
 pub(crate) use link::{Calls, Outbox, RankOutbox};
+use peers::PeerTries;
 
 use crate::container::Container;
 use crate::crowding::Crowding;
@@ -157,6 +159,7 @@ pub(crate) async fn live(
         last: JobId::OF_APPLICATION,
         ended: EndedJobs::default(),
         fetching: Fetching::default(),
+        peers: PeerTries::default(),
         leaving: JoinSet::new(),
         sample_at: None,
         killed_for_memory: None,
@@ -179,6 +182,7 @@ pub(crate) async fn live(
             look = life.container.crowding.next() => life.look_at_disks(look).await,
             Some(_) = life.container.tasks.join_next(), if !life.container.tasks.is_empty() => {}
             fetched = life.fetching.next() => life.on_fetched(fetched),
+            tried = life.peers.next() => life.peers_tried(tried),
             Some(left) = life.leaving.join_next() => life.on_left(left),
             (job, happened) = next(&mut life.jobs, life.last) => life.on_happened(job, happened).await,
         }
@@ -194,6 +198,7 @@ struct Life<'a> {
     /// Those that are over.
     ended: EndedJobs,
     fetching: Fetching,
+    peers: PeerTries,
     /// What removes the folders of jobs that are over.
     leaving: JoinSet<JobId>,
     /// When what processes use is told next, at the earliest.

@@ -23,7 +23,7 @@ pub use checkpoint::checkpoint_stays;
 pub use choice::choice;
 pub use degraded::degraded;
 pub use element::{elements_differ, lack, waits_for_element};
-pub use port::no_free_port;
+pub use port::{no_free_port, unreached};
 pub use rejection::rejection;
 pub use session::{
     INPUT_WAS_EMPTY, NOBODY_CAME, QueueIsFull, followed, not_kept, task_log_gone,

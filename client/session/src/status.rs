@@ -38,6 +38,8 @@ pub struct Status {
     pub is_stopping: bool,
     /// Detached jobs that have ended, the last ones, whose output is kept.
     pub kept: Vec<EndedJob>,
+    /// Whose launchers do not reach each other at their ports, a sentence for each two.
+    pub unreached: Vec<String>,
     /// What the policy was told of jobs and containers.
     pub told: u64,
     /// How long it took to decide after all of it, microseconds.
@@ -199,6 +201,7 @@ impl Status {
             asking: said.asking,
             is_stopping: said.is_stopping,
             kept: kept.collect(),
+            unreached: said.unreached,
             told: said.told,
             deciding_us: said.deciding_us,
         }
@@ -282,6 +285,7 @@ impl Status {
             let leaving = self.containers.iter();
             let leaving = leaving.filter(|held| !held.leaves.is_empty());
             lines.extend(leaving.map(|held| format!("  {} leaves: {}", held.host, held.leaves)));
+            lines.extend(self.unreached.iter().map(|words| format!("  {words}")));
         }
         lines.push(format!(
             "{}, {} waiting, {} ended",
@@ -409,6 +413,7 @@ mod tests {
                 exit_code: 9,
                 sentence: "rank 0 on n2 exited with code 9".into(),
             }],
+            unreached: vec!["n3 cannot reach n2:41000 (connection timed out)".into()],
             told: 12,
             deciding_us: 90,
         }
@@ -425,6 +430,7 @@ session default is application_1700000000000_0042, policy fifo
   n2        4     4  s42.5:4  container_1700000000000_0042_01_000002
   n3        4     1  s42.5    container_1700000000000_0042_01_000003
   n3 leaves: node n3 is being decommissioned
+  n3 cannot reach n2:41000 (connection timed out)
 1 job runs, 1 waiting, 4 ended
   job    user  slots   age  program
   s42.5  ada       5  65 s  cpi

@@ -30,6 +30,7 @@ impl Life<'_> {
                 let folder = self.container.around.folder.clone();
                 self.fetching.begin(folder, order);
             }
+            Order::TryPeers(order) => self.try_peers(order),
             Order::EndJob(order) => self.end_job(JobId(order.job)).await,
             // The loop leaves by itself, and another build does not speak to this one.
             Order::Leave(_) | Order::Mpi(_) | Order::Task(_) => {}

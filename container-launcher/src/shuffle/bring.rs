@@ -254,6 +254,19 @@ impl Fetcher {
         Ok(())
     }
 
+    /// Whether the launcher at `address` answers. Waits for it, up to both deadlines of a connection's begin.
+    ///
+    /// # Errors
+    ///
+    /// Why not.
+    pub(crate) fn reach(&self, address: &str) -> io::Result<()> {
+        let waiting = Waiting {
+            is_over: &|| false,
+            gets_on: &|| {},
+        };
+        self.dial(address, waiting).map(drop)
+    }
+
     fn dial<'a>(
         &self,
         address: &str,

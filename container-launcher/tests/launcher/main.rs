@@ -9,6 +9,7 @@ mod jobs;
 mod lanes;
 mod life;
 mod mpich;
+mod peers;
 mod pressure;
 mod sampling;
 #[path = "../support/mod.rs"]

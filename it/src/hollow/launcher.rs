@@ -397,7 +397,7 @@ async fn live(place: &LauncherKeys, launchers: &Launchers) -> Result<()> {
                 }
                 },
                 Some(
-                    Said::Task(_) | Said::FetchFiles(_) | Said::EndJob(_),
+                    Said::Task(_) | Said::FetchFiles(_) | Said::EndJob(_) | Said::TryPeers(_),
                 ) => bail!("there is one job, and it has ranks and no files"),
             },
             () = until(ranks.as_ref().map(|ranks| ranks.ends_at)) => {
