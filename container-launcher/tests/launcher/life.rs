@@ -464,7 +464,9 @@ async fn many_ranks_fit_and_start_with_the_limit_that_the_container_has() {
 }
 
 /// It has loaded what is called as a library of MPI is, and does not speak to its process manager.
-const LOADED: &str = "#!/bin/sh\ncp \"$1\" \"$2\"\nexec env LD_PRELOAD=\"$PWD/$2\" sleep 30\n";
+/// Each rank has a copy of its own: one that is written while another rank has it loaded would end that.
+const LOADED: &str =
+    "#!/bin/sh\nmkdir $$ && cp \"$1\" \"$$/$2\"\nexec env LD_PRELOAD=\"$PWD/$$/$2\" sleep 30\n";
 
 /// A small library that this process has loaded itself.
 #[cfg(test)]
