@@ -218,11 +218,11 @@ fn refused(given: &Given) -> Result<()> {
     let nothing = ["no such file", "/refused/nothing"];
     refused(
         &[&wordcount, "/refused/nothing", "/refused/new"],
-        1,
+        64,
         &nothing,
     )?;
     let exists = ["/refused/out exists already; choose another"];
-    refused(&[&wordcount, "/refused/in", "/refused/out"], 1, &exists)?;
+    refused(&[&wordcount, "/refused/in", "/refused/out"], 64, &exists)?;
     let unknown = ["mapreduce.job.reducers", "is mapreduce.job.reduces meant?"];
     refused(
         &[
@@ -245,7 +245,7 @@ fn refused(given: &Given) -> Result<()> {
     let here = text_of(&here)?;
     refused(
         &[&wordcount, &here, "/refused/new"],
-        1,
+        64,
         &["is a file of this machine"],
     )?;
     // As much memory as no container has.
@@ -256,7 +256,7 @@ fn refused(given: &Given) -> Result<()> {
         "/refused/in",
         "/refused/new",
     ];
-    refused(&large, 1, &["session s"])?;
+    refused(&large, 65, &["session s"])?;
     is_gone(given, "/refused/new")?;
     let there = files(given, "/refused/out")?;
     ensure!(there.len() == 1, "{:?}", there.keys());

@@ -134,13 +134,13 @@ fn own_application_fails(given: &Given) -> Result<()> {
     let words = [faulty.as_str(), "/alone/fails", "/alone/refused"];
     let large = [&["--memory", "900g"], &words[..]].concat();
     let finished = alone(given, &large)?.finish()?;
-    expect::sentence(&finished, 1, &["this cluster gives at most"])?;
+    expect::sentence(&finished, 65, &["this cluster gives at most"])?;
     ensure!(given.newest()?.id == before, "{:?}", given.newest()?);
     for option in ["--queue=nowhere", "-Dmapreduce.job.queuename=nowhere"] {
         let finished = alone(given, &[&[option], &words[..]].concat())?.finish()?;
         let said = finished.stderr_text();
         ensure!(
-            finished.code() == 1 && said.contains("nowhere"),
+            finished.code() == 70 && said.contains("nowhere"),
             "{option}: {}: {said}",
             finished.code()
         );

@@ -83,9 +83,13 @@ impl Serving<'_> {
                     true => format!("the driver {sentence}"),
                     false => sentence,
                 };
+                // One that does not get over a refusal has failed for that.
+                let refused = self.refused.as_ref();
+                let refused = refused.filter(|refused| refused.sentence == sentence);
+                let refused = refused.map(|refused| refused.code);
                 let jobs = self.ended.values().rev();
                 let failed = jobs.map(|(ended, _)| ended.code).find(|code| *code != 0);
-                let code = failed.unwrap_or(FAILED);
+                let code = refused.or(failed).unwrap_or(FAILED);
                 self.lost(RunEnd { code, sentence }).await;
             }
             other => {

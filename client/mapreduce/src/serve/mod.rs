@@ -134,6 +134,8 @@ struct Serving<'a> {
     outputs: BTreeSet<Location>,
     /// Sentences that were said.
     noted: BTreeSet<String>,
+    /// What the driver was refused last.
+    refused: Option<RunEnd>,
     /// Why all ends.
     stopping: Option<RunEnd>,
 }
@@ -167,6 +169,7 @@ pub async fn serve(
         waited: BTreeSet::new(),
         outputs: BTreeSet::new(),
         noted: BTreeSet::new(),
+        refused: None,
         stopping: None,
     };
     let settings = serving.run.settings.notes.clone();
@@ -294,10 +297,12 @@ impl Serving<'_> {
         }
     }
 
-    fn refuse(&self, error: &MapReduceError) {
+    fn refuse(&mut self, error: &MapReduceError) {
+        let (code, sentence) = (error.exit().code(), error.to_string());
         self.answer(ToDriver::Refused {
-            sentence: error.to_string(),
+            sentence: sentence.clone(),
         });
+        self.refused = Some(RunEnd { code, sentence });
     }
 
     /// All is to end, for this reason, on account of this signal if of one.

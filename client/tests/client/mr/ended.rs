@@ -21,7 +21,7 @@ async fn a_job_that_fails_says_so_once_and_its_code_is_the_command_s() {
     assert_eq!(code, Some(3), "{said}");
     assert!(said.contains("Some(\"rank 0"), "{said}");
     let (code, _, said) = run(&night, &["-D", "fake.does=large"], &[]).await;
-    assert_eq!(code, Some(1), "{said}");
+    assert_eq!(code, Some(65), "{said}");
     assert!(
         said.contains("session night: a task does not fit"),
         "{said}"

@@ -240,7 +240,7 @@ async fn a_dry_run_tells_the_first_job_and_submits_nothing() {
     assert!(submitted(&night).is_empty());
     let nothing = at(&night, "nothing");
     let (code, printed, said) = run(&night, &["--dry-run"], &[&nothing]).await;
-    assert_eq!((code, printed.as_str()), (Some(1), ""), "{said}");
+    assert_eq!((code, printed.as_str()), (Some(64), ""), "{said}");
     assert!(said.contains("there is no such file"), "{said}");
 }
 
@@ -289,11 +289,11 @@ async fn an_old_output_goes_to_the_trash_when_the_new_one_is_complete() {
     std::fs::create_dir(at_home("_out.new")).unwrap();
     std::fs::write(at_home("_out.new/_SUCCESS"), "").unwrap();
     let (code, _, said) = overwrites(&[], &[]).await;
-    assert_eq!(code, Some(1), "{said}");
+    assert_eq!(code, Some(64), "{said}");
     assert!(said.contains("a run that was cut off"), "{said}");
     std::fs::remove_dir_all(at_home("_out.new")).unwrap();
     let (code, _, said) = overwrites(&[], &[&at(&night, "out/part-r-00000")]).await;
-    assert_eq!(code, Some(1), "{said}");
+    assert_eq!(code, Some(64), "{said}");
     assert!(said.contains("is in its own output"), "{said}");
     assert!(out.join("_SUCCESS").exists());
 }

@@ -16,7 +16,7 @@ async fn what_makes_no_sense_is_refused_before_anything_is_staged() {
     refused(
         &["-D", "mapreduce.job.priority=soon"],
         &[],
-        1,
+        64,
         "makes no sense",
     )
     .await;
@@ -25,25 +25,25 @@ async fn what_makes_no_sense_is_refused_before_anything_is_staged() {
     refused(
         &[],
         &[&at(&night, "nothing")],
-        1,
+        64,
         "nothing: there is no such file",
     )
     .await;
     refused(
         &[],
         &[&at(&night, "in*/z*")],
-        1,
+        64,
         "no such file for this pattern",
     )
     .await;
-    refused(&[], &["s3a://bucket/x"], 1, "s3a:").await;
+    refused(&[], &["s3a://bucket/x"], 64, "s3a:").await;
     std::fs::create_dir(night.folder.path().join("out")).unwrap();
     let there = night.folder.path().join("out/there");
     std::fs::write(&there, "").unwrap();
     refused(
         &[],
         &[],
-        1,
+        64,
         "out exists already; choose another, or remove it",
     )
     .await;
