@@ -1,0 +1,19 @@
+//! How the one file is linked.
+
+use std::env;
+
+fn main() {
+    println!("cargo::rerun-if-changed=build.rs");
+    let is = |name: &str, value: &str| env::var(name).is_ok_and(|found| found == value);
+    let target = [
+        ("CARGO_CFG_TARGET_ARCH", "x86_64"),
+        ("CARGO_CFG_TARGET_OS", "linux"),
+        ("CARGO_CFG_TARGET_ENV", "gnu"),
+    ];
+    // Functions that consist of the same instructions become one, 0.4 MB in all: nobody compares addresses of functions,
+    // which Rust promises to be different to nobody. The linker is the one that comes with Rust for this target; other
+    // ones do not know the word.
+    if is("PROFILE", "release") && target.iter().all(|(name, value)| is(name, value)) {
+        println!("cargo::rustc-link-arg-bins=-Wl,--icf=all");
+    }
+}
