@@ -149,9 +149,10 @@ impl Console {
         container: ContainerId,
     ) -> Option<Box<dyn holding::Bringing>> {
         self.output()?;
-        lock(&self.ends).open(&container);
+        let number = lock(&self.ends).open(&container);
         Some(Box::new(Bringing {
             container,
+            number,
             lanes: self.lanes(),
             incoming: Incoming::default(),
             console: self,
@@ -168,6 +169,8 @@ impl Console {
 #[derive(Debug)]
 struct Bringing {
     container: ContainerId,
+    /// Of its launcher's calls.
+    number: u32,
     lanes: Lanes,
     incoming: Incoming,
     console: Arc<Console>,
@@ -195,7 +198,7 @@ impl holding::Bringing for Bringing {
             let _taken = output.send(chunk).await.is_ok();
         }
         if is_end {
-            lock(&self.console.ends).hear(&self.container, run);
+            lock(&self.console.ends).hear(&self.container, self.number, run);
             self.console.ended_streams.tell(self.console.job);
         }
     }
@@ -203,7 +206,7 @@ impl holding::Bringing for Bringing {
 
 impl Drop for Bringing {
     fn drop(&mut self) {
-        lock(&self.console.ends).close(&self.container);
+        lock(&self.console.ends).close(&self.container, self.number);
         self.console.ended_streams.tell(self.console.job);
     }
 }

@@ -4,10 +4,20 @@ use std::collections::BTreeMap;
 
 use policy::ContainerId;
 
-/// What each launcher's one call has brought to its end.
+/// What each launcher's calls have brought to their ends.
 #[derive(Debug, Default)]
 pub(crate) struct OutputEnds {
-    calls: BTreeMap<ContainerId, Call>,
+    calls: BTreeMap<ContainerId, Calls>,
+}
+
+/// A launcher calls once for a job; in a session, where a job begins again, once each time that it comes back.
+#[derive(Debug, Default)]
+struct Calls {
+    newest: Call,
+    /// Counted from 1.
+    number: u32,
+    /// Calls before the newest that are not over.
+    older: u32,
 }
 
 #[derive(Debug, Default)]
@@ -21,16 +31,24 @@ struct Call {
 }
 
 impl OutputEnds {
-    /// A launcher's call begins.
-    pub(crate) fn open(&mut self, container: &ContainerId) {
-        self.calls.insert(container.clone(), Call::default());
+    /// A launcher's call begins: its number among those of this launcher.
+    pub(crate) fn open(&mut self, container: &ContainerId) -> u32 {
+        let calls = self.calls.entry(container.clone()).or_default();
+        if calls.number > 0 && !calls.newest.is_over {
+            calls.older = calls.older.saturating_add(1);
+        }
+        calls.newest = Call::default();
+        calls.number = calls.number.saturating_add(1);
+        calls.number
     }
 
-    /// A stream of that run has ended.
-    pub(crate) fn hear(&mut self, container: &ContainerId, run: u32) {
-        let Some(call) = self.calls.get_mut(container) else {
+    /// A stream of that run has ended, as the call of this number says.
+    pub(crate) fn hear(&mut self, container: &ContainerId, number: u32, run: u32) {
+        let calls = self.calls.get_mut(container);
+        let Some(calls) = calls.filter(|calls| calls.number == number) else {
             return;
         };
+        let call = &mut calls.newest;
         if run > call.run {
             (call.run, call.ended) = (run, 0);
         }
@@ -39,21 +57,31 @@ impl OutputEnds {
         }
     }
 
-    /// The launcher's call is over.
-    pub(crate) fn close(&mut self, container: &ContainerId) {
-        self.calls.entry(container.clone()).or_default().is_over = true;
+    /// The launcher's call of this number is over.
+    pub(crate) fn close(&mut self, container: &ContainerId, number: u32) {
+        let Some(calls) = self.calls.get_mut(container) else {
+            return;
+        };
+        match calls.number == number {
+            true => calls.newest.is_over = true,
+            // It may come to its end after another has begun.
+            false => calls.older = calls.older.saturating_sub(1),
+        }
     }
 
     /// Whether nothing more is to come of `run`: each of `launchers` has ended as many streams as it has
-    /// begun, and the calls of those that are gone are over.
+    /// begun, and the calls of those that are gone are over, as are those of runs before.
     pub(crate) fn are_all(&self, run: u32, launchers: &BTreeMap<ContainerId, u64>) -> bool {
         let ended = |container: &ContainerId, streams: u64| match self.calls.get(container) {
-            Some(call) => call.is_over || (call.run == run && call.ended >= streams),
+            Some(Calls { newest, .. }) => {
+                newest.is_over || (newest.run == run && newest.ended >= streams)
+            }
             None => false,
         };
         let there = launchers.iter();
         let mut gone = (self.calls.iter()).filter(|(id, _)| !launchers.contains_key(*id));
-        gone.all(|(_, call)| call.is_over)
+        gone.all(|(_, calls)| calls.newest.is_over)
+            && self.calls.values().all(|calls| calls.older == 0)
             && there
                 .into_iter()
                 .all(|(id, &streams)| streams == 0 || ended(id, streams))
@@ -74,25 +102,45 @@ mod tests {
         let mut launchers = BTreeMap::from([(id(1), 2), (id(2), 1), (id(3), 0)]);
         assert!(!ends.are_all(1, &launchers));
         for number in [1, 2] {
-            ends.open(&id(number));
+            assert_eq!(ends.open(&id(number)), 1);
         }
-        ends.hear(&id(1), 1);
-        ends.hear(&id(2), 1);
+        ends.hear(&id(1), 1, 1);
+        ends.hear(&id(2), 1, 1);
         assert!(!ends.are_all(1, &launchers));
-        ends.hear(&id(1), 1);
+        ends.hear(&id(1), 1, 1);
         assert!(ends.are_all(1, &launchers));
         // The program runs again: what comes late of the run before does not count.
         assert!(!ends.are_all(2, &launchers));
-        ends.hear(&id(1), 2);
-        ends.hear(&id(1), 1);
-        ends.hear(&id(2), 2);
+        ends.hear(&id(1), 1, 2);
+        ends.hear(&id(1), 1, 1);
+        ends.hear(&id(2), 1, 2);
         assert!(!ends.are_all(2, &launchers));
-        ends.hear(&id(1), 2);
+        ends.hear(&id(1), 1, 2);
         assert!(ends.are_all(2, &launchers));
         // One that is lost has said its last when its call is over.
         launchers.remove(&id(2));
         assert!(!ends.are_all(2, &launchers));
-        ends.close(&id(2));
+        ends.close(&id(2), 1);
         assert!(ends.are_all(2, &launchers));
+    }
+    #[test]
+    fn a_call_that_ends_late_is_not_taken_for_the_one_that_has_begun_since() {
+        let mut ends = OutputEnds::default();
+        let launchers = BTreeMap::from([(id(1), 1)]);
+        let first = ends.open(&id(1));
+        // The job begins again, and this launcher has another share of it.
+        let second = ends.open(&id(1));
+        ends.close(&id(1), first);
+        assert!(!ends.are_all(2, &launchers));
+        ends.hear(&id(1), second, 2);
+        assert!(ends.are_all(2, &launchers));
+        // What an older one may still bring is waited for.
+        let third = ends.open(&id(1));
+        ends.hear(&id(1), second, 3);
+        assert!(!ends.are_all(3, &launchers));
+        ends.hear(&id(1), third, 3);
+        assert!(!ends.are_all(3, &launchers));
+        ends.close(&id(1), second);
+        assert!(ends.are_all(3, &launchers));
     }
 }
