@@ -1,7 +1,8 @@
 //! What a launcher tells of its node's elements, and what its tasks are told of them: beside a library of devices
 //! that is loaded for real.
 
-use std::fs;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::Command;
 
@@ -27,7 +28,10 @@ int cuDeviceTotalMem_v2(size_t *bytes, int device) { *bytes = (size_t)16 << 30; 
 
 #[cfg(test)]
 fn machine(root: &Path) {
-    fs::create_dir_all(root.join("dev")).unwrap();
+    // Its tasks queue for its devices alone, whatever other tests have at the same time.
+    let memory = root.join("dev/shm");
+    fs::create_dir_all(&memory).unwrap();
+    fs::set_permissions(&memory, Permissions::from_mode(0o1777)).unwrap();
     for device in ["nvidia0", "nvidia1"] {
         fs::write(root.join("dev").join(device), "").unwrap();
     }
