@@ -30,10 +30,11 @@ pub fn until<T>(
     }
 }
 
-/// Lets this thread rest, between two looks at something that cannot wake it.
+/// Lets this thread rest, between two looks at something that cannot wake it, or for as long as
+/// something outside is to be away.
 #[expect(
     clippy::disallowed_methods,
-    reason = "every caller is a plain thread inside a loop that has a deadline"
+    reason = "every caller is a plain thread, and the time is bounded"
 )]
 pub fn pause(time: Duration) {
     std::thread::sleep(time);

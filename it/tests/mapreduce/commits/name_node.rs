@@ -2,7 +2,6 @@
 
 use std::fs::{self, OpenOptions};
 use std::io::Write as _;
-use std::thread;
 use std::time::Duration;
 
 use anyhow::{Result, bail};
@@ -41,7 +40,7 @@ fn killed(given: &Given) -> Result<()> {
             Ok((has_begun || running.is_over()?).then_some(()))
         })?;
         given.cluster.kill(Daemon::NameNode)?;
-        thread::sleep(AWAY);
+        wait::pause(AWAY);
         // Without its NameNode none comes to an end.
         let is_hit = !running.is_over()?;
         given.cluster.start(Daemon::NameNode)?;
@@ -71,7 +70,7 @@ fn safe_mode(given: &Given) -> Result<()> {
     given.cluster.safe_mode(true)?;
     let refused = mr(given, &[&other, "/safe/in", "/safe/other"])?.finish();
     let waiting = mr(given, &[&wordcount, "/safe/in", "/safe/out"])?.start();
-    thread::sleep(AWAY);
+    wait::pause(AWAY);
     given.cluster.safe_mode(false)?;
     expect::sentence(&refused?, 69, &["HDFS is in safe mode"])?;
     waiting?.finish()?.success("a job that has waited")?;
