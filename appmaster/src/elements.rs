@@ -190,6 +190,7 @@ impl Session {
         let offered = known.offered(trust, ways);
         say(known, trust, host, &mut sharing.differing);
         if offered != before {
+            sharing.pool.found(container, !offered.is_empty());
             let slots = sharing.pool.slots(container, &offered);
             self.lending(|lending| lending.elements(now, container, offered, slots));
         }

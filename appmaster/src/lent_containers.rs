@@ -34,16 +34,12 @@ impl Session {
         ControlFlow::Break(match what {
             Do::TakeSnapshot => self.view_of(job),
             Do::Ask(asking) => {
-                let Some(loan) = self.loan(job) else {
-                    return ControlFlow::Break(None);
-                };
-                let fresh = asking.fresh().filter_map(|share| {
-                    Some(Grant {
-                        container: loan.nodes.get(&share.node)?.clone(),
-                        node: share.node.clone(),
-                        resources: share.ask,
-                        round: asking.round,
-                    })
+                // A node of the cluster that it sees is a container, and has its id.
+                let fresh = asking.fresh().map(|share| Grant {
+                    container: ContainerId(share.node.0.clone()),
+                    node: share.node.clone(),
+                    resources: share.ask,
+                    round: asking.round,
                 });
                 let grants: Vec<Grant> = fresh.collect();
                 (!grants.is_empty()).then_some(WorkEvent::Granted(grants))

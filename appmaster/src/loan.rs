@@ -7,7 +7,7 @@ use std::sync::Arc;
 use job::JobId;
 use job::wire;
 use policy::lending::{Lent, SlotRequest};
-use policy::{ContainerId, Millis, NodeId};
+use policy::{ContainerId, Millis};
 
 /// How far a job is in a container.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,8 +45,6 @@ pub(crate) struct Loan {
     pub(crate) has_begun: bool,
     /// A part of them is lost, and it waits for others; before, all that it has is returned.
     pub(crate) begins_again: bool,
-    /// The containers of these, by node.
-    pub(crate) nodes: BTreeMap<NodeId, ContainerId>,
     pub(crate) containers: BTreeMap<ContainerId, Use>,
     /// Its verdict is out, and it uses no container any more.
     pub(crate) is_done: bool,
@@ -71,7 +69,6 @@ impl Loan {
             lent: None,
             has_begun: false,
             begins_again: false,
-            nodes: BTreeMap::new(),
             containers: BTreeMap::new(),
             is_done: false,
         }
@@ -114,7 +111,6 @@ impl Loan {
         self.begins_again = false;
         self.has_begun = false;
         self.lent = None;
-        self.nodes.clear();
         self.containers.clear();
         self.number.take()
     }

@@ -5,12 +5,14 @@
 //! ```
 //!
 //! Each container has a [`Gang`] of its own, so that none waits for another, and its own request, whose
-//! number is that of its place. No two places are on one node. Nothing here knows what runs in them; how many
-//! there are follows from what jobs lack and use ([`size`]), and what else is asked for with them from what
-//! their nodes have ([`elements`]). What YARN wants back is left ([`leaving`]).
+//! number is that of its place. A node has a second one only where no other node has room ([`nodes`]). Nothing
+//! here knows what runs in them; how many there are follows from what jobs lack and use ([`size`]), and what
+//! else is asked for with them from what their nodes have ([`elements`]). What YARN wants back is left
+//! ([`leaving`]).
 
 mod elements;
 mod leaving;
+mod nodes;
 mod size;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -69,6 +71,8 @@ struct PooledContainer {
     idle_since: Option<Millis>,
     /// Wanted back, and by whom, in words: it goes when no job uses it.
     leaving: Option<String>,
+    /// Its launcher has found elements, which are its alone.
+    has_elements: bool,
 }
 
 #[derive(Debug)]
@@ -114,7 +118,7 @@ pub(crate) struct Pool {
     view: Option<ClusterView>,
     /// The nodes are being read.
     looking: bool,
-    /// Every node that there is has a container, or is avoided.
+    /// For some place no node is left that has none: every one has a container, or is avoided.
     is_everywhere: bool,
 }
 
@@ -160,11 +164,7 @@ impl Pool {
         };
         for number in numbers {
             let event = match view {
-                Ok(view) => {
-                    let free = self.free_for(now, number, view);
-                    self.is_everywhere |= free.nodes.is_empty() && !view.nodes.is_empty();
-                    Event::Snapshot(free)
-                }
+                Ok(view) => Event::Snapshot(self.free_for(now, number, view)),
                 Err(why) => Event::SnapshotFailed(why.clone()),
             };
             wants.extend(self.step(now, number, event));
@@ -200,11 +200,12 @@ impl Pool {
         let place = self.places.values_mut();
         let place = place
             .filter(|place| place.container() == Some(container))
-            .find_map(|place| Some((place.share.clone()?, &mut place.state)));
-        let Some((share, state)) = place else {
+            .find_map(|place| Some((place.share.clone()?, place)));
+        let Some((share, place)) = place else {
             return Vec::new();
         };
-        *state = State::Joined(container.clone());
+        place.state = State::Joined(container.clone());
+        place.has_elements = !elements.is_empty();
         vec![Want::Offer(Offer {
             container: container.clone(),
             node: share.node,
@@ -308,9 +309,20 @@ impl Pool {
         u32::try_from(missing).unwrap_or(u32::MAX)
     }
 
-    /// No node is left to ask for: each has a container, or is left alone for a while.
+    /// No node is left that has none: each has a container, or is left alone for a while.
     pub(crate) fn is_everywhere(&self) -> bool {
         self.is_everywhere && self.missing() > 0
+    }
+
+    /// Something is to be asked for, and no node could have it.
+    pub(crate) fn has_no_node(&self) -> bool {
+        let mut places = self.places.values();
+        let is_nowhere = |place: &PooledContainer| match place.state {
+            State::Nowhere { .. } => true,
+            State::Asked => place.share.is_none(),
+            State::Starting { .. } | State::Joined(_) => false,
+        };
+        self.is_everywhere && places.any(is_nowhere)
     }
 
     /// No further node is to be expected: as many containers as there may be are there, or every node has one.
@@ -359,31 +371,10 @@ impl Pool {
             granted: None,
             idle_since: None,
             leaving: None,
+            has_elements: false,
         };
         self.places.insert(number, place);
         self.step(now, number, Event::Begin)
-    }
-
-    /// The nodes on which a place may be: those of no other, and none that one was lost with; where that leaves none
-    /// and the session holds nothing, those that have been avoided for a while.
-    fn free_for(&self, now: Millis, number: u32, view: &ClusterView) -> ClusterView {
-        let others = self.places.iter().filter(|(other, _)| **other != number);
-        let taken: BTreeSet<&NodeId> = others
-            .filter_map(|(_, place)| Some(&place.share.as_ref()?.node))
-            .collect();
-        let mut free = view.clone();
-        free.nodes.retain(|node| !taken.contains(&node.id));
-        let is_sound = |id: &NodeId| !self.avoided.contains_key(id);
-        let is_alone = self.places.values().all(|place| place.granted.is_none());
-        if is_alone && !free.nodes.iter().any(|node| is_sound(&node.id)) {
-            let rested = now.plus(AVOID).0.saturating_sub(AVOID_ALONE.0);
-            let has_rested = |until: &Millis| until.0 <= rested;
-            free.nodes
-                .retain(|node| self.avoided.get(&node.id).is_none_or(has_rested));
-        } else {
-            free.nodes.retain(|node| is_sound(&node.id));
-        }
-        free
     }
 
     fn step(&mut self, now: Millis, number: u32, event: Event) -> Vec<Want> {
@@ -442,7 +433,7 @@ impl Pool {
             }
         }
         for asking in asks {
-            let asking = self.with_elements(asking);
+            let asking = self.with_elements(number, asking);
             if let Some(place) = self.places.get_mut(&number) {
                 place.asked = Some(asking.clone());
             }

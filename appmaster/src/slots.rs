@@ -113,9 +113,6 @@ impl Session {
             return;
         };
         let view = sharing.lending.view(&lent, loan.request.unit);
-        let containers = lent.shares.iter().map(|(container, _)| container.clone());
-        let nodes = view.nodes.iter().map(|node| node.id.clone());
-        loan.nodes = nodes.zip(containers).collect();
         loan.lent = Some(lent.clone());
         self.gang_begins(job, &lent);
         self.tell(job, WorkEvent::Machine(Event::Snapshot(view)));

@@ -115,9 +115,9 @@ impl Session {
         if let Some(words) = &sharing.refused {
             return Some(format!("the ResourceManager refuses: {words}"));
         }
-        if sharing.pool.is_everywhere() {
-            let words =
-                "each node that there is has a container of the session, or has lost one of late";
+        if sharing.pool.has_no_node() {
+            let words = "each node that there is has a container of the session and no room for another, or has lost \
+                         one of late";
             return Some(words.into());
         }
         let types = &self.holding.cluster().limits().types;

@@ -11,25 +11,25 @@ use super::{Pool, State, Want};
 
 impl Pool {
     /// The same, with what the nodes have free of elements.
-    pub(super) fn with_elements(&self, mut asking: Asking) -> Asking {
+    pub(super) fn with_elements(&self, number: u32, mut asking: Asking) -> Asking {
         let Some(view) = &self.view else {
             return asking;
         };
         if self.plan.elements != Trust::Scan {
             for share in &mut asking.placement.shares {
-                share.ask = self.ask(view, &share.node);
+                share.ask = self.ask(number, view, &share.node);
             }
         }
         asking
     }
 
     /// What is asked for at a node.
-    fn ask(&self, view: &ClusterView, node: &NodeId) -> Resources {
+    fn ask(&self, number: u32, view: &ClusterView, node: &NodeId) -> Resources {
         let all = self.plan.slot.times(self.plan.room.get());
         let Some(there) = view.nodes.iter().find(|there| there.id == *node) else {
             return all;
         };
-        let room = view.room(there);
+        let room = view.room(&self.beside(number, there.clone(), view));
         let mut counts = all.counts;
         let mut has_gpu = false;
         for (index, name) in view.types.iter() {
@@ -63,7 +63,7 @@ impl Pool {
             if is_short {
                 let mut again = asked.clone();
                 again.kept = BTreeSet::new();
-                wants.push((*number, self.with_elements(again)));
+                wants.push((*number, self.with_elements(*number, again)));
             }
         }
         for (number, asked) in &wants {
@@ -81,6 +81,14 @@ impl Pool {
         let mut places = self.places.values();
         let place = places.find(|place| place.container() == Some(container))?;
         place.granted
+    }
+
+    /// A container's launcher has found elements of its node, or none.
+    pub(crate) fn found(&mut self, container: &ContainerId, has_elements: bool) {
+        let mut places = self.places.values_mut();
+        if let Some(place) = places.find(|place| place.container() == Some(container)) {
+            place.has_elements = has_elements;
+        }
     }
 
     /// What the attributes of a container's node tell of elements.

@@ -50,6 +50,14 @@ pub(super) fn view(nodes: u32) -> ClusterView {
     }
 }
 
+/// The same nodes, of which the first have so much in use, MiB.
+pub(super) fn used(mut view: ClusterView, each: &[u64]) -> ClusterView {
+    for (node, used) in view.nodes.iter_mut().zip(each) {
+        node.used = Resources::new(*used, 0);
+    }
+    view
+}
+
 pub(super) fn id(number: u32) -> ContainerId {
     ContainerId(format!("c{number}"))
 }
@@ -131,13 +139,14 @@ fn containers_lie_on_as_many_nodes_and_one_that_is_lost_is_replaced_elsewhere() 
     let wants = granted(&mut pool, now, wants, 3);
     assert_eq!(started(&wants), [&id(3)]);
     pool.joined(&id(3), BTreeMap::new());
-    // No node is left.
+    // No node is left, and none has room.
     pool.lost(now, &id(2), true);
-    assert!(asked(&pool.snapshot(now, &Ok(view(3)))).is_empty());
-    assert!(pool.is_everywhere());
+    let full = || Ok(used(view(3), &[4096; 3]));
+    assert!(asked(&pool.snapshot(now, &full())).is_empty());
+    assert!(pool.is_everywhere() && pool.has_no_node());
     let later = now.plus(AVOID);
     assert!(matches!(pool.tick(later)[..], [Want::Snapshot]));
-    assert_eq!(asked(&pool.snapshot(later, &Ok(view(3)))).len(), 1);
+    assert_eq!(asked(&pool.snapshot(later, &full())).len(), 1);
     let wants = pool.end();
     assert!(
         matches!(&wants[..], [Want::Ask(_, none), Want::Release(all)]
@@ -169,7 +178,8 @@ fn what_comes_is_used_and_what_does_not_is_waited_for() {
     let mut pool = Pool::new(plan(3), 1);
     let now = Millis(0);
     pool.begin(now);
-    let wants = pool.snapshot(now, &Ok(view(2)));
+    // Room for one container on each of two nodes.
+    let wants = pool.snapshot(now, &Ok(used(view(2), &[3072; 2])));
     let wants = granted(&mut pool, now, wants, 1);
     assert_eq!(started(&wants).len(), 2);
     assert_eq!(pool.missing(), 3);

@@ -31,7 +31,9 @@ use crate::schedule::{
     AttemptIx, AttemptOutcome, ContainerIx, Decision, Driver, Event, Job, JobIx, Nanos, Need, Node,
     NodeIx, ResourceName, Scheduler, Slot, SlotIx, Stage, StageState, Taken, Task, level,
 };
-use crate::{ClusterView, ContainerId, Counted, Millis, NodeView, ResourceTypes, Resources};
+use crate::{
+    ClusterView, ContainerId, Counted, Millis, NodeId, NodeView, ResourceTypes, Resources,
+};
 
 pub use homes::Home;
 pub use waits::Line;
@@ -287,8 +289,9 @@ impl Lending {
         })
     }
 
-    /// What was lent as the whole cluster of a job: one node a container, with just the room for its
-    /// processes, and nothing that anybody else uses.
+    /// What was lent as the whole cluster of a job: one node a container, which bears the container's id, with just
+    /// the room for its processes, and nothing that anybody else uses. Containers of one host are apart there, too:
+    /// what their processes share is not always the same.
     #[must_use]
     pub fn view(&self, lent: &Lent, unit: Resources) -> ClusterView {
         let offer = |id: &ContainerId| self.offers.values().find(|offer| offer.container == *id);
@@ -296,7 +299,7 @@ impl Lending {
         let nodes = shares.filter_map(|(id, processes)| {
             let offer = offer(id)?;
             Some(NodeView {
-                id: offer.node.clone(),
+                id: NodeId(offer.container.0.clone()),
                 host: offer.host.clone(),
                 rack: offer.rack.clone(),
                 capability: unit.times(*processes),
