@@ -62,9 +62,23 @@ fn lock(users: &Mutex<Vec<usize>>) -> MutexGuard<'_, Vec<usize>> {
 }
 
 impl Sets {
-    /// All free; none when ranks are not bound, or nothing is known of the processors.
-    pub(crate) fn new(binding: &Binding) -> Self {
-        Self::of(sets(binding))
+    /// All free but for what so many ranks have that other containers of this host bind before; none when ranks are
+    /// not bound, or nothing is known of the processors.
+    pub(crate) fn new(binding: &Binding, before: u32) -> Self {
+        Self::of(sets(binding)).behind(before)
+    }
+
+    /// As long as this lives so many are bound elsewhere, in turn.
+    fn behind(self, before: u32) -> Self {
+        let mut users = lock(&self.users);
+        let before = usize::try_from(before).unwrap_or(usize::MAX);
+        let count = users.len().max(1);
+        for (place, users) in users.iter_mut().enumerate() {
+            let more = usize::from(place < before % count);
+            *users = (before / count).saturating_add(more);
+        }
+        drop(users);
+        self
     }
 
     fn of(sets: Vec<CpuSet>) -> Self {
@@ -299,6 +313,21 @@ mod tests {
         let (one, other) = (sets.bind().unwrap(), sets.bind().unwrap());
         assert_eq!((number(&one), number(&other)), (Some(1), Some(1)));
         assert!(Sets::default().bind().is_none());
+    }
+
+    #[test]
+    fn what_another_container_of_the_host_has_bound_is_passed_over() {
+        let set = |number: usize| {
+            let mut set = CpuSet::new();
+            set.set(number).unwrap();
+            set
+        };
+        let number = |bound: &Bound| (0..3).find(|&number| bound.set().is_set(number).unwrap());
+        for (before, first) in [(0, 0), (2, 2), (3, 0), (4, 1)] {
+            let sets = Sets::of((0..3).map(set).collect()).behind(before);
+            assert_eq!(number(&sets.bind().unwrap()), Some(first), "{before}");
+        }
+        assert!(Sets::default().behind(4).bind().is_none());
     }
 
     #[test]

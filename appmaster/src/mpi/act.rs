@@ -1,6 +1,6 @@
 //! Carries out what the machine answers.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use holding::Asking;
 use job::Universe;
@@ -130,13 +130,17 @@ impl Mpi {
             run,
             ..wire::Share::default()
         };
+        let mut on_host: BTreeMap<&str, u32> = BTreeMap::new();
         for (seat, node) in seats.iter().zip(0..) {
+            let before = on_host.entry(&seat.host).or_default();
             let mut share = wire::Share {
                 ranks: seat.ranks.iter().map(|rank| rank.0).collect(),
                 host: seat.host.clone(),
                 node,
+                bound_before: *before,
                 ..template.clone()
             };
+            *before = before.saturating_add(u32::try_from(seat.ranks.len()).unwrap_or(u32::MAX));
             if let Err(sentence) = self.checkpoints.add_to(&mut share) {
                 return self.step(Event::Refused {
                     container: seat.container.clone(),

@@ -113,7 +113,8 @@ impl Mpi {
         let count = programs.iter().map(|run| run.ranks.len()).sum();
         if first == 0 {
             reserve_gpus(share, count, container).await?;
-            self.processors = binding::Sets::new(&share.binding.unwrap_or_default());
+            let binding = share.binding.unwrap_or_default();
+            self.processors = binding::Sets::new(&binding, share.bound_before);
         }
         let gpus = gpus_each(share);
         let grant = |_| Grants {
