@@ -3,7 +3,7 @@
 use std::num::NonZeroU32;
 
 use follow::FollowError;
-use policy::{ResourceTypes, Resources};
+use policy::{MiB, ResourceTypes, Resources};
 use proto_hadoop::yarn::{NodeState, newest};
 use proto_hadoop::{ApplicationClient, ApplicationId};
 
@@ -13,7 +13,7 @@ use crate::hostfile::Names;
 /// What a session, or an application of MapReduce jobs, is to hold.
 #[derive(Debug)]
 pub(crate) struct Held<'a> {
-    /// So many, each on a node of its own.
+    /// So many, a node may have several.
     pub containers: NonZeroU32,
     /// The size of each.
     pub container: Resources,
@@ -105,20 +105,22 @@ fn refusal(wanted: &Held<'_>, maximum: Resources, nodes: &[Resources]) -> Option
         ));
     }
     // Cores are counted by some schedulers only.
-    let fit = nodes
-        .iter()
-        .filter(|node| node.memory >= size.memory)
-        .count();
-    let containers = usize::try_from(wanted.containers.get()).unwrap_or(usize::MAX);
-    (fit < containers).then(|| {
+    let fit = nodes.iter().map(|node| how_many(size.memory, node.memory));
+    let fit = fit.fold(0, u64::saturating_add);
+    let containers = wanted.containers.get();
+    (fit < containers.into()).then(|| {
         format!(
-            "{containers} containers of {} are wanted, each on a node of its own, and {fit} of the {} nodes that \
-             run and are not excluded are large enough; ask for less with --containers, \
-             --slots-per-container or --memory",
+            "{containers} containers of {} are wanted, and the {} nodes that run and are not excluded can hold \
+             {fit}; ask for less with --containers, --slots-per-container or --memory",
             size.words(&types),
             nodes.len()
         )
     })
+}
+
+/// How many containers of this size fit into so much.
+pub(crate) fn how_many(size: MiB, into: MiB) -> u64 {
+    into.0 / size.0.max(1)
 }
 
 #[cfg(test)]
@@ -137,8 +139,13 @@ mod tests {
         let refused = |wanted: Held<'_>| refusal(&wanted, maximum, &nodes);
         assert_eq!(refused(wanted(2, 4096, 4)), None);
         assert_eq!(refused(wanted(1, 8192, 1)), None);
-        let why = refused(wanted(2, 8192, 1)).unwrap();
-        assert!(why.contains("1 of the 2 nodes"), "{why}");
+        // Two of them on the larger one.
+        assert_eq!(refused(wanted(3, 4096, 1)), None);
+        let why = refused(wanted(4, 4096, 1)).unwrap();
+        assert!(
+            why.contains("the 2 nodes") && why.contains("can hold 3;"),
+            "{why}"
+        );
         let why = refused(wanted(1, 1024, 5)).unwrap();
         assert!(why.contains("at most 8192 MiB and 4 vcores"), "{why}");
         assert!(refused(wanted(1, 9000, 1)).is_some());

@@ -92,14 +92,14 @@ pub(crate) struct MapReduceArguments {
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Without a session")]
 pub(crate) struct OwnApplication {
-    /// Containers that it holds from its beginning, each on a node of its own [default: one, and as many more
+    /// Containers that it holds from its beginning, on as many nodes as there are [default: one, and as many more
     /// as the first job has tasks for]
     #[arg(long, value_name = "K", conflicts_with = "session",
         value_parser = Whole::new("number of containers", NonZeroU32::MIN, MOST))]
     pub containers: Option<NonZeroU32>,
 
     /// Containers that it holds at the most, while its jobs lack slots [default: as many as --containers, else
-    /// one on every node]
+    /// one on every node, and as many more there as it takes where YARN gives less than a node]
     #[arg(long, value_name = "M", conflicts_with = "session",
         value_parser = Whole::new("number of containers", NonZeroU32::MIN, MOST))]
     pub max_containers: Option<NonZeroU32>,

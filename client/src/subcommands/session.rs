@@ -141,7 +141,7 @@ pub(crate) struct SessionStart {
         value_parser = Whole::new("number of nodes", 1u8, 64))]
     pub local: Option<u8>,
 
-    /// Containers that it holds, each on a node of its own
+    /// Containers that it holds, on as many nodes as there are; a node has a second one where no other has room
     #[arg(long, value_name = "K", default_value = "1",
         value_parser = Whole::new("number of containers", NonZeroU32::MIN, MOST))]
     pub containers: NonZeroU32,

@@ -1,11 +1,12 @@
 //! How large an application is that is submitted for a MapReduce program: slots of a container, and containers.
 
+use std::collections::BTreeSet;
 use std::num::NonZeroU32;
 
 use policy::{MiB, Resources};
 
 use crate::failure::Failure;
-use crate::preflight::{Ground, Held, NodeUse};
+use crate::preflight::{Ground, Held, NodeUse, how_many};
 use crate::subcommands::OwnApplication;
 use crate::usage::UsageError;
 
@@ -48,7 +49,9 @@ impl Size {
         let FirstJob { tasks, slot, .. } = wanted;
         let nodes = ground.nodes.iter();
         let large = nodes.filter(|node| node.capability.memory >= slot.memory);
-        let large = NonZeroU32::new(u32::try_from(large.count()).unwrap_or(u32::MAX));
+        let large = large.map(|node| containers_of(node, ground.maximum.memory));
+        let large = large.fold(0, u64::saturating_add);
+        let large = NonZeroU32::new(u32::try_from(large).unwrap_or(u32::MAX));
         let containers = given.containers.unwrap_or(NonZeroU32::MIN);
         let most = match (given.max_containers, given.containers) {
             (Some(most), _) if most < containers => {
@@ -77,6 +80,12 @@ impl Size {
     }
 }
 
+/// How many containers a node may have, so that all of it can be had: one, but where the largest that YARN gives is
+/// smaller than the node.
+fn containers_of(node: &NodeUse, maximum: MiB) -> u64 {
+    how_many(maximum, node.capability.memory).max(1)
+}
+
 /// So few that `most` containers have one for every task; where that is not possible, so many that there are as many
 /// as possible.
 fn slots(wanted: FirstJob, most: NonZeroU32, ground: &Ground) -> NonZeroU32 {
@@ -91,20 +100,36 @@ fn slots(wanted: FirstJob, most: NonZeroU32, ground: &Ground) -> NonZeroU32 {
     let room = |node: &NodeUse| {
         let taken = node.used.memory.0.saturating_add(appmaster.0);
         let free = node.capability.memory.0.saturating_sub(taken);
-        in_memory(free)
-            .min(u64::from(node.capability.vcores.0) / one)
-            .min(maximum)
+        let room = in_memory(free).min(u64::from(node.capability.vcores.0) / one);
+        (room, containers_of(node, ground.maximum.memory))
     };
-    let mut rooms: Vec<u64> = ground.nodes.iter().map(room).collect();
-    rooms.sort_unstable();
+    let rooms: Vec<(u64, u64)> = ground.nodes.iter().map(room).collect();
+    let few = rooms.iter().map(|(_, few)| *few);
+    // More are wanted than that: as many as there is room for.
+    let is_crowded = u64::from(most.get()) > few.fold(0, u64::saturating_add);
+    // Containers of so many slots that all nodes have room for, each having no more than that.
+    let containers = |slots: u64, each: u64| {
+        let there = rooms.iter().map(|(room, few)| {
+            let most = if is_crowded { u64::MAX } else { *few };
+            let room = room.checked_div(slots).unwrap_or(0);
+            room.min(most).min(each)
+        });
+        there.fold(0, u64::saturating_add).min(most.get().into())
+    };
     let mut best = (0, 1);
-    for (index, slots) in rooms.iter().enumerate() {
-        // Nodes from this one on have room for such a container.
-        let nodes = u64::try_from(rooms.len() - index).unwrap_or(u64::MAX);
-        let containers = nodes.min(u64::from(most.get()));
-        let enough = u64::from(tasks).div_ceil(containers.max(1));
-        let slots = (*slots).min(enough);
-        let all = slots.saturating_mul(containers).min(tasks.into());
+    let nodes = u64::try_from(rooms.len()).unwrap_or(u64::MAX);
+    let crowd = match is_crowded {
+        true => u64::from(most.get()).div_ceil(nodes.max(1)),
+        false => 1,
+    };
+    let sizes = rooms.iter().map(|(room, _)| (room / crowd).min(maximum));
+    let sizes: BTreeSet<u64> = sizes.collect();
+    for slots in sizes {
+        // A second container of a node is for what one has no room for.
+        let enough = u64::from(tasks).div_ceil(containers(slots, 1).max(1));
+        let slots = slots.min(enough);
+        let all = slots.saturating_mul(containers(slots, u64::MAX));
+        let all = all.min(tasks.into());
         if all > best.0 {
             best = (all, slots);
         }
@@ -168,6 +193,23 @@ mod tests {
     }
 
     #[test]
+    fn nodes_that_are_larger_than_any_container_have_several() {
+        let mut small = ground(&[(8192, 0); 3]);
+        small.maximum = Resources::new(2048, 4);
+        let given = OwnApplication::default();
+        assert_eq!(size(&given, 1, &small), Ok([1, 1, 12]));
+        // The ApplicationMaster takes one slot of a node: no second container is there.
+        assert_eq!(size(&given, 1000, &small), Ok([2, 12, 12]));
+        assert_eq!(size(&given, 12, &small), Ok([2, 6, 12]));
+        // More than the nodes need.
+        let many = OwnApplication {
+            max_containers: NonZeroU32::new(6),
+            ..OwnApplication::default()
+        };
+        assert_eq!(size(&many, 1000, &ground(&[(8192, 0); 3])), Ok([3, 6, 6]));
+    }
+
+    #[test]
     fn what_is_given_stands_and_what_can_never_be_is_refused() {
         let three = ground(&[(8192, 0); 3]);
         let some = |number| NonZeroU32::new(number);
@@ -184,8 +226,12 @@ mod tests {
         let refused = size(&given, 1, &three).unwrap_err();
         assert!(refused.contains("fewer than --containers 4"), "{refused}");
         given.max_containers = None;
+        // Two of them lie on one node.
+        assert_eq!(size(&given, 1, &three), Ok([2, 4, 4]));
+        given.containers = some(13);
         let refused = size(&given, 1, &three).unwrap_err();
-        assert!(refused.contains("3 of the 3 nodes"), "{refused}");
+        assert!(refused.contains("can hold 12;"), "{refused}");
+        given.containers = some(2);
         given.slots_per_container = some(5);
         let refused = size(&given, 1, &three).unwrap_err();
         assert!(refused.contains("at most 8192 MiB"), "{refused}");

@@ -52,9 +52,11 @@ async fn a_session_that_is_not_to_be_leaves_nothing() {
     assert_eq!(files(), 1);
 
     // What it could never hold is refused at once.
-    let (code, _, said) = bed.session(&["start", "wide", "--containers", "3"]).await;
+    let wide = ["start", "wide", "--containers", "3", "--memory", "1500"];
+    let (code, _, said) = bed.session(&wide).await;
     assert_eq!(code, Some(65), "{said}");
-    assert!(said.contains("3 containers of"), "{said}");
+    assert!(said.contains("3 containers of 1500 MiB"), "{said}");
+    assert!(said.contains("can hold 2;"), "{said}");
     let (code, _, said) = bed
         .session(&[
             "start",
