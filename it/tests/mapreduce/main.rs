@@ -46,10 +46,14 @@ fn main() -> ExitCode {
     ];
     // A node that is not heard for so long is lost.
     let expiry = "yarn.nm.liveness-monitor.expiry-interval-ms";
-    let faults = Cluster::builder().nodes(3).set(File::Yarn, expiry, "6000");
+    let largest = "yarn.scheduler.maximum-allocation-mb";
+    let faults = Cluster::builder()
+        .nodes(3)
+        .set(File::Yarn, expiry, "6000")
+        .set(File::Yarn, largest, own::LARGEST);
     let mut groups = vec![
         Group::new(builder, &cases),
-        Group::new(faults, &[commits::node::CASES]),
+        Group::new(faults, &[commits::node::CASES, own::OF_SMALL]),
     ];
     if Needs::PacketFilter.are_met() {
         let builder = Cluster::builder().nodes(3);

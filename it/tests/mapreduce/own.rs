@@ -6,6 +6,7 @@ use std::time::Duration;
 use anyhow::{Result, ensure};
 use it::bed::{Case, DEADLINE, Given};
 use it::session::{application, command};
+use it::victims::launchers;
 use it::{Run, expect, wait};
 use nix::sys::signal::Signal;
 use serde_json::Value;
@@ -28,6 +29,14 @@ pub const CASES: &[(&str, Case)] = &[
     ),
 ];
 
+/// Where no container may be larger than [`LARGEST`].
+pub const OF_SMALL: &[(&str, Case)] = &[(
+    "an application of its own has several containers of a node",
+    own_of_several,
+)];
+
+/// A quarter of a node: the memory of a container at the most, MiB.
+pub const LARGEST: &str = "2048";
 /// What sorts has room in a slot.
 const ROOM: [&str; 2] = ["--memory", "768"];
 
@@ -116,6 +125,21 @@ fn own_application(given: &Given) -> Result<()> {
     }
     ensure!(given.newest()?.id == third, "{:?}", given.newest()?);
     is_gone(given, "/alone/out/dry")
+}
+
+fn own_of_several(given: &Given) -> Result<()> {
+    let hold = program("hold")?;
+    // Ten maps, of which a container has room for two, that last until all containers are there.
+    let words = [hold.as_str(), "--load", "10", "10", "/several"];
+    let mut running = alone(given, &[&ROOM[..], &words].concat())?.start()?;
+    let mut most = 0;
+    wait::until("the job to end", DEADLINE, || {
+        most = most.max(launchers(&given.cluster)?.len());
+        Ok(running.is_over()?.then_some(()))
+    })?;
+    running.finish()?.success("gerbil mr")?;
+    ensure!(most == 5, "{most} containers on three nodes");
+    is_over(given, "hold", "SUCCEEDED", "")
 }
 
 fn own_application_fails(given: &Given) -> Result<()> {

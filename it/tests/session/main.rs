@@ -2,6 +2,7 @@
 
 mod address_space;
 mod beside;
+mod crowded;
 mod detached;
 mod disks;
 mod elements;
@@ -52,6 +53,7 @@ fn main() -> ExitCode {
                 remains::CASES,
                 turns::CASES,
                 beside::CASES,
+                crowded::CASES,
                 explained::CASES,
             ],
         ),
