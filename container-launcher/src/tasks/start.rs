@@ -11,7 +11,9 @@ use gerbil_task::{
 };
 use job::wire::{Program, Refusal, StartTask};
 use nix::unistd::Pid;
+use policy::MiB;
 use policy::scratch::Limits;
+use rustix::process::{Resource, Rlimit, prlimit};
 use tokio::net::unix::pipe;
 use tokio_util::sync::CancellationToken;
 
@@ -38,6 +40,9 @@ const FOLDER: &str = ".gerbil-tasks";
 /// How much sooner than others the kernel ends tasks where memory is short, of 1,000: they are tried again, while with
 /// the launcher all would go that runs here.
 const OOM_SCORE_ADJ: &str = "900";
+/// What YARN bears of address space, unless it is told otherwise, is 2.1 times a container's memory
+/// (`yarn.nodemanager.vmem-pmem-ratio`). What is never touched costs nothing: it may be promised up to there.
+const DATA: u64 = 2;
 /// Stack of the thread that converses, bytes.
 const STACK: usize = 256 * 1024;
 
@@ -232,6 +237,9 @@ impl Tasks {
             format!("/proc/{pid}/oom_score_adj"),
             OOM_SCORE_ADJ,
         ));
+        if container.context.memory.0 > 0 {
+            limit_data(pid, container.context.memory);
+        }
         Ok(pid)
     }
 
@@ -245,6 +253,19 @@ impl Tasks {
         self.blame.insert(number, blame.clone());
         Ok(blame)
     }
+}
+
+/// A task that asks for [`DATA`] times as much data as its whole container has memory for is refused, and ends alone,
+/// before YARN counts its address space and ends all that runs here.
+fn limit_data(pid: Pid, memory: MiB) {
+    let most = memory.0.saturating_mul(DATA << 20);
+    let limit = Rlimit {
+        current: Some(most),
+        maximum: Some(most),
+    };
+    let pid = rustix::process::Pid::from_raw(pid.as_raw());
+    // A process that has ended meanwhile needs none.
+    let _before = prlimit(pid, Resource::Data, limit).is_ok();
 }
 
 /// A refusal names the host, as what is told of a task does anyhow.

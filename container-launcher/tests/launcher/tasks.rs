@@ -9,6 +9,7 @@ use job::wire::rank_ended;
 use job::wire::task_ended::How;
 use job::wire::task_order::Order;
 use job::wire::{EndTask, Program, ReadLog, StartTask};
+use policy::MiB;
 use policy::commit::JobVerdict;
 
 use crate::support::tasks::{Bed, JOB, NAME, done, ended, log_read, order, reduce, seen};
@@ -185,7 +186,7 @@ async fn output_that_cannot_be_written_and_input_that_has_changed_are_told_truly
 #[tokio::test]
 async fn a_task_is_seen_and_one_that_does_not_get_on_is_ended_with_its_place() {
     let mut am = Appmaster::start().await;
-    let launcher = am.launcher(&[]);
+    let launcher = am.launcher_with_memory(MiB(1536));
     let mut link = am.link().await;
     let mut bed = Bed::new(&["b\n!status\n!stand\n"]).await;
     bed.set_up().await;
@@ -205,8 +206,20 @@ async fn a_task_is_seen_and_one_that_does_not_get_on_is_ended_with_its_place() {
         .processes()
         .into_iter()
         .filter(|pid| adjusted(*pid));
-    assert_eq!(sooner.count(), 1);
+    let sooner: Vec<i32> = sooner.collect();
+    assert_eq!(sooner.len(), 1);
     assert!(!adjusted(launcher.pid()));
+    let limits = |pid: i32| {
+        let limits = fs::read_to_string(format!("/proc/{pid}/limits")).unwrap_or_default();
+        let mut lines = limits.lines().map(str::to_owned);
+        lines.find(|line| line.starts_with("Max data size"))
+    };
+    let of_task = limits(sooner[0]).unwrap();
+    assert_ne!(Some(&of_task), limits(launcher.pid()).as_ref());
+    assert!(
+        of_task.contains(&(2 * 1536_u64 << 20).to_string()),
+        "{of_task}"
+    );
     order(&link, Order::End(EndTask { process: 0 })).await;
     let stopped = ended(&mut link).await;
     assert!(
@@ -260,7 +273,7 @@ async fn a_task_is_seen_and_one_that_does_not_get_on_is_ended_with_its_place() {
 #[tokio::test]
 async fn the_task_that_has_too_much_ends_before_its_container_does() {
     let mut am = Appmaster::start().await;
-    let launcher = am.launcher_with_memory(policy::MiB(300));
+    let launcher = am.launcher_with_memory(MiB(300));
     let mut link = am.link().await;
     let bed = Bed::new(&["!stand\n", "!eat\n"]).await;
     bed.set_up().await;
