@@ -19,15 +19,23 @@ use crate::keys::ClientKeys;
 const CONNECT_DEADLINE: Duration = Duration::from_secs(10);
 const HANDSHAKE_DEADLINE: Duration = Duration::from_secs(10);
 
-/// Dials `host:port`. With the connection, the address from which it was dialled.
+/// A connection to an ApplicationMaster. Its clones are the same.
+#[derive(Clone, Debug)]
+pub struct Dialled {
+    /// By which it is called.
+    pub client: ClientsClient<Channel>,
+    /// Where it is, `host:port`.
+    pub address: String,
+    /// From which address it was dialled.
+    pub local: Option<IpAddr>,
+}
+
+/// Dials `host:port`.
 ///
 /// # Errors
 ///
 /// Nobody listens there, or nobody with the keys of this application's ApplicationMaster.
-pub async fn dial(
-    address: &str,
-    keys: &ClientKeys,
-) -> Result<(ClientsClient<Channel>, Option<IpAddr>)> {
+pub async fn dial(address: &str, keys: &ClientKeys) -> Result<Dialled> {
     let tls = ClientTlsConfig::new()
         .ca_certificate(Certificate::from_pem(&keys.authority))
         .identity(Identity::from_pem(
@@ -53,8 +61,11 @@ pub async fn dial(
     };
     let channel = endpoint.connect_with_connector(connector).await?;
     let client = ClientsClient::new(channel);
-    let client = client.max_decoding_message_size(transport::MESSAGE_MAX);
-    Ok((client, local.get().copied()))
+    Ok(Dialled {
+        client: client.max_decoding_message_size(transport::MESSAGE_MAX),
+        address: address.to_owned(),
+        local: local.get().copied(),
+    })
 }
 
 /// The connection below TLS.

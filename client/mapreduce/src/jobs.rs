@@ -16,7 +16,7 @@ use session::status::short;
 use session::submit::{JobSubmission, Runs};
 use session::{Reached, SessionRecord};
 use staging::{Moved, Named, Request, StagedFiles, stage};
-use tokio::sync::{Mutex, OnceCell, mpsc, watch};
+use tokio::sync::{OnceCell, mpsc, watch};
 
 use crate::application::Application;
 use crate::cluster::Cluster;
@@ -55,18 +55,12 @@ pub struct JobRunner {
 #[derive(Debug)]
 struct Holder {
     kept: SessionRecord,
-    /// Where its ApplicationMaster listens.
-    address: String,
-    reached: Mutex<Reached>,
+    reached: Reached,
 }
 
 impl From<(SessionRecord, Reached)> for Holder {
     fn from((kept, reached): (SessionRecord, Reached)) -> Self {
-        Self {
-            kept,
-            address: reached.address.clone(),
-            reached: Mutex::new(reached),
-        }
+        Self { kept, reached }
     }
 }
 
@@ -203,7 +197,7 @@ impl JobRunner {
         if let Some(own) = &self.own {
             lines.extend(own.ask(order).await?);
         } else if let Some(holder) = self.holder.get() {
-            let status = holder.reached.lock().await.status(&holder.kept).await?;
+            let status = holder.reached.clone().status(&holder.kept).await?;
             let (lent, slots) = status.slots();
             lines.push(format!(
                 "nothing would be asked of YARN: session {} has {slots} slots in {} containers, {lent} of them lent",
@@ -239,10 +233,8 @@ impl JobRunner {
             address: &staged.address,
             staged: &files,
         };
-        let number = {
-            let mut reached = holder.reached.lock().await;
-            reached.submit(&holder.kept, &job).await?
-        };
+        let mut reached = holder.reached.clone();
+        let number = reached.submit(&holder.kept, &job).await?;
         let application = holder.kept.owned.application;
         let pieces = order.job.splits.iter().flat_map(|split| &split.pieces);
         let is_quiet = order.job.settings.get(QUIET);
@@ -271,7 +263,7 @@ impl JobRunner {
         told: mpsc::Sender<(u32, Told)>,
         wishes: watch::Receiver<JobControl>,
     ) -> Ended {
-        let Some(Holder { kept, address, .. }) = self.holder.get() else {
+        let Some(Holder { kept, reached }) = self.holder.get() else {
             return Ended {
                 code: Exit::Lost.code(),
                 sentence: format!("nobody has taken job {job}"),
@@ -287,7 +279,7 @@ impl JobRunner {
             told,
             wishes,
         };
-        tasks.follow(address).await
+        tasks.follow(reached.clone().dialled()).await
     }
 }
 

@@ -1,10 +1,11 @@
 //! Where a session's ApplicationMaster is, and the connection to it.
 
+use std::net::IpAddr;
 use std::path::Path;
 use std::time::Duration;
 
 use follow::FollowError;
-use follow::dial::dial;
+use follow::dial::{Dialled, dial};
 use follow::ended::{chain, judge};
 use follow::follower::{address, reason};
 use follow::timeout::call_timing;
@@ -136,16 +137,33 @@ pub(crate) async fn placed(
     }
 }
 
-/// A connection to a session's ApplicationMaster.
-#[derive(Debug)]
+/// A connection to a session's ApplicationMaster. Its clones are the same.
+#[derive(Clone, Debug)]
 pub struct Reached {
     /// By which it is asked.
     pub client: ClientsClient<Channel>,
     /// Where it is, `host:port`.
     pub address: String,
+    /// From which address it was dialled.
+    pub local: Option<IpAddr>,
 }
 
 impl Reached {
+    /// The same connection, for whoever follows a job over it.
+    #[must_use]
+    pub fn dialled(self) -> Dialled {
+        let Self {
+            client,
+            address,
+            local,
+        } = self;
+        Dialled {
+            client,
+            address,
+            local,
+        }
+    }
+
     /// Asks YARN where the session is, and connects. Waits for one that is starting, or that a ResourceManager
     /// has just taken over, for 30 s. What is kept of one that is over is removed.
     ///
@@ -206,7 +224,15 @@ impl Reached {
     /// It cannot be reached.
     pub async fn at(address: String, kept: &SessionRecord) -> Result<Self, SessionError> {
         match dial(&address, &kept.keys).await {
-            Ok((client, _local)) => Ok(Self { client, address }),
+            Ok(Dialled {
+                client,
+                address,
+                local,
+            }) => Ok(Self {
+                client,
+                address,
+                local,
+            }),
             Err(error) => Err(SessionError::Unreachable {
                 name: kept.name.clone(),
                 application: kept.owned.application,

@@ -136,5 +136,5 @@ pub(crate) async fn job(
         job: number,
         wait_timeout: WaitTimeout::new(plan.placement.flags.wait_timeout),
     };
-    Ok(job.follow(&reached.address).await)
+    Ok(job.follow(reached.dialled()).await)
 }

@@ -12,7 +12,7 @@ use tonic::transport::Channel;
 use tonic::{Code, Status, Streaming};
 
 use super::order::order;
-use crate::dial::dial;
+use crate::dial::{Dialled, dial};
 use crate::keys::ClientKeys;
 use crate::lanes::Door;
 use crate::streams;
@@ -85,7 +85,21 @@ pub(super) async fn attach(
     coming: Coming,
     beside: Option<Beside>,
 ) -> anyhow::Result<Attached> {
-    let (mut client, local) = dial(address, keys).await?;
+    attach_over(dial(address, keys).await?, keys, coming, beside).await
+}
+
+/// To a job of the ApplicationMaster that has been dialled.
+pub(super) async fn attach_over(
+    dialled: Dialled,
+    keys: &ClientKeys,
+    coming: Coming,
+    beside: Option<Beside>,
+) -> anyhow::Result<Attached> {
+    let Dialled {
+        mut client,
+        address,
+        local,
+    } = dialled;
     let (orders, outgoing) = mpsc::channel(16);
     let job = coming.job;
     let hello = wire::ClientHello {

@@ -6,10 +6,11 @@ use job::wire;
 use proto_hadoop::{ApplicationClient, ApplicationId};
 use tokio::time::timeout;
 
-use super::attach::{Coming, attach};
+use super::attach::{Coming, attach_over};
 use super::lost::ROOT_PATIENCE;
 use super::mirror::{Mirrored, Mirroring, Over};
 use super::{Follower, LATER};
+use crate::dial::Dialled;
 use crate::ended::{Ended, chain, conclude, judge};
 use crate::timeout::WaitTimeout;
 
@@ -27,10 +28,10 @@ pub struct InSession<'a> {
 }
 
 impl InSession<'_> {
-    /// Until the job is over. The session's ApplicationMaster listens at `address`.
-    pub async fn follow(mut self, address: &str) -> Ended {
-        let attaching = attach(
-            address,
+    /// Until the job is over. The session's ApplicationMaster has been dialled to submit it.
+    pub async fn follow(mut self, dialled: Dialled) -> Ended {
+        let attaching = attach_over(
+            dialled,
             self.follower.keys,
             Coming::to_follow(self.job),
             None,

@@ -14,10 +14,11 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 use tokio_stream::StreamExt as _;
 
-use super::attach::{Attached, Coming, attach};
+use super::attach::{Attached, Coming, attach_over};
 use super::mirror::{kill_order, stay_alive};
 use super::order::order;
 use super::recovered_commit::Bereft;
+use crate::dial::Dialled;
 use crate::ended::{Ended, chain, conclude};
 use crate::keys::ClientKeys;
 use crate::streams;
@@ -67,9 +68,9 @@ pub struct TasksInSession {
 }
 
 impl TasksInSession {
-    /// Until the job is over. The session's ApplicationMaster listens at `address`.
-    pub async fn follow(self, address: &str) -> Ended {
-        match self.until_verdict(address).await {
+    /// Until the job is over. The session's ApplicationMaster has been dialled to submit it.
+    pub async fn follow(self, dialled: Dialled) -> Ended {
+        match self.until_verdict(dialled).await {
             Ok((verdict, signalled)) => conclude(verdict, signalled),
             Err(why) => {
                 let bereft = Bereft {
@@ -87,8 +88,8 @@ impl TasksInSession {
     }
 
     /// The verdict, and the signal for which the end was wished.
-    async fn until_verdict(&self, address: &str) -> Result<(wire::Verdict, Option<u8>), String> {
-        let attached = attach(address, &self.keys, Coming::to_follow(self.job), None).await;
+    async fn until_verdict(&self, dialled: Dialled) -> Result<(wire::Verdict, Option<u8>), String> {
+        let attached = attach_over(dialled, &self.keys, Coming::to_follow(self.job), None).await;
         let Attached {
             orders,
             mut events,

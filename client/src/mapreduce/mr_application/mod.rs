@@ -203,10 +203,7 @@ impl MrApplication {
             code: status.code(),
             why: status.message().to_owned(),
         })?;
-        let own = Reached {
-            client: reached.client.clone(),
-            address: reached.address.clone(),
-        };
+        let own = reached.clone();
         let mut state = self.state();
         state.waits.clear();
         state.owned = Some((kept.clone(), own, owning));
