@@ -14,6 +14,7 @@ mod leaving;
 mod needs;
 mod outputs;
 mod own;
+mod sorted;
 
 use std::process::ExitCode;
 use std::time::Duration;
@@ -43,6 +44,7 @@ fn main() -> ExitCode {
         commits::name_node::CASES,
         calls::CASES,
         hadoops_files::CASES,
+        sorted::CASES,
     ];
     // A node that is not heard for so long is lost.
     let expiry = "yarn.nm.liveness-monitor.expiry-interval-ms";
