@@ -4,26 +4,29 @@
 //! place ─▶ its gang asks ─▶ granted ─▶ start ─▶ joined: offered ─▶ lost: withdrawn, asked for elsewhere
 //! ```
 //!
-//! Each container has a [`Gang`] of its own, so that none waits for another, and its own request, whose
-//! number is that of its place. A node has a second one only where no other node has room ([`nodes`]). Nothing
-//! here knows what runs in them; how many there are follows from what jobs lack and use ([`size`]), and what
-//! else is asked for with them from what their nodes have ([`elements`]). What YARN wants back is left
-//! ([`leaving`]).
+//! Each container has a [`Gang`](policy::gang::Gang) of its own, so that none waits for another, and its own
+//! request, whose number is that of its place. A node has a second one only where no other node has room
+//! ([`nodes`]). Nothing here knows what runs in them; how many there are follows from what jobs lack and use
+//! ([`size`]), and what else is asked for with them from what their nodes have ([`elements`]). What YARN wants
+//! back is left ([`leaving`]).
 
 mod elements;
 mod leaving;
 mod nodes;
+mod place;
 mod size;
+mod step;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use holding::Asking;
 use job::SessionPlan;
-use policy::gang::{Action, Event, Gang, GivenUp, Grant, Limits, Phase};
+use policy::gang::{Event, Grant, Phase};
 use policy::lending::Offer;
-use policy::{
-    ClusterView, ContainerId, Demand, Listed, Millis, Mode, NodeId, NodeShare, Resources,
-};
+use policy::{ClusterView, ContainerId, Millis, NodeId, NodeShare};
+
+use place::{PooledContainer, State};
+use step::nothing;
 
 /// For a launcher to join: YARN localizes one file, which may be large and the disk slow.
 const JOIN: Millis = Millis(180_000);
@@ -52,55 +55,6 @@ pub(crate) enum Want {
     Withdraw(ContainerId),
     /// This cluster can never give such a container.
     GiveUp(Box<policy::Rejection>),
-}
-
-/// A place for one container.
-#[derive(Debug)]
-struct PooledContainer {
-    gang: Gang,
-    /// Where it is asked for, or is.
-    share: Option<NodeShare>,
-    state: State,
-    /// Why it is not there.
-    phase: Option<Phase>,
-    /// What is asked for.
-    asked: Option<Asking>,
-    /// What has come.
-    granted: Option<Resources>,
-    /// It has joined, and no job has used it since.
-    idle_since: Option<Millis>,
-    /// Wanted back, and by whom, in words: it goes when no job uses it.
-    leaving: Option<String>,
-    /// Its launcher has found elements, which are its alone.
-    has_elements: bool,
-}
-
-#[derive(Debug)]
-enum State {
-    Asked,
-    /// Its launcher has been started.
-    Starting {
-        container: ContainerId,
-        join_by: Millis,
-    },
-    Joined(ContainerId),
-    /// No node is left for it.
-    Nowhere {
-        until: Millis,
-    },
-}
-
-impl PooledContainer {
-    const fn container(&self) -> Option<&ContainerId> {
-        match &self.state {
-            State::Starting { container, .. } | State::Joined(container) => Some(container),
-            State::Asked | State::Nowhere { .. } => None,
-        }
-    }
-
-    const fn is_joined(&self) -> bool {
-        matches!(self.state, State::Joined(_))
-    }
 }
 
 /// The containers of a session.
@@ -341,115 +295,6 @@ impl Pool {
     /// The nodes as they were read last.
     pub(crate) const fn view(&self) -> Option<&ClusterView> {
         self.view.as_ref()
-    }
-
-    /// A new place.
-    fn open(&mut self, now: Millis) -> Vec<Want> {
-        let number = self.next;
-        self.next = self.next.saturating_add(1);
-        let one = std::num::NonZeroU32::MIN;
-        let demand = Demand {
-            memory_is_explicit: true,
-            oversubscribe: false,
-            mode: Mode::Loc,
-            listed: vec![Listed {
-                host: None,
-                processes: 1,
-            }],
-            ..Demand::anywhere(one, self.plan.slot.times(self.plan.room.get()))
-        };
-        let place = PooledContainer {
-            gang: Gang::new(
-                demand,
-                Limits::default(),
-                self.seed.wrapping_add(number.into()),
-            ),
-            share: None,
-            state: State::Asked,
-            phase: None,
-            asked: None,
-            granted: None,
-            idle_since: None,
-            leaving: None,
-            has_elements: false,
-        };
-        self.places.insert(number, place);
-        self.step(now, number, Event::Begin)
-    }
-
-    fn step(&mut self, now: Millis, number: u32, event: Event) -> Vec<Want> {
-        let alone = self.places.len() == 1 && self.avoided.is_empty();
-        let Some(place) = self.places.get_mut(&number) else {
-            return Vec::new();
-        };
-        let (mut wants, mut asks) = (Vec::new(), Vec::new());
-        for action in place.gang.step(now, event) {
-            match action {
-                Action::TakeSnapshot => {
-                    if !std::mem::replace(&mut self.looking, true) {
-                        wants.push(Want::Snapshot);
-                    }
-                }
-                Action::Ask {
-                    round,
-                    placement,
-                    held,
-                    kept,
-                } => {
-                    place.share = placement.shares.first().cloned();
-                    let asking = Asking {
-                        round,
-                        placement,
-                        held,
-                        kept,
-                    };
-                    asks.push(asking);
-                }
-                Action::Release { containers, .. } => wants.push(Want::Release(containers)),
-                Action::Show(phase) => place.phase = Some(phase),
-                // What is missing says it.
-                Action::Silent { .. } => {}
-                Action::Complete(members) => {
-                    for member in members {
-                        place.share = Some(member.share);
-                        place.granted = Some(member.grant.resources);
-                        place.state = State::Starting {
-                            container: member.grant.container.clone(),
-                            join_by: now.plus(JOIN),
-                        };
-                        wants.push(Want::Start(member.grant.container));
-                    }
-                }
-                Action::GiveUp {
-                    why: GivenUp::Impossible(why),
-                    ..
-                } if alone => wants.push(Want::GiveUp(why)),
-                Action::GiveUp { held, .. } => {
-                    place.state = State::Nowhere {
-                        until: now.plus(LOOK_AGAIN),
-                    };
-                    wants.push(Want::Release(held));
-                }
-            }
-        }
-        for asking in asks {
-            let asking = self.with_elements(number, asking);
-            if let Some(place) = self.places.get_mut(&number) {
-                place.asked = Some(asking.clone());
-            }
-            wants.push(Want::Ask(number, asking));
-        }
-        wants
-    }
-}
-
-/// Nothing is asked for.
-fn nothing() -> Asking {
-    Asking {
-        round: u32::MAX,
-        placement: policy::Placement::default(),
-        held: BTreeSet::new(),
-        kept: BTreeSet::new(),
     }
 }
 

@@ -7,7 +7,8 @@ use holding::Asking;
 use policy::elements::{GPU, Trust, counted_by, is_taken_whole};
 use policy::{ClusterView, ContainerId, NodeId, Resources};
 
-use super::{Pool, State, Want};
+use super::place::State;
+use super::{Pool, Want};
 
 impl Pool {
     /// The same, with what the nodes have free of elements.

@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use policy::{ContainerId, Millis};
 
-use super::{Pool, State, Want};
+use super::place::State;
+use super::{Pool, Want};
 
 impl Pool {
     /// YARN wants a container back; `why` says what for. Another is asked for, as far as so many are to be there

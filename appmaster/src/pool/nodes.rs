@@ -10,7 +10,8 @@ use std::collections::BTreeMap;
 use policy::elements::{Trust, is_taken_whole};
 use policy::{ClusterView, MiB, Millis, NodeId, NodeView, Resources};
 
-use super::{AVOID, AVOID_ALONE, Pool, State};
+use super::place::State;
+use super::{AVOID, AVOID_ALONE, Pool};
 
 impl Pool {
     /// The nodes on which a place may be; those that have lost a container are left alone, but where that leaves

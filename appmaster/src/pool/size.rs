@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 
 use policy::{ContainerId, Millis};
 
-use super::{Pool, PooledContainer, State, Want, nothing};
+use super::place::{PooledContainer, State};
+use super::step::nothing;
+use super::{Pool, Want};
 
 /// Containers of no use are given back together, up to so many hundredths of the time before or after it is over:
 /// not all sessions of a cluster at the same moment.

@@ -1,0 +1,121 @@
+//! What a place's gang says, and what becomes of the place.
+
+use std::collections::BTreeSet;
+
+use holding::Asking;
+use policy::gang::{Action, Event, Gang, GivenUp, Limits};
+use policy::{Demand, Listed, Millis, Mode};
+
+use super::place::{PooledContainer, State};
+use super::{JOIN, LOOK_AGAIN, Pool, Want};
+
+impl Pool {
+    /// A new place.
+    pub(super) fn open(&mut self, now: Millis) -> Vec<Want> {
+        let number = self.next;
+        self.next = self.next.saturating_add(1);
+        let one = std::num::NonZeroU32::MIN;
+        let demand = Demand {
+            memory_is_explicit: true,
+            oversubscribe: false,
+            mode: Mode::Loc,
+            listed: vec![Listed {
+                host: None,
+                processes: 1,
+            }],
+            ..Demand::anywhere(one, self.plan.slot.times(self.plan.room.get()))
+        };
+        let place = PooledContainer {
+            gang: Gang::new(
+                demand,
+                Limits::default(),
+                self.seed.wrapping_add(number.into()),
+            ),
+            share: None,
+            state: State::Asked,
+            phase: None,
+            asked: None,
+            granted: None,
+            idle_since: None,
+            leaving: None,
+            has_elements: false,
+        };
+        self.places.insert(number, place);
+        self.step(now, number, Event::Begin)
+    }
+
+    pub(super) fn step(&mut self, now: Millis, number: u32, event: Event) -> Vec<Want> {
+        let alone = self.places.len() == 1 && self.avoided.is_empty();
+        let Some(place) = self.places.get_mut(&number) else {
+            return Vec::new();
+        };
+        let (mut wants, mut asks) = (Vec::new(), Vec::new());
+        for action in place.gang.step(now, event) {
+            match action {
+                Action::TakeSnapshot => {
+                    if !std::mem::replace(&mut self.looking, true) {
+                        wants.push(Want::Snapshot);
+                    }
+                }
+                Action::Ask {
+                    round,
+                    placement,
+                    held,
+                    kept,
+                } => {
+                    place.share = placement.shares.first().cloned();
+                    let asking = Asking {
+                        round,
+                        placement,
+                        held,
+                        kept,
+                    };
+                    asks.push(asking);
+                }
+                Action::Release { containers, .. } => wants.push(Want::Release(containers)),
+                Action::Show(phase) => place.phase = Some(phase),
+                // What is missing says it.
+                Action::Silent { .. } => {}
+                Action::Complete(members) => {
+                    for member in members {
+                        place.share = Some(member.share);
+                        place.granted = Some(member.grant.resources);
+                        place.state = State::Starting {
+                            container: member.grant.container.clone(),
+                            join_by: now.plus(JOIN),
+                        };
+                        wants.push(Want::Start(member.grant.container));
+                    }
+                }
+                Action::GiveUp {
+                    why: GivenUp::Impossible(why),
+                    ..
+                } if alone => wants.push(Want::GiveUp(why)),
+                Action::GiveUp { held, .. } => {
+                    place.state = State::Nowhere {
+                        until: now.plus(LOOK_AGAIN),
+                    };
+                    wants.push(Want::Release(held));
+                }
+            }
+        }
+        for asking in asks {
+            let asking = self.with_elements(number, asking);
+            if let Some(place) = self.places.get_mut(&number) {
+                place.asked = Some(asking.clone());
+            }
+            wants.push(Want::Ask(number, asking));
+        }
+        wants
+    }
+}
+
+/// Nothing is asked for.
+pub(super) fn nothing() -> Asking {
+    Asking {
+        round: u32::MAX,
+        placement: policy::Placement::default(),
+        held: BTreeSet::new(),
+        kept: BTreeSet::new(),
+    }
+}
