@@ -26,6 +26,8 @@ const ANSWER: Duration = Duration::from_secs(15);
 /// For YARN to say where a session is. A ResourceManager that takes over from another knows that only when
 /// the ApplicationMaster has registered with it.
 const PLACED: Duration = Duration::from_secs(30);
+/// For an ApplicationMaster to be where it was found before; YARN is asked for one that has moved.
+const NOTED: Duration = Duration::from_secs(1);
 /// Between two questions where it is.
 const LOOK: Duration = Duration::from_millis(500);
 /// For a process that is being killed to be gone.
@@ -164,8 +166,8 @@ impl Reached {
         }
     }
 
-    /// Asks YARN where the session is, and connects. Waits for one that is starting, or that a ResourceManager
-    /// has just taken over, for 30 s. What is kept of one that is over is removed.
+    /// Connects where the session was found before, or asks YARN where it is. Waits for one that is starting, or that
+    /// a ResourceManager has just taken over, for 30 s. What is kept of one that is over is removed.
     ///
     /// # Errors
     ///
@@ -175,8 +177,15 @@ impl Reached {
         folder: &Folder,
         kept: &SessionRecord,
     ) -> Result<Self, SessionError> {
+        if let Some(address) = folder.noted(kept)
+            && let Ok(Ok(reached)) = timeout(NOTED, Self::at(address, kept)).await
+        {
+            return Ok(reached);
+        }
         let place = placed(rm, &kept.owned).await?;
-        Self::there(place, folder, kept).await
+        let reached = Self::there(place, folder, kept).await?;
+        folder.note(kept, &reached.address);
+        Ok(reached)
     }
 
     /// The same, without waiting for one that is starting: for who asks what it waits for.

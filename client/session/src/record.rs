@@ -5,6 +5,7 @@
 //! has for itself the same is kept beside them, in `applications`, while that command lives.
 
 mod key;
+mod noted;
 
 use std::fs::{self, DirBuilder, File, Permissions};
 use std::io::{self, ErrorKind, Read as _, Write as _};
@@ -242,6 +243,7 @@ impl Folder {
             Ok(_) => return Ok(()),
             Err(error) => return Err(error),
         }
+        self.forget_noted(name);
         match fs::remove_file(&path) {
             Err(source) if source.kind() != ErrorKind::NotFound => {
                 Err(file("remove", &path, source))

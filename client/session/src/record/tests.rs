@@ -50,6 +50,25 @@ fn what_is_kept_is_read_again_and_nobody_else_can() {
 }
 
 #[test]
+fn where_an_appmaster_was_is_noted_for_its_application_alone() {
+    let (_state, folder) = folder();
+    let kept = kept("night");
+    assert_eq!(folder.noted(&kept), None);
+    // Nowhere to write it.
+    folder.note(&kept, "n1:7");
+    assert!(folder.keep(&kept).unwrap());
+    folder.note(&kept, "n1:8");
+    folder.note(&kept, "n2:9");
+    assert_eq!(folder.noted(&kept).unwrap(), "n2:9");
+    assert_eq!(folder.names().unwrap().len(), 1);
+    let mut other = kept.clone();
+    other.owned.application.id += 1;
+    assert_eq!(folder.noted(&other), None);
+    folder.forget(&kept.name, kept.owned.application).unwrap();
+    assert_eq!(fs::read_dir(&folder.path).unwrap().count(), 0);
+}
+
+#[test]
 fn a_name_is_given_once_and_forgotten_by_its_own_application_alone() {
     let (_state, folder) = folder();
     let (one, name) = (kept("a"), "a".parse().unwrap());
