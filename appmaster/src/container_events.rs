@@ -57,7 +57,8 @@ impl Session {
             Of::ResourceManagerRestarted => {
                 self.pool_hears(&gang::Event::ResourceManagerRestarted);
             }
-            Of::ResourceManagerLost { .. } | Of::Killed => self.terminated(),
+            Of::ResourceManagerLost { silent } => self.resource_manager_lost(silent),
+            Of::Killed => self.terminated(),
             Of::Finished(_) => self.unregistered(),
             Of::WantedBack(containers) => self.wanted_back(&containers, Back::Preempted),
             Of::NodeLeaves { node, within } => self.node_leaves(&node, within),

@@ -2,6 +2,7 @@
 
 use job::JobId;
 use job::wire;
+use policy::Millis;
 use policy::lifecycle::{Event, KillReason};
 use proto_hadoop::yarn::FinalApplicationStatus;
 use tonic::Status;
@@ -26,11 +27,14 @@ impl Session {
             SessionState::Recovering | SessionState::Unregistering | SessionState::Over => return,
         }
         if at_once {
-            let all: Vec<JobId> = self.jobs.keys().copied().collect();
-            for job in all {
-                let kill = Event::KillRequested(KillReason::Terminated);
-                self.tell(job, WorkEvent::Machine(kill));
-            }
+            self.end_all(&Event::KillRequested(KillReason::Terminated));
+        }
+    }
+
+    fn end_all(&mut self, event: &Event) {
+        let all: Vec<JobId> = self.jobs.keys().copied().collect();
+        for job in all {
+            self.tell(job, WorkEvent::Machine(event.clone()));
         }
     }
 
@@ -75,6 +79,16 @@ impl Session {
     pub(crate) fn terminated(&mut self) {
         let words = "the session was ended from outside".to_owned();
         self.stop(true, FinalApplicationStatus::Killed, words);
+    }
+
+    /// Nobody answers as the ResourceManager, which may start another attempt of this application.
+    pub(crate) fn resource_manager_lost(&mut self, silent: Millis) {
+        let words = format!(
+            "no answer from the ResourceManager for {} s",
+            silent.0 / 1000
+        );
+        self.stop(false, FinalApplicationStatus::Failed, words);
+        self.end_all(&Event::ResourceManagerLost { silent });
     }
 
     /// A session that stops, and whose last job is over, gives back what it holds and unregisters.

@@ -124,10 +124,22 @@ impl MapReduce {
 
     /// Somebody wants it ended, or nobody wants its end any more.
     pub(super) fn kill(&mut self, reason: KillReason) {
+        self.break_off(Verdict::Killed(reason));
+    }
+
+    /// Nobody answers as the ResourceManager, and another ApplicationMaster may begin.
+    pub(super) fn cut_off(&mut self, silent: Millis) {
+        self.break_off(Verdict::Failure {
+            code: Exit::Lost.code(),
+            sentence: sentences::cut_off(silent),
+        });
+    }
+
+    fn break_off(&mut self, verdict: Verdict) {
         match &self.step {
             // Whether the folder is the job's is not known yet: it is heard, and given up then.
-            Step::SettingUp => self.end(Verdict::Killed(reason), true, true),
-            Step::Running => self.end(Verdict::Killed(reason), false, true),
+            Step::SettingUp => self.end(verdict, true, true),
+            Step::Running => self.end(verdict, false, true),
             Step::Ending(_) => {}
         }
     }

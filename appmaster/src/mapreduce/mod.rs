@@ -43,7 +43,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use gerbil_task::{Counters, add};
 use job::wire::job_event::Event as ToClient;
 use job::{MapReduceJob, TasksReport, wire};
-use policy::lifecycle::KillReason;
+use policy::lifecycle::{Event, KillReason};
 use policy::mapreduce::{MapReduceMachine, MaxAttempts};
 use policy::schedule::{AttemptIx, ContainerIx, Stage, TaskIx};
 use policy::{ContainerId, Millis};
@@ -250,9 +250,8 @@ impl MapReduce {
                 self.kill(KillReason::ClientLost);
             }
             WorkEvent::ClientKill(reason) => self.kill(reason),
-            WorkEvent::Machine(policy::lifecycle::Event::KillRequested(reason)) => {
-                self.kill(reason)
-            }
+            WorkEvent::Machine(Event::KillRequested(reason)) => self.kill(reason),
+            WorkEvent::Machine(Event::ResourceManagerLost { silent }) => self.cut_off(silent),
             heard => match &self.step {
                 Step::SettingUp => self.hear_setting_up(heard),
                 Step::Running => {

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use gerbil_task::settings::{SKIP, SKIP_GROUPS};
+use policy::Millis;
 use policy::lifecycle::KillReason;
 use policy::mapreduce::{Failure, MapReduceMachine};
 use policy::schedule::{Stage, TaskIx};
@@ -52,6 +53,15 @@ pub(super) fn failure(
             map.0
         ),
     }
+}
+
+/// Why a job was ended whose ApplicationMaster does not hear the ResourceManager.
+pub(super) fn cut_off(silent: Millis) -> String {
+    format!(
+        "no answer from the ResourceManager for {} s; the job was ended because YARN may start another \
+         ApplicationMaster of its session",
+        silent.0 / 1000
+    )
 }
 
 /// Why a job was ended.

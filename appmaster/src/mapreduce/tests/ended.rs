@@ -84,6 +84,29 @@ fn a_job_is_killed_at_any_time() {
 }
 
 #[test]
+fn a_job_whose_resource_manager_is_silent_fails_and_says_so() {
+    let mut bed = Bed::new(1, 0);
+    let map = bed.place(Stage::Map, 0, 1);
+    bed.joined(1);
+    bed.started(1, map);
+    bed.wanted();
+    let silent = Millis(20_000);
+    bed.tell(WorkEvent::Machine(OfContainer::ResourceManagerLost {
+        silent,
+    }));
+    assert_eq!(bed.wanted(), ["no more", "leave c1"]);
+    while bed.wanted.is_empty() {
+        bed.now = bed.job.wakes_at().unwrap();
+        bed.tell(WorkEvent::Tick);
+    }
+    assert_eq!(bed.wanted(), ["give up"]);
+    bed.folder(FolderDone::GivenUp(Ok(())));
+    let (code, sentence, _) = bed.over(&[]);
+    assert_eq!(code, 70);
+    assert!(sentence.contains("for 20 s"), "{sentence}");
+}
+
+#[test]
 fn an_output_that_cannot_be_had_ends_it_before_anything_runs() {
     let mut bed = Bed::begun(1, 0);
     bed.folder(FolderDone::SetUp(Err("it exists".into())));
