@@ -9,7 +9,7 @@ use std::time::Instant;
 use anyhow::{Result, ensure};
 use clap::Parser;
 use it::bed::{self, Given};
-use it::chaos::{self, CASES, Case, TrialResult, trial};
+use it::chaos::{self, CASES, Case, SESSION_CASES, TrialResult, trial};
 use it::results::{Setting, page};
 
 /// Tries each case again and again, one after the other on one cluster, and prints what became of it: a line
@@ -25,6 +25,9 @@ struct Options {
     /// Cases whose names hold these words alone; may be given again.
     #[arg(long = "case", value_name = "WORDS")]
     words: Vec<String>,
+    /// What may happen to the job of a session instead.
+    #[arg(long)]
+    session: bool,
     /// Also as a figure of the page of results in this folder.
     #[arg(long)]
     out: Option<PathBuf>,
@@ -35,6 +38,7 @@ struct SoakPlan {
     times: u64,
     seed: u64,
     cases: Vec<Case>,
+    session: bool,
     out: Option<PathBuf>,
 }
 
@@ -55,12 +59,17 @@ fn wanted() -> Result<SoakPlan> {
         times,
         seed,
         words,
+        session,
         out,
     } = Options::parse();
+    let all = match session {
+        true => &SESSION_CASES[..],
+        false => &CASES[..],
+    };
     let is_wanted = |case: &&Case| {
         words.is_empty() || words.iter().any(|words| case.name.contains(words.as_str()))
     };
-    let cases: Vec<Case> = CASES.iter().filter(is_wanted).copied().collect();
+    let cases: Vec<Case> = all.iter().filter(is_wanted).copied().collect();
     ensure!(!cases.is_empty(), "no case has such a name");
     let seed = match seed {
         Some(seed) => seed,
@@ -74,6 +83,7 @@ fn wanted() -> Result<SoakPlan> {
         times,
         seed,
         cases,
+        session,
         out,
     })
 }
@@ -84,6 +94,7 @@ fn run() -> Result<bool> {
         times,
         seed,
         cases,
+        session,
         out,
     } = &wanted;
     let mut stderr = std::io::stderr();
@@ -138,9 +149,10 @@ fn run() -> Result<bool> {
     let mut stdout = std::io::stdout();
     match (out, setting) {
         (Some(out), Some(setting)) => {
+            let of = if *session { "--session " } else { "" };
             let command = format!(
                 "cargo build --release -p client -p it && cargo run --release -p it --bin soak -- \
-                 --times {times} --seed {seed} --out it/results"
+                 {of}--times {times} --seed {seed} --out it/results"
             );
             let setting = setting.finish()?;
             let figure = chaos::figure(cases, &outcomes, setting, command, vec![summary]);

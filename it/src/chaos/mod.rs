@@ -7,7 +7,8 @@
 //! The job's ranks leave a process behind each that has a session of its own and no parent. Faults that
 //! concern one job alone may come to several jobs at once ([`trial::together`]).
 //!
-//! What is expected of each case stands in one table, [`CASES`].
+//! What is expected of each case stands in one table, [`CASES`]; of jobs of a session in another,
+//! [`SESSION_CASES`].
 //!
 //! `GERBIL_IT_OPTIONS` in the environment gives every job further options.
 //!
@@ -21,6 +22,7 @@ pub mod disk;
 pub mod fault;
 pub mod network;
 pub mod scene;
+pub mod session;
 pub mod table;
 pub mod traces;
 pub mod trial;
@@ -32,6 +34,7 @@ use crate::settings::File;
 use crate::{Builder, Cluster};
 
 pub use fault::Fault;
+pub use session::{Fate, SESSION_CASES};
 pub use table::{figure, table};
 pub use trial::TrialResult;
 
@@ -101,6 +104,8 @@ pub struct Case {
     pub clean_within: Duration,
     /// For `soak` alone.
     pub is_long: bool,
+    /// What becomes of the session whose job it is; `None`: the job is an application of its own.
+    pub session: Option<Fate>,
 }
 
 impl Case {
@@ -119,6 +124,7 @@ const fn case(name: &'static str, fault: Fault, verdict: Verdict, clean_within: 
         verdict,
         clean_within: Duration::from_secs(clean_within),
         is_long: false,
+        session: None,
     }
 }
 

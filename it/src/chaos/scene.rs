@@ -8,10 +8,9 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail};
 
-use super::Case;
 use super::dice::Dice;
 use super::network::{Connection, connections};
-use super::traces;
+use super::{Case, session, traces};
 use crate::Cluster;
 use crate::bed::{Given, text_of};
 use crate::command::Running;
@@ -47,8 +46,11 @@ pub struct Scene<'a> {
     pub struck: Option<String>,
     /// The process without which the fault is over.
     pub victim: Option<i32>,
+    /// The job's, or its session's.
+    pub name: String,
     gate: PathBuf,
-    name: String,
+    /// As YARN knows it.
+    application: String,
     id: Option<String>,
 }
 
@@ -73,7 +75,13 @@ impl<'a> Scene<'a> {
             .map(|node| format!("{}:2", node.host))
             .collect();
         let (hosts, path) = (hosts.join(","), text_of(&gate)?);
-        let mut line = vec!["--name", &name, "-hosts", &hosts];
+        let mut line = match case.session {
+            None => vec!["--name", &name, "-hosts", &hosts],
+            Some(_) => {
+                session::begin(given, &name)?;
+                vec!["--session", &name, "-n", "4"]
+            }
+        };
         line.extend(case.options);
         let further = std::env::var("GERBIL_IT_OPTIONS").unwrap_or_default();
         line.extend(further.split_whitespace());
@@ -88,6 +96,10 @@ impl<'a> Scene<'a> {
             struck: None,
             victim: None,
             gate,
+            application: match case.session {
+                None => name.clone(),
+                Some(_) => format!("gerbil session {name}"),
+            },
             name,
             id: None,
         })
@@ -174,7 +186,7 @@ impl<'a> Scene<'a> {
     pub fn report(&mut self) -> Result<ApplicationReport> {
         let report = self.await_part("the application", |scene| {
             let all = scene.given.applications()?.into_iter();
-            let mut own = all.filter(|report| report.name == scene.name);
+            let mut own = all.filter(|report| report.name == scene.application);
             Ok(own.next())
         })?;
         self.id = Some(report.id.clone());

@@ -89,11 +89,17 @@ pub fn figure(
         let places = (0_u32..).map(f64::from);
         Series::measured(name, places.zip(longest).collect())
     };
-    Figure {
-        name: "chaos".to_owned(),
-        title: "What happens to a job, and what is left".to_owned(),
-        command,
-        method: "Four ranks on two of three nodes. At a moment that a seed decides, within 3 s of the \
+    let is_session = cases.iter().any(|case| case.session.is_some());
+    let (name, title, of_sessions) = match is_session {
+        false => ("chaos", "What happens to a job, and what is left", ""),
+        true => (
+            "chaos-session",
+            "What happens to a job of a session, and what is left",
+            " The job is the first of a session. Where that outlives it, it runs another one of four ranks \
+             afterwards and is stopped, and *nothing left* is counted until then.",
+        ),
+    };
+    let method = "Four ranks on two of three nodes. At a moment that a seed decides, within 3 s of the \
                  job's start or of when all ranks are up, one thing happens to the job or to its cluster. \
                  Each rank has left a process behind that has a session of its own and no parent. *Told* \
                  is when `gerbil-run` had ended with its verdict; for a job that starts again, when all \
@@ -103,8 +109,12 @@ pub fn figure(
                  end the ResourceManager counts no container. *Right*: the exit code, the cause that is \
                  named and YARN's record are those of the table of what is expected, in time. The \
                  cluster takes a NodeManager for dead after 10 s and an ApplicationMaster after 40 s; \
-                 Hadoop's default is 10 minutes for both, and what is bound to it takes longer there."
-            .to_owned(),
+                 Hadoop's default is 10 minutes for both, and what is bound to it takes longer there.";
+    Figure {
+        name: name.to_owned(),
+        title: title.to_owned(),
+        command,
+        method: format!("{method}{of_sessions}"),
         paper: String::new(),
         findings,
         setting,

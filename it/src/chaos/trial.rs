@@ -7,7 +7,7 @@ use anyhow::{Context as _, Result, anyhow};
 
 use super::fault::Harm;
 use super::scene::Scene;
-use super::{Case, Verdict, traces};
+use super::{Case, Verdict, session, traces};
 use crate::bed::Given;
 use crate::command::Finished;
 use crate::{expect, wait};
@@ -143,9 +143,9 @@ fn run_program(given: &Given, case: &Case, program: &str, seed: u64) -> Result<T
     // YARN may have begun something new meanwhile.
     let since = wait_for_nothing(given, &over.id, AFTERWARDS)?;
     over.outcome.leftovers.extend(since);
-    over.outcome.wrong = judge(case, given, &over)
-        .err()
-        .map(|error| format!("{error:#}"));
+    let judged = judge(case, given, &over);
+    let judged = judged.err().map(|error| format!("{error:#}"));
+    over.outcome.wrong = judged.or(over.outcome.wrong);
     Ok(over.outcome)
 }
 
@@ -167,7 +167,9 @@ fn until_it_is_over(
 ) -> Result<Over> {
     let fault = case.fault;
     let mut scene = Scene::begin(given, case, program, seed)?;
-    let is_early = fault.may_come_early() && scene.dice.throw(3) == 0;
+    // A session takes its job in no time.
+    let may_come_early = fault.may_come_early() && case.session.is_none();
+    let is_early = may_come_early && scene.dice.throw(3) == 0;
     let moment = scene.dice.time(MOMENT);
     if fault != super::Fault::DiskFull {
         if !is_early {
@@ -225,13 +227,19 @@ fn until_it_is_over(
         Verdict::Failure(..) | Verdict::Recorded => {}
     }
     let id = scene.known_id()?;
-    let host = scene.struck.clone();
+    let (host, name) = (scene.struck.clone(), scene.name.clone());
     let finished = scene.running.finish()?;
     let told = told.unwrap_or_else(|| since.elapsed());
     if fault.lasts_beyond_the_end() {
         undo(given, harms)?;
     }
 
+    let mut wrong = None;
+    if let Some(fate) = case.session {
+        undo(given, harms)?;
+        let ended = session::end(given, &name, fate);
+        wrong = ended.err().map(|error| format!("{error:#}"));
+    }
     // None of this has to be asked of the ResourceManager, which may be gone.
     let left = case.clean_within.saturating_sub(since.elapsed());
     let leftovers = wait_for_nothing(given, &id, left)?;
@@ -244,7 +252,7 @@ fn until_it_is_over(
         sentence: expect::own_lines(&finished).pop().unwrap_or_default(),
         clean: since.elapsed(),
         leftovers,
-        wrong: None,
+        wrong,
     };
     Ok(Over {
         id,
@@ -292,7 +300,11 @@ fn judge(case: &Case, given: &Given, over: &Over) -> Result<()> {
     let recorded = given.applications()?;
     let recorded = recorded.iter().find(|report| report.id == over.id);
     let recorded = recorded.context("YARN does not know the job")?;
-    let succeeded = recorded.final_status == "SUCCEEDED";
+    // Of a session's job YARN records nothing.
+    let succeeded = match case.session {
+        None => recorded.final_status == "SUCCEEDED",
+        Some(_) => case.verdict.goes_on(),
+    };
     let finished = &over.finished;
     let named = |words: &[&'static str]| -> Vec<String> {
         let host = over.host.as_deref().unwrap_or("no host");
