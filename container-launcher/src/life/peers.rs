@@ -1,11 +1,17 @@
 //! Other launchers that are tried, while everything else goes on.
 
+use std::thread;
+use std::time::{Duration, Instant};
+
 use job::wire::launcher_event::Event;
 use job::wire::{Peer, PeerTried, PeersTried, TryPeers};
 use tokio::task::JoinSet;
 
 use super::Life;
 use crate::shuffle::Fetcher;
+
+/// Before whoever was not reached is tried a second time: a node that is busy for a moment is not unreachable.
+const AGAIN: Duration = Duration::from_secs(1);
 
 /// What tries them.
 #[derive(Debug, Default)]
@@ -46,10 +52,7 @@ impl Life<'_> {
             ..PeersTried::default()
         };
         let tries = move || PeersTried {
-            tried: peers
-                .into_iter()
-                .map(|peer| tried(&fetcher, peer))
-                .collect(),
+            tried: tried(&fetcher, peers),
             ..own
         };
         let carriers = self.container.carriers;
@@ -62,10 +65,27 @@ impl Life<'_> {
     }
 }
 
-fn tried(fetcher: &Fetcher, peer: Peer) -> PeerTried {
-    let trouble = fetcher.reach(&peer.address).err();
-    PeerTried {
-        container: peer.container,
-        trouble: trouble.map_or_else(String::new, |error| error.to_string()),
+/// Who is reached, in the order of `peers`. Whoever is not is tried twice before that is said.
+fn tried(fetcher: &Fetcher, peers: Vec<Peer>) -> Vec<PeerTried> {
+    let mut reached: Vec<_> = (peers.iter())
+        .map(|peer| fetcher.reach(&peer.address))
+        .collect();
+    if reached.iter().any(Result::is_err) {
+        // A thread of its own: nobody else waits with it.
+        let since = Instant::now();
+        while let Some(left) = AGAIN.checked_sub(since.elapsed()) {
+            thread::park_timeout(left);
+        }
     }
+    for (peer, reached) in peers.iter().zip(&mut reached) {
+        if reached.is_err() {
+            *reached = fetcher.reach(&peer.address);
+        }
+    }
+    (peers.into_iter().zip(reached))
+        .map(|(peer, reached)| PeerTried {
+            container: peer.container,
+            trouble: (reached.err()).map_or_else(String::new, |error| error.to_string()),
+        })
+        .collect()
 }
