@@ -55,6 +55,8 @@ pub(crate) enum Failure {
     NotBegun {
         /// In YARN's words.
         why: String,
+        /// As YARN tells it: refused, killed, failed.
+        exit: Exit,
     },
     /// Its ApplicationMaster runs, and cannot be reached.
     #[error(
@@ -110,7 +112,7 @@ impl Failure {
             Self::Cluster(error) => error.exit(),
             Self::System(error) => error.exit,
             Self::Settings(_) => Exit::Config,
-            Self::NotBegun { .. } => Exit::Lost,
+            Self::NotBegun { exit, .. } => *exit,
             Self::Unreachable { .. } => Exit::Unavailable,
             Self::NotInTime { .. } => Exit::NotInTime,
             Self::Usage(_) | Self::NoApplicationId { .. } => Exit::Usage,

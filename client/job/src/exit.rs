@@ -58,6 +58,27 @@ impl Exit {
             Self::Killed => 143,
         }
     }
+
+    /// The one that has this code.
+    #[must_use]
+    pub fn of_code(code: u8) -> Option<Self> {
+        let all = [
+            Self::Success,
+            Self::Usage,
+            Self::Impossible,
+            Self::Unavailable,
+            Self::Lost,
+            Self::Staging,
+            Self::NotInTime,
+            Self::Config,
+            Self::TimedOut,
+            Self::NotExecutable,
+            Self::NotFound,
+            Self::Interrupted,
+            Self::Killed,
+        ];
+        all.into_iter().find(|exit| exit.code() == code)
+    }
 }
 
 /// What YARN is told of a job's end: the sentence, and the code for a client that hears it from

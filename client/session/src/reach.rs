@@ -6,9 +6,10 @@ use std::time::Duration;
 
 use follow::FollowError;
 use follow::dial::{Dialled, dial};
-use follow::ended::{chain, judge};
+use follow::ended::{Ended, chain, judge};
 use follow::follower::{address, reason};
 use follow::timeout::call_timing;
+use job::exit::Exit;
 use job::wire::clients_client::ClientsClient;
 use mini::RunFolder;
 use proto_hadoop::yarn::YarnApplicationState;
@@ -40,8 +41,13 @@ pub enum SessionAddress {
     At(String),
     /// It has none yet, for this reason.
     Starting(String),
-    /// YARN calls it over, with this to say of it.
-    Over(String),
+    /// YARN calls it over.
+    Over {
+        /// What YARN has to say of it.
+        why: String,
+        /// What a command returns that has waited for it to begin.
+        exit: Exit,
+    },
 }
 
 /// The ResourceManagers of a session.
@@ -61,9 +67,7 @@ pub async fn place(rm: &ApplicationClient, owned: &Owned) -> Result<SessionAddre
     let Some(folder) = &owned.local else {
         return place_of(rm, owned.application).await;
     };
-    let gone = || {
-        SessionAddress::Over("the process that was its cluster on this machine is gone".to_owned())
-    };
+    let gone = || lost("the process that was its cluster on this machine is gone");
     if !RunFolder::is_held(folder) {
         return Ok(gone());
     }
@@ -97,17 +101,12 @@ pub async fn place_of(
     let report = match rm.report(&id).await {
         Ok(report) => report,
         Err(error) if error.is("ApplicationNotFoundException") => {
-            return Ok(SessionAddress::Over(
-                "YARN does not know it any more".to_owned(),
-            ));
+            return Ok(lost("YARN does not know it any more"));
         }
         Err(error) => return Err(FollowError::from(error).into()),
     };
     if report.state.is_final() {
-        return Ok(SessionAddress::Over(match judge(&report).sentence {
-            ended if ended.is_empty() => "it was stopped".to_owned(),
-            sentence => sentence,
-        }));
+        return Ok(over(judge(&report)));
     }
     let address = (report.state == YarnApplicationState::Running).then(|| address(&report));
     Ok(match address.flatten() {
@@ -119,6 +118,25 @@ pub async fn place_of(
             )
         }
     })
+}
+
+/// One of which YARN says no more.
+fn lost(why: &str) -> SessionAddress {
+    SessionAddress::Over {
+        why: why.to_owned(),
+        exit: Exit::Lost,
+    }
+}
+
+/// One that has ended, as YARN tells it: refused, killed, failed, or stopped in good order.
+fn over(ended: Ended) -> SessionAddress {
+    match ended {
+        Ended { sentence, .. } if sentence.is_empty() => lost("it was stopped"),
+        Ended { sentence, code, .. } => SessionAddress::Over {
+            why: sentence,
+            exit: Exit::of_code(code).unwrap_or(Exit::Lost),
+        },
+    }
 }
 
 /// Asks YARN where a session is, until YARN knows, or has not known for 30 s.
@@ -215,7 +233,7 @@ impl Reached {
                 application,
                 why,
             }),
-            SessionAddress::Over(why) => {
+            SessionAddress::Over { why, .. } => {
                 folder.forget(&name, application)?;
                 Err(SessionError::Over {
                     name,
@@ -268,5 +286,31 @@ pub(crate) async fn answer<T>(
             code: status.code(),
             why: status.message().to_owned(),
         }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_has_not_begun_ends_with_yarn_s_code_and_never_as_a_success() {
+        let exit = |code: u8, sentence: &str| {
+            let ended = Ended {
+                code,
+                sentence: sentence.into(),
+                verdict: None,
+            };
+            match over(ended) {
+                SessionAddress::Over { exit, .. } => exit,
+                other => panic!("{other:?}"),
+            }
+        };
+        assert_eq!(exit(65, "the ResourceManager refused it"), Exit::Impossible);
+        assert_eq!(exit(143, "it was killed through YARN"), Exit::Killed);
+        assert_eq!(exit(70, "it failed"), Exit::Lost);
+        // A program's own code is none of a session.
+        assert_eq!(exit(7, "it failed"), Exit::Lost);
+        assert_eq!(exit(0, ""), Exit::Lost);
     }
 }

@@ -5,6 +5,7 @@ use std::time::Duration;
 use follow::progress::Progress;
 use follow::signals::Signals;
 use follow::timeout::WaitTimeout;
+use job::exit::Exit;
 use proto_hadoop::ApplicationClient;
 use tokio::time::sleep;
 
@@ -21,8 +22,13 @@ const LOOK: Duration = Duration::from_millis(100);
 pub enum Readiness {
     /// It has all its containers.
     Ready(Box<Status>),
-    /// YARN says that its application has ended, and why.
-    Over(String),
+    /// YARN says that its application has ended.
+    Over {
+        /// In YARN's words.
+        why: String,
+        /// What the command returns.
+        exit: Exit,
+    },
     /// The user has asked for the end.
     Interrupted(u8),
     /// It was not ready in time; what was last waited for.
@@ -51,7 +57,7 @@ pub async fn ready(
             () = wait_timeout.over() => return Ok(Readiness::Late(waits)),
         };
         match looked {
-            Look::Over(why) => return Ok(Readiness::Over(why)),
+            Look::Over { why, exit } => return Ok(Readiness::Over { why, exit }),
             Look::Waits(why) => waits = why,
             Look::Holds(status) => {
                 let there = u32::try_from(status.containers.len()).unwrap_or(u32::MAX);
@@ -74,7 +80,7 @@ pub async fn ready(
 
 /// What one look has shown.
 enum Look {
-    Over(String),
+    Over { why: String, exit: Exit },
     Waits(String),
     Holds(Box<Status>),
 }
@@ -87,7 +93,7 @@ async fn look(
 ) -> Result<Look, SessionError> {
     if reached.is_none() {
         match place(rm, &kept.owned).await? {
-            SessionAddress::Over(why) => return Ok(Look::Over(why)),
+            SessionAddress::Over { why, exit } => return Ok(Look::Over { why, exit }),
             SessionAddress::Starting(why) => return Ok(Look::Waits(why)),
             SessionAddress::At(address) => match Reached::at(address, kept).await {
                 Ok(fresh) => *reached = Some(fresh),

@@ -66,7 +66,7 @@ pub async fn stop(
         How::Now => place(rm, &kept.owned).await?,
     };
     let told = match found {
-        SessionAddress::Over(_) => {
+        SessionAddress::Over { .. } => {
             folder.forget(name, id)?;
             return Ok(Stopped::Over);
         }
@@ -92,7 +92,7 @@ pub async fn stop(
         How::Drain => None,
     };
     loop {
-        if matches!(place(rm, &kept.owned).await?, SessionAddress::Over(_)) {
+        if matches!(place(rm, &kept.owned).await?, SessionAddress::Over { .. }) {
             progress.clear();
             folder.forget(name, id)?;
             return Ok(Stopped::Over);
@@ -134,7 +134,7 @@ pub async fn end(
     name: &Name,
     owned: &Owned,
 ) -> Result<Stopped, SessionError> {
-    if !matches!(place(rm, owned).await?, SessionAddress::Over(_)) {
+    if !matches!(place(rm, owned).await?, SessionAddress::Over { .. }) {
         let reason = format!("session {name} was stopped by its user");
         kill(rm, &owned.application, &reason).await?;
     }

@@ -57,7 +57,7 @@ async fn own(
         SessionAddress::Starting(_) => {
             return Err(SessionError::NoJobRuns { application: id }.into());
         }
-        SessionAddress::Over(_) => {
+        SessionAddress::Over { .. } => {
             applications.forget(&kept.name, id)?;
             return Err(over(id, &Cluster::find()?).into());
         }
@@ -93,7 +93,7 @@ async fn printed(
 async fn elsewhere(id: ApplicationId) -> Result<SessionError, Failure> {
     let cluster = Cluster::find()?;
     Ok(match place_of(&cluster.rm(), id).await? {
-        SessionAddress::Over(_) => over(id, &cluster),
+        SessionAddress::Over { .. } => over(id, &cluster),
         SessionAddress::At(_) | SessionAddress::Starting(_) => {
             SessionError::LogsElsewhere { application: id }
         }

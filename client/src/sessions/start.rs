@@ -243,12 +243,12 @@ impl Begun<'_> {
                 ));
                 Ok(Exit::Success.code())
             }
-            Readiness::Over(why) => {
+            Readiness::Over { why, exit } => {
                 self.folder.forget(name, id)?;
                 say(format!(
                     "session {name} has ended before it was ready: {why}"
                 ));
-                Ok(Exit::Lost.code())
+                Ok(exit.code())
             }
             Readiness::Interrupted(signal) => {
                 self.end("interrupted by the user").await?;
@@ -282,7 +282,7 @@ async fn taken(folder: &Folder, name: &Name) -> Result<Option<ApplicationId>, Se
         return Ok(None);
     };
     match place(&reach::resource_managers(&owned), &owned).await? {
-        SessionAddress::Over(_) => {
+        SessionAddress::Over { .. } => {
             folder.forget(name, owned.application)?;
             Ok(None)
         }

@@ -3,9 +3,9 @@
 use std::process::Command;
 use std::time::Duration;
 
-use anyhow::{Result, ensure};
+use anyhow::{Context as _, Result, ensure};
 use it::bed::{Case, DEADLINE, Given};
-use it::session::{application, command};
+use it::session::{application, command, told};
 use it::victims::launchers;
 use it::{Run, expect, wait};
 use nix::sys::signal::Signal;
@@ -162,14 +162,12 @@ fn own_application_fails(given: &Given) -> Result<()> {
     ensure!(given.newest()?.id == before, "{:?}", given.newest()?);
     for option in ["--queue=nowhere", "-Dmapreduce.job.queuename=nowhere"] {
         let finished = alone(given, &[&[option], &words[..]].concat())?.finish()?;
-        let said = finished.stderr_text();
-        ensure!(
-            finished.code() == 70 && said.contains("nowhere"),
-            "{option}: {}: {said}",
-            finished.code()
-        );
+        expect::sentence(&finished, 65, &["the ResourceManager refused", "nowhere"])
+            .with_context(|| option)?;
     }
     is_gone(given, "/alone/refused")?;
+    let session = told(given, &["start", "other", "--queue", "nowhere"], 65)?;
+    expect::sentence(&session, 65, &["before it was ready", "nowhere"])?;
 
     put(given, "/alone/endless", &[("a", "good\nloop\n")])?;
     let words = [faulty.as_str(), "/alone/endless", "/alone/ended"];

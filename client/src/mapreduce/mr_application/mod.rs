@@ -325,7 +325,9 @@ impl MrApplication {
                 () = limit.over() => return Err(self.late(limit)),
             };
             match placed {
-                SessionAddress::Over(why) => return Err(Failure::NotBegun { why }),
+                SessionAddress::Over { why, exit } => {
+                    return Err(Failure::NotBegun { why, exit });
+                }
                 SessionAddress::Starting(why) => self.state().waits = why,
                 SessionAddress::At(address) => match Reached::at(address, kept).await {
                     Ok(reached) => return Ok(reached),
@@ -397,7 +399,7 @@ impl MrApplication {
             };
         }
         let since = Instant::now();
-        while !matches!(place_of(&self.rm, id).await?, SessionAddress::Over(_)) {
+        while !matches!(place_of(&self.rm, id).await?, SessionAddress::Over { .. }) {
             if since.elapsed() > LEAVES {
                 return self.killed(id).await;
             }
