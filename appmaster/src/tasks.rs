@@ -8,6 +8,7 @@ use job::wire;
 use job::wire::launcher_order::Order;
 use policy::lending::{Lending, Word};
 
+use crate::loop_event::LoopEvent;
 use crate::mapreduce::{Folder, FolderWork, MapReduceEffect, MapReduceEvent, Others, Record, keep};
 use crate::run::now_us;
 use crate::session::Session;
@@ -117,14 +118,19 @@ impl Session {
             FolderWork::SetUp { .. } => self.record(job, &folder),
             FolderWork::Commit { .. } | FolderWork::GiveUp => None,
         };
-        let storages = self.storages();
+        let (storages, news) = (self.storages(), self.news.clone());
+        let waits = async move |sentence| {
+            let waits = WorkEvent::OfTasks(MapReduceEvent::FolderWaits(sentence));
+            let _heard = news.send(LoopEvent::Of(job, waits)).await.is_ok();
+        };
         self.answer(job, async move {
             let recording = async {
                 if let Some(record) = record {
                     record.await;
                 }
             };
-            let (done, ()) = tokio::join!(folder.carry_out(work, others, storages), recording);
+            let (done, ()) =
+                tokio::join!(folder.carry_out(work, others, storages, waits), recording);
             WorkEvent::OfTasks(MapReduceEvent::Folder(done))
         });
     }

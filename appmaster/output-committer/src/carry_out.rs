@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use policy::commit::{Answer, Op};
 use storage::{CreateOptions, Storage, StorageError, parent};
+use tokio::sync::watch;
 
 /// Most bytes of a file that the committer makes: a manifest of a few hundred thousand files.
 const SMALL: usize = 64 << 20;
@@ -21,6 +22,8 @@ pub struct Output {
     /// Tells drafts of this one from those of others, anywhere.
     nonce: u64,
     drafts: AtomicU64,
+    /// HDFS was in safe mode.
+    safe_mode: watch::Sender<bool>,
 }
 
 impl Output {
@@ -32,6 +35,7 @@ impl Output {
             top: top.trim_end_matches('/').to_owned(),
             nonce: RandomState::new().hash_one(std::process::id()),
             drafts: AtomicU64::new(0),
+            safe_mode: watch::Sender::new(false),
         }
     }
 
@@ -39,6 +43,13 @@ impl Output {
     #[must_use]
     pub fn url(&self, path: &str) -> String {
         self.storage.url(&self.at(path))
+    }
+
+    /// Becomes true when HDFS has refused a call because it is in safe mode. That call is repeated, for
+    /// [`PATIENCE`](crate::PATIENCE) at most.
+    #[must_use]
+    pub fn safe_mode(&self) -> watch::Receiver<bool> {
+        self.safe_mode.subscribe()
     }
 
     fn at(&self, path: &str) -> String {
@@ -54,6 +65,15 @@ impl Output {
     /// # Errors
     /// The file system refuses for a reason that does not pass by itself.
     pub async fn carry_out(&self, op: &Op) -> Result<Answer, StorageError> {
+        let answer = self.called(op).await;
+        if let Err(StorageError::SafeMode { .. }) = &answer {
+            self.safe_mode.send_replace(true);
+        }
+        answer.or_else(told)
+    }
+
+    /// The call itself.
+    async fn called(&self, op: &Op) -> Result<Answer, StorageError> {
         let done = match op {
             Op::MakeFolder(path) => self.storage.make_one_folder(&self.at(path)).await,
             Op::MakeFolders(path) => match self.storage.make_folder(&self.at(path)).await {
@@ -75,15 +95,12 @@ impl Output {
                 other => other.map(drop),
             },
         };
-        done.map_or_else(told, |()| Ok(Answer::Done))
+        done.map(|()| Answer::Done)
     }
 
     async fn look(&self, path: &str) -> Result<Answer, StorageError> {
-        match self.storage.stat(path).await {
-            Ok(Some(_)) => Ok(Answer::Done),
-            Ok(None) => Ok(Answer::NotThere),
-            Err(error) => told(error),
-        }
+        let found = self.storage.stat(path).await?;
+        Ok(found.map_or(Answer::NotThere, |_| Answer::Done))
     }
 
     /// What a folder says, which is what the committer makes as a rule; else what a file does.
@@ -98,30 +115,25 @@ impl Output {
             }),
             // And a folder's own list does not have files.
             Err(StorageError::Absent { .. }) => self.read_file(path).await,
-            Err(error) => told(error),
+            Err(error) => Err(error),
         }
     }
 
     async fn read_file(&self, path: &str) -> Result<Answer, StorageError> {
-        match self.storage.read(path, SMALL).await {
-            // Words that nobody here has written are shown as well as may be, and believed by nobody.
-            Ok(bytes) => Ok(Answer::Content(
-                String::from_utf8_lossy(&bytes).into_owned(),
-            )),
-            Err(error) => told(error),
-        }
+        let bytes = self.storage.read(path, SMALL).await?;
+        // Words that nobody here has written are shown as well as may be, and believed by nobody.
+        let words = String::from_utf8_lossy(&bytes).into_owned();
+        Ok(Answer::Content(words))
     }
 
     async fn list(&self, path: &str) -> Result<Answer, StorageError> {
-        match self.storage.list(path, ENTRIES).await {
-            // A NameNode lists a file as itself.
-            Ok(all) if all.iter().any(|entry| entry.path == path) => Ok(Answer::NotThere),
-            Ok(all) => {
-                let names = all.iter().map(|entry| entry.name().to_owned());
-                Ok(Answer::Names(names.collect()))
-            }
-            Err(error) => told(error),
+        let all = self.storage.list(path, ENTRIES).await?;
+        // A NameNode lists a file as itself.
+        if all.iter().any(|entry| entry.path == path) {
+            return Ok(Answer::NotThere);
         }
+        let names = all.iter().map(|entry| entry.name().to_owned());
+        Ok(Answer::Names(names.collect()))
     }
 
     /// Makes a file with its content in one step: written under another name, renamed. Where there is no content,

@@ -1,9 +1,10 @@
 //! The output folder of a job: made, filled, or given up. Each is a task whose end is heard.
 
 use std::collections::BTreeSet;
+use std::pin::pin;
 use std::sync::Arc;
 
-use output_committer::Output;
+use output_committer::{Output, PATIENCE};
 use policy::commit::{Inheritance, Inherited, JobCommit, JobVerdict, Setup, SetupVerdict};
 use proto_hadoop::{AppAttemptId, ApplicationClient, ApplicationId};
 use storage::Address;
@@ -61,6 +62,17 @@ pub(crate) struct Others {
     pub(crate) jobs: BTreeSet<u32>,
 }
 
+impl FolderWork {
+    /// That it is done, or why not.
+    const fn done(&self, done: Result<(), String>) -> FolderDone {
+        match self {
+            Self::SetUp { .. } => FolderDone::SetUp(done),
+            Self::Commit { .. } => FolderDone::Committed(done),
+            Self::GiveUp => FolderDone::GivenUp(done),
+        }
+    }
+}
+
 impl Folder {
     /// The text by which a job is called: no other has it, and another AM calls it the same.
     pub(crate) fn job(application: ApplicationId, job: u32) -> String {
@@ -71,26 +83,45 @@ impl Folder {
         self.address.url(&self.path)
     }
 
-    /// Does it.
+    /// Does it. `waits` hears a sentence where that takes longer because HDFS takes no files for now.
     pub(crate) async fn carry_out(
         self,
         work: FolderWork,
         others: Others,
         storages: Storages,
+        waits: impl AsyncFnOnce(String),
     ) -> FolderDone {
-        match work {
-            FolderWork::SetUp { is_new } => {
-                FolderDone::SetUp(self.set_up(is_new, &others, &storages).await)
-            }
-            FolderWork::Commit { tasks, files } => {
-                let commit = JobCommit::commit(&self.job, others.attempt(), &tasks).knowing(files);
-                FolderDone::Committed(self.finish(commit, &storages).await)
-            }
-            FolderWork::GiveUp => {
-                let give_up = JobCommit::give_up(&self.job, others.attempt());
-                FolderDone::GivenUp(self.finish(give_up, &storages).await)
-            }
+        let output = match self.output(&storages) {
+            Ok(output) => output,
+            Err(sentence) => return work.done(Err(sentence)),
+        };
+        let mut safe_mode = output.safe_mode();
+        let mut doing = pin!(async {
+            let done = match &work {
+                FolderWork::SetUp { is_new } => self.set_up(&output, *is_new, &others).await,
+                FolderWork::Commit { tasks, files } => {
+                    let commit = JobCommit::commit(&self.job, others.attempt(), tasks);
+                    self.finish(&output, commit.knowing(files.clone())).await
+                }
+                FolderWork::GiveUp => {
+                    let give_up = JobCommit::give_up(&self.job, others.attempt());
+                    self.finish(&output, give_up).await
+                }
+            };
+            work.done(done)
+        });
+        tokio::select! {
+            done = &mut doing => return done,
+            Ok(_) = safe_mode.wait_for(|is_on| *is_on) => {}
         }
+        waits(format!(
+            "the output folder {} has to wait: HDFS is in safe mode and takes no files (hdfs dfsadmin -safemode get); \
+             the job goes on when HDFS has left it, and is given up after {} s",
+            self.url(),
+            PATIENCE.as_secs()
+        ))
+        .await;
+        doing.await
     }
 
     /// Finishes what an ApplicationMaster before `own` has begun to commit, or gives it up.
@@ -111,13 +142,7 @@ impl Folder {
         Ok(Output::new(storage, &self.path))
     }
 
-    async fn set_up(
-        &self,
-        is_new: bool,
-        others: &Others,
-        storages: &Storages,
-    ) -> Result<(), String> {
-        let output = self.output(storages)?;
+    async fn set_up(&self, output: &Output, is_new: bool, others: &Others) -> Result<(), String> {
         let setup = match is_new {
             true => Setup::new(&self.job).where_nothing_was(),
             false => Setup::new(&self.job),
@@ -143,8 +168,8 @@ impl Folder {
         }
     }
 
-    async fn finish(&self, machine: JobCommit, storages: &Storages) -> Result<(), String> {
-        let done = self.output(storages)?.finish_job(machine).await;
+    async fn finish(&self, output: &Output, machine: JobCommit) -> Result<(), String> {
+        let done = output.finish_job(machine).await;
         let url = self.url();
         match done.map_err(|error| error.to_string())? {
             JobVerdict::Committed | JobVerdict::GivenUp => Ok(()),

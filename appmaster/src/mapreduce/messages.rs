@@ -45,6 +45,8 @@ pub(crate) enum MapReduceEvent {
     Homes(Vec<Home>),
     /// The answer to a [`MapReduceEffect::Folder`].
     Folder(FolderDone),
+    /// That answer takes longer, for a while: a sentence.
+    FolderWaits(String),
     /// The answer to a [`MapReduceEffect::Keep`]; else why it is not kept, a sentence.
     Kept(Result<(), String>),
 }

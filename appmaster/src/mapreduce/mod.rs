@@ -167,6 +167,8 @@ pub(crate) struct MapReduce {
     /// How far the tasks are is told then.
     show_at: Option<Millis>,
     shown: wire::TasksPhase,
+    /// It was said that the output folder has to wait.
+    folder_waits: bool,
     /// When the first task was started, and the last one ended.
     tasks_began: Option<Millis>,
     tasks_ended: Option<Millis>,
@@ -220,6 +222,7 @@ impl MapReduce {
             unpark_at: None,
             show_at: None,
             shown: wire::TasksPhase::default(),
+            folder_waits: false,
             tasks_began: None,
             tasks_ended: None,
             past: Past::default(),
@@ -252,6 +255,11 @@ impl MapReduce {
             WorkEvent::ClientKill(reason) => self.kill(reason),
             WorkEvent::Machine(Event::KillRequested(reason)) => self.kill(reason),
             WorkEvent::Machine(Event::ResourceManagerLost { silent }) => self.cut_off(silent),
+            WorkEvent::OfTasks(MapReduceEvent::FolderWaits(sentence)) => {
+                if !std::mem::replace(&mut self.folder_waits, true) {
+                    self.notice(sentence);
+                }
+            }
             heard => match &self.step {
                 Step::SettingUp => self.hear_setting_up(heard),
                 Step::Running => {

@@ -107,6 +107,23 @@ fn a_job_whose_resource_manager_is_silent_fails_and_says_so() {
 }
 
 #[test]
+fn that_its_output_folder_has_to_wait_is_said_once() {
+    let mut bed = Bed::begun(1, 0);
+    for sentence in ["in safe mode", "still in safe mode"] {
+        bed.tell(WorkEvent::OfTasks(MapReduceEvent::FolderWaits(
+            sentence.into(),
+        )));
+    }
+    let mut said = Vec::new();
+    while let Some(event) = bed.job.outbox().next() {
+        if let Some(ToClient::Notice(notice)) = event.event {
+            said.push(notice.sentence);
+        }
+    }
+    assert_eq!(said, ["in safe mode"]);
+}
+
+#[test]
 fn an_output_that_cannot_be_had_ends_it_before_anything_runs() {
     let mut bed = Bed::begun(1, 0);
     bed.folder(FolderDone::SetUp(Err("it exists".into())));

@@ -4,7 +4,7 @@ use std::fs::{self, OpenOptions};
 use std::io::Write as _;
 use std::time::Duration;
 
-use anyhow::{Result, bail};
+use anyhow::{Result, bail, ensure};
 use it::bed::{Case, DEADLINE, Given, text_of};
 use it::daemon::Daemon;
 use it::session::{start_with, stop};
@@ -73,7 +73,14 @@ fn safe_mode(given: &Given) -> Result<()> {
     wait::pause(AWAY);
     given.cluster.safe_mode(false)?;
     expect::sentence(&refused?, 69, &["HDFS is in safe mode"])?;
-    waiting?.finish()?.success("a job that has waited")?;
+    let waiting = waiting?.finish()?.success("a job that has waited")?;
+    let said = waiting.stderr_text();
+    ensure!(
+        said.matches("HDFS is in safe mode").count() == 1
+            && said.contains("/safe/out has to wait")
+            && said.contains("is given up after 300 s"),
+        "{said}"
+    );
     is_same(&files(given, "/safe/out")?, &files(given, "/safe/first")?)?;
     is_gone(given, "/safe/other")?;
     stop(given, "s")
