@@ -2,8 +2,9 @@
 //!
 //! A line ends with LF, CR LF or CR, or with what `textinputformat.record.delimiter` says. A piece that
 //! begins inside of a file leaves its first line to the piece before, which reads every line that begins at
-//! or before its end: so each line is read once, wherever files are cut. A byte order mark of UTF-8 at the front of
-//! a file is no part of its first line, whose offset is 0 all the same.
+//! or before its end, or behind a delimiter that begins before it: so each line is read once, wherever files
+//! are cut. A byte order mark of UTF-8 at the front of a file is no part of its first line, whose offset is 0
+//! all the same.
 
 use std::io::Read;
 
@@ -34,6 +35,7 @@ pub struct LineReader {
     ended: bool,
     /// Where `start` is in the file.
     position: u64,
+    /// A line that begins behind it is of another piece.
     end: u64,
     longest: usize,
     delimiter: Option<Vec<u8>>,
@@ -51,6 +53,8 @@ impl LineReader {
             .parse_if(LINE_MAX)?
             .map_or_else(|| settings.record_max(), Ok)?;
         let delimiter = settings.get(DELIMITER).map(|text| text.as_bytes().to_vec());
+        // Whoever begins in the middle of a delimiter does not see it: the line behind it is of the piece before.
+        let split = delimiter.as_ref().map_or(1, Vec::len).saturating_sub(1);
         let mut lines = Self {
             reader: source.reader,
             name: source.name,
@@ -59,7 +63,7 @@ impl LineReader {
             filled: 0,
             ended: false,
             position: source.offset,
-            end: source.end,
+            end: source.end.saturating_add(split as u64),
             longest,
             delimiter,
         };
@@ -258,9 +262,13 @@ mod tests {
     proptest! {
         #[test]
         fn each_line_is_read_once_wherever_the_file_is_cut(
-            text in prop::collection::vec(prop::sample::select(b"ab\r\n".to_vec()), 0..40), cut in 0_usize..40
+            text in prop::collection::vec(prop::sample::select(b"ab\r\n".to_vec()), 0..40), cut in 0_usize..40,
+            ends_with_two in any::<bool>()
         ) {
-            let settings = Settings::default();
+            let mut settings = Settings::default();
+            if ends_with_two {
+                settings.set(super::DELIMITER, "ab");
+            }
             let cut = cut.min(text.len());
             let whole = read(&text, 0, text.len(), &settings);
             let mut parts = read(&text, 0, cut, &settings);
