@@ -68,7 +68,7 @@ impl LineReader {
             delimiter,
         };
         if source.offset > 0 {
-            lines.line()?;
+            lines.skip()?;
         }
         Ok(lines)
     }
@@ -133,6 +133,27 @@ impl LineReader {
             let overlap = self.delimiter.as_ref().map_or(1, Vec::len);
             self.fill()?;
             searched = self.start + kept.saturating_sub(overlap);
+        }
+    }
+
+    /// Leaves out the rest of a line, however long it is: whoever has its beginning reads it, and says so where it is
+    /// too long. Reads no further than to the end of the piece, behind which no line of it begins.
+    fn skip(&mut self) -> Result<()> {
+        // What was searched may end in the middle of a delimiter, or between CR and LF.
+        let overlap = self.delimiter.as_ref().map_or(1, Vec::len);
+        loop {
+            let found = self.find(self.start).map(|(_, next)| next);
+            let next = found.unwrap_or(self.filled);
+            let left = (next - self.start) as u64;
+            if found.is_some() || self.ended || self.position + left > self.end {
+                self.start = next;
+                self.position += left;
+                return Ok(());
+            }
+            let searched = (next - self.start).saturating_sub(overlap);
+            self.start += searched;
+            self.position += searched as u64;
+            self.fill()?;
         }
     }
 
@@ -324,6 +345,33 @@ mod tests {
         assert_eq!(
             read(marked, 2, marked.len(), &settings),
             [(5, "\u{feff}b".into())]
+        );
+    }
+
+    #[test]
+    fn of_a_line_that_is_too_long_only_the_piece_says_so_in_which_it_begins() {
+        let mut settings = Settings::default();
+        settings.set(super::LINE_MAX, "1000");
+        let text = ["ok\n", &"x".repeat(3 * super::PIECE), "\nlast\n"].concat();
+        let part = |offset: usize, end: usize| {
+            let mut source = Source::in_memory("t", text.as_bytes()[offset..].to_vec());
+            source.offset = offset as u64;
+            source.end = end as u64;
+            let mut reader = TextLines::open(source, &settings)?;
+            let mut lines = Vec::new();
+            while let Some((at, line)) = reader.next()? {
+                lines.push((at, line.to_vec()));
+            }
+            Ok(lines)
+        };
+        let error = part(0, 9).map_err(|error: crate::Error| error.to_string());
+        let words = "t: the line at byte 3 is longer than 1000 bytes";
+        assert!(error.unwrap_err().contains(words));
+        assert_eq!(part(10, 2 * super::PIECE).unwrap(), []);
+        let last = (4 + 3 * super::PIECE) as u64;
+        assert_eq!(
+            part(2 * super::PIECE, text.len()).unwrap(),
+            [(last, b"last".to_vec())]
         );
     }
 
