@@ -274,7 +274,11 @@ impl Tasks {
     pub(crate) fn over_share(&mut self, over: &Over) {
         if let Some(attempt) = self.attempts.get_mut(&over.id.number) {
             let title = attempt.title();
-            attempt.kill(format!("{title} has {}", over.sentence()));
+            let place = attempt.place();
+            attempt.kill(format!(
+                "{title} {place}has {}; gerbil mr --memory gives a task more, in a session gerbil session start --memory",
+                over.sentence()
+            ));
         }
     }
 

@@ -166,6 +166,15 @@ impl Attempt {
             .unwrap_or_default()
     }
 
+    /// Where it is, behind its title and before what is said of it.
+    pub(super) fn place(&self) -> String {
+        let place = Blamed::of(&self.task).map(|task| task.place(&self.blame()));
+        match place.unwrap_or_default() {
+            place if place.is_empty() => place,
+            place => format!("({place}) "),
+        }
+    }
+
     pub(super) fn blame(&self) -> Blame {
         self.page.read()
     }

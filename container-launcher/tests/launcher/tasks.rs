@@ -292,7 +292,13 @@ async fn the_task_that_has_too_much_ends_before_its_container_does() {
     let said = ended
         .trouble
         .contains("MiB in memory where 100 are its share, and its container")
-        && ended.trouble.contains(" of 300: it was ended before YARN");
+        && ended.trouble.contains(" of 300: it was ended before YARN")
+        && ended
+            .trouble
+            .contains("map 1 (on record 0 of the split, at byte 0 of ")
+        && ended
+            .trouble
+            .contains("gerbil mr --memory gives a task more");
     assert!(said, "{ended:?}");
     // The other goes on.
     order(&link, Order::End(EndTask { process: 0 })).await;
