@@ -1,0 +1,57 @@
+//! `mapreduce-limits`: MapReduce jobs that are as large as they get in one respect, on a stock cluster of this machine,
+//! whose nodes are loopback addresses.
+
+mod line;
+mod wide;
+
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Result;
+use clap::Parser;
+use it::Cluster;
+use it::bed::{self, Given};
+use it::cluster::Size;
+
+/// Runs a job that is at a limit, and says what it needed.
+#[derive(Debug, Parser)]
+enum Options {
+    /// Thousands of maps and reduces of next to nothing: what they cost the ApplicationMaster.
+    Wide(wide::Options),
+    /// A line that is longer than any record may be: how the job ends.
+    Line(line::Options),
+}
+
+const NODES: usize = 4;
+/// For one job.
+const DEADLINE: Duration = Duration::from_secs(1200);
+
+#[expect(clippy::print_stderr, reason = "a command says on stderr why it ends")]
+fn main() -> ExitCode {
+    let done = match Options::parse() {
+        Options::Wide(options) => wide::run(&options),
+        Options::Line(options) => line::run(&options),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("mapreduce-limits: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Runs `act` on a cluster of its own.
+fn with_cluster(act: impl FnOnce(&Given) -> Result<()>) -> Result<()> {
+    let size = Size {
+        memory_mib: 4096,
+        vcores: 4,
+    };
+    let folder = bed::folder()?;
+    let given = Given {
+        cluster: Arc::new(Cluster::builder().sizes(&[size; NODES]).start()?),
+        folder: folder.path().to_owned(),
+    };
+    act(&given)
+}
