@@ -16,7 +16,7 @@ use super::{Granule, InputFormat, Source};
 use crate::codecs::{bzip2, zstd};
 use crate::datum::{Key, Value, writable::read_long};
 use crate::error::{Context as _, Error, Result};
-use crate::settings::Settings;
+use crate::settings::{RECORD_MAX, Settings};
 
 /// Bytes of a sync.
 const SYNC: usize = 16;
@@ -212,11 +212,11 @@ impl SequenceReader {
         };
         let length = usize::try_from(length).ok().ok_or_else(|| self.broken())?;
         if length > self.longest {
-            let words = format!(
-                "a record of {length} bytes, where {} are the most",
-                self.longest
-            );
-            return Err(Error::new(words).context(self.broken()));
+            return Err(Error::new(format!(
+                "{}: the record at byte {} of this SequenceFile has {length} bytes where {} are the most: raise \
+                 {RECORD_MAX}, unless the file is broken",
+                self.source.name, self.position, self.longest
+            )));
         }
         if self.want(8 + length)?.len() < 8 + length {
             return Err(self.cut());
@@ -272,7 +272,9 @@ fn inflate(codec: &str, bytes: &[u8], longest: usize, out: &mut Vec<u8>) -> Resu
         }
     };
     if read > longest {
-        return Err(Error::new(format!("a value of more than {longest} bytes")));
+        return Err(Error::new(format!(
+            "a value of more than {longest} bytes: raise {RECORD_MAX}"
+        )));
     }
     Ok(())
 }

@@ -80,6 +80,11 @@ fn sequence_files_go_there_and_back_and_a_short_one_is_named() {
         code == 1 && said.contains("the header of this SequenceFile is broken"),
         "{said}"
     );
+    let little = ["-D", "gerbil.record.max=10"];
+    let (code, said) = run("readseq", &little, &[&bed.at("seq"), &bed.at("none")]);
+    let words = "bytes where 10 are the most: raise gerbil.record.max";
+    assert!(code == 1 && said.contains(words), "{said}");
+    assert!(said.contains("part-m-00000: the record at byte "), "{said}");
     assert!(!bed.path("none").exists());
 }
 
