@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Lending, nanos};
-use crate::schedule::ContainerIx;
+use crate::schedule::{ContainerIx, Event, NodeIx, Share};
 use crate::{ContainerId, Millis};
 
 /// A container that gathers a partition.
@@ -20,8 +20,9 @@ pub struct Home {
 impl Lending {
     /// Homes for partitions of `job`, each of about so many bytes: containers that are `among` these, on the nodes that
     /// the policy says; of several on one node the one with the fewest of these partitions, of equals the first that
-    /// joined. A partition for which that node has none, or only one that is leaving, has no home yet.
-    /// Cost: O(partitions × nodes).
+    /// joined. Where that node has none, or only one that is leaving, it is the one of the others whose node has the
+    /// fewest gathered bytes for each of its slots. A partition for which there is none at all has no home yet.
+    /// Cost: O(partitions × (nodes + containers)).
     pub fn homes(
         &mut self,
         now: Millis,
@@ -35,18 +36,28 @@ impl Lending {
         let mut homes = Vec::new();
         let mut has: BTreeMap<ContainerIx, u32> = BTreeMap::new();
         for (partition, bytes) in partitions {
-            let Some(node) = self.driver.home(nanos(now), ix, *partition, *bytes) else {
-                continue;
-            };
-            let session = self.driver.session();
-            let there = session.containers_of(node).filter_map(|container| {
-                let offer = self.offers.get(&container)?;
-                let may = among.contains(&offer.container) && !session.is_leaving(container);
-                may.then_some((container, offer))
+            let node = self.driver.home(nanos(now), ix, *partition, *bytes);
+            let place = node.and_then(|node| self.fewest_at(node, among, &has));
+            let place = place.or_else(|| {
+                let elsewhere = self.least_filled(among, &has)?;
+                let to = self.driver.session().container(elsewhere)?.node;
+                let mut lies = |node, bytes| {
+                    let gathered = Event::Gathered {
+                        job: ix,
+                        partition: *partition,
+                        node,
+                        bytes,
+                    };
+                    self.driver.tell(nanos(now), &gathered);
+                };
+                if let Some(node) = node {
+                    lies(node, 0);
+                }
+                lies(to, *bytes);
+                Some(elsewhere)
             });
-            let fewest =
-                there.min_by_key(|(ix, _)| (has.get(ix).copied().unwrap_or_default(), *ix));
-            if let Some((container, offer)) = fewest {
+            let offer = place.and_then(|place| Some((place, self.offers.get(&place)?)));
+            if let Some((container, offer)) = offer {
                 let count = has.entry(container).or_default();
                 *count = count.saturating_add(1);
                 homes.push(Home {
@@ -57,6 +68,48 @@ impl Lending {
             }
         }
         homes
+    }
+
+    /// The container at a node that may be a home and has the fewest.
+    fn fewest_at(
+        &self,
+        node: NodeIx,
+        among: &BTreeSet<ContainerId>,
+        has: &BTreeMap<ContainerIx, u32>,
+    ) -> Option<ContainerIx> {
+        let there = self.driver.session().containers_of(node);
+        let there = there.filter(|container| self.may_be_home(*container, among));
+        there.min_by_key(|ix| (has.get(ix).copied().unwrap_or_default(), *ix))
+    }
+
+    /// The container that may be a home whose node has the fewest gathered bytes for each of its slots.
+    fn least_filled(
+        &self,
+        among: &BTreeSet<ContainerId>,
+        has: &BTreeMap<ContainerIx, u32>,
+    ) -> Option<ContainerIx> {
+        let session = self.driver.session();
+        let all = self.offers.keys().copied();
+        let all = all.filter(|container| self.may_be_home(*container, among));
+        let filled = all.filter_map(|container| {
+            let node = session.container(container)?.node;
+            let slots = session
+                .containers_of(node)
+                .map(|of| session.slots_of(of).len());
+            let filled = Share {
+                part: session.gathered_at(node),
+                whole: u64::try_from(slots.sum::<usize>()).unwrap_or(u64::MAX),
+            };
+            let has = has.get(&container).copied().unwrap_or_default();
+            Some((filled, has, container))
+        });
+        filled.min().map(|(.., container)| container)
+    }
+
+    fn may_be_home(&self, container: ContainerIx, among: &BTreeSet<ContainerId>) -> bool {
+        let offer = self.offers.get(&container);
+        offer.is_some_and(|offer| among.contains(&offer.container))
+            && !self.driver.session().is_leaving(container)
     }
 }
 
@@ -148,9 +201,19 @@ mod tests {
             let among: BTreeSet<ContainerId> =
                 (0..nodes).filter(|number| !barred.contains(number)).map(id).collect();
             let all: Vec<(u32, u64)> = (0..partitions).map(|number| (number, 1)).collect();
-            for home in lending.homes(NOW, 1, &all, &among) {
+            let homes = lending.homes(NOW, 1, &all, &among);
+            for home in &homes {
                 prop_assert!(among.contains(&home.container) && home.container != id(leaving));
             }
+            // Wherever there is one that may be, each has a home, and all have as many.
+            let mut counts: BTreeMap<&ContainerId, u32> =
+                among.iter().filter(|of| **of != id(leaving)).map(|of| (of, 0)).collect();
+            prop_assert!(homes.len() == all.len() || counts.is_empty());
+            for home in &homes {
+                *counts.get_mut(&home.container).unwrap() += 1;
+            }
+            let (least, most) = (counts.values().min(), counts.values().max());
+            prop_assert!(least.zip(most).is_none_or(|(least, most)| most - least <= 1), "{counts:?}");
         }
     }
 
