@@ -23,6 +23,7 @@
 //! output run again, and the job fails if one has committed.
 
 mod fetches;
+pub mod gathering;
 mod job;
 mod map_set;
 mod outputs;
