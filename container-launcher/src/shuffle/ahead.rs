@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
+use std::time::{Duration, Instant};
 
 use job::JobId;
 use job::wire::{GatherAhead, GatheredAhead};
@@ -21,6 +22,8 @@ use crate::disks::Room;
 
 /// Orders that wait; of more, what they name is fetched by the reduces.
 const ORDERS: usize = 16;
+/// Between two words of how far it is.
+const TELL: Duration = Duration::from_secs(1);
 /// Stack of the thread, bytes: what it reads lies on the heap.
 const STACK: usize = 128 * 1024;
 
@@ -110,8 +113,8 @@ impl Copies {
         }
     }
 
-    /// What there is of these partitions.
-    fn told(&self, partitions: &[u32]) -> GatheredAhead {
+    /// What there is of these partitions, and with how many outputs of each it is done.
+    fn told(&self, partitions: &[u32], handled: &BTreeMap<u32, u32>) -> GatheredAhead {
         let all = self.lock();
         let named: BTreeSet<u32> = partitions.iter().copied().collect();
         let bytes = named.iter().map(|number| {
@@ -119,9 +122,22 @@ impl Copies {
             let parts = parts.into_iter().flatten();
             parts.fold(0_u64, |sum, (_, part)| sum.saturating_add(part.length))
         });
+        let coming = named.iter().map(|number| {
+            let of = all.get(number);
+            of.map_or(0, |of| {
+                let written = of.file.metadata().map_or(0, |file| file.len());
+                written.saturating_sub(of.end)
+            })
+        });
+        let handled = named
+            .iter()
+            .map(|of| handled.get(of).copied().unwrap_or_default());
         GatheredAhead {
             bytes: bytes.collect(),
-            partitions: named.into_iter().collect(),
+            coming: coming.collect(),
+            handled: handled.collect(),
+            is_full: self.is_closed(),
+            partitions: named.iter().copied().collect(),
         }
     }
 
@@ -176,19 +192,18 @@ impl Ahead {
 
 impl Gatherer {
     fn work(&self, orders: &Receiver<GatherAhead>) {
+        let mut handled: BTreeMap<u32, u32> = BTreeMap::new();
         while let Ok(order) = orders.recv() {
             if self.is_over() {
                 return;
             }
-            if self.copies.is_closed() {
-                continue;
-            }
+            let pace = Pace(Mutex::new(Instant::now()));
             for partition in &order.partitions {
-                self.gather(*partition, &order);
+                self.gather(*partition, &order, &mut handled, &pace);
             }
             if self
                 .told
-                .blocking_send(self.copies.told(&order.partitions))
+                .blocking_send(self.copies.told(&order.partitions, &handled))
                 .is_err()
             {
                 return;
@@ -201,7 +216,13 @@ impl Gatherer {
     }
 
     /// Brings what the launchers of an order have of a partition, of one after the other.
-    fn gather(&self, partition: u32, order: &GatherAhead) {
+    fn gather(
+        &self,
+        partition: u32,
+        order: &GatherAhead,
+        handled: &mut BTreeMap<u32, u32>,
+        pace: &Pace,
+    ) {
         let is_over = || self.is_over() || self.copies.is_closed();
         for (address, place) in order.launchers.iter().zip(1_u32..) {
             let there = order.sources.iter().filter(|of| of.kept_by == place);
@@ -210,6 +231,13 @@ impl Gatherer {
             if maps.is_empty() || is_over() {
                 continue;
             }
+            let gets_on = || {
+                if pace.is_due() {
+                    // Where nobody has read the last one it is not news.
+                    let told = self.copies.told(&order.partitions, handled);
+                    let _told = self.told.try_send(told).is_ok();
+                }
+            };
             let brought = self
                 .copies
                 .place(partition, &self.room)
@@ -226,7 +254,7 @@ impl Gatherer {
                     };
                     let waiting = Waiting {
                         is_over: &is_over,
-                        gets_on: &|| {},
+                        gets_on: &gets_on,
                     };
                     let brought = self.fetcher.bring(address, wanted, onto, waiting);
                     let parts = brought.map_err(|Unfetched { why, .. }| why.to_string())?;
@@ -239,6 +267,22 @@ impl Gatherer {
                     "partition {partition} is not gathered ahead: {why}"
                 ));
             }
+            let done = handled.entry(partition).or_default();
+            *done = done.saturating_add(u32::try_from(maps.len()).unwrap_or(u32::MAX));
         }
+    }
+}
+
+/// When it was last told how far it is.
+struct Pace(Mutex<Instant>);
+
+impl Pace {
+    fn is_due(&self) -> bool {
+        let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_due = last.elapsed() >= TELL;
+        if is_due {
+            *last = Instant::now();
+        }
+        is_due
     }
 }

@@ -531,6 +531,7 @@ fn what_is_gathered_ahead_is_there_until_a_task_lacks_room() {
     thread.order(order(&[1, 0], vec![left(2, 12, 1)]));
     let told = hears.blocking_recv().unwrap();
     assert_eq!((told.partitions, told.bytes), (vec![0, 1], vec![2, 16]));
+    assert_eq!((told.coming, told.handled), (vec![0, 0], vec![1, 3]));
     for (map, output, text) in [(0, 10, "first"), (1, 11, "second"), (2, 12, "third")] {
         use std::os::unix::fs::FileExt as _;
         let copy = copies.get(1, map, output).unwrap();
@@ -547,11 +548,16 @@ fn what_is_gathered_ahead_is_there_until_a_task_lacks_room() {
     thread.order(order(&[0], lost));
     let told = hears.blocking_recv().unwrap();
     assert_eq!((told.partitions, told.bytes), (vec![0], vec![4]));
+    assert!(told.handled == [4] && !told.is_full);
     assert!(copies.close(Some(1)) && !copies.close(Some(1)));
     assert!(copies.get(0, 2, 12).is_none() && copies.get(1, 2, 12).is_some());
     thread.order(order(&[0], vec![left(2, 12, 1)]));
     thread.order(order(&[1], vec![left(2, 12, 1)]));
-    assert!(hears.try_recv().is_err());
+    // That it is so is all that is told.
+    for partition in [0, 1] {
+        let told = hears.blocking_recv().unwrap();
+        assert!(told.is_full && told.partitions == [partition]);
+    }
     assert!(copies.close(None) && copies.get(1, 2, 12).is_none());
     drop(thread);
     assert!(hears.blocking_recv().is_none());

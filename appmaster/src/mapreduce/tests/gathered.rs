@@ -62,6 +62,7 @@ fn what_maps_have_left_is_gathered_at_homes_while_others_run() {
             event: Box::new(OfTask::Gathered(wire::GatheredAhead {
                 partitions: vec![partition],
                 bytes: vec![bytes],
+                ..wire::GatheredAhead::default()
             })),
         })
     };
