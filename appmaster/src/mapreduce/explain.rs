@@ -1,7 +1,7 @@
 //! What a client is told that wants to know why each task is where it is, and what is counted of that for all.
 
 use gerbil_task::add;
-use job::explain::{Explained, Locality, TaskEnded, TaskPlaced};
+use job::explain::{Explained, HomeMoved, Locality, TaskEnded, TaskPlaced};
 use job::history::{AttemptEnd, TaskStage};
 use job::wire::job_event::Event as ToClient;
 use policy::schedule::{Level, Stage};
@@ -85,6 +85,13 @@ impl MapReduce {
                 output_bytes,
                 sentence: sentence.to_owned(),
             }));
+        }
+    }
+
+    /// A partition is gathered elsewhere.
+    pub(super) fn explain_moved(&mut self, moved: HomeMoved) {
+        if self.description.explain {
+            self.explain(&Explained::HomeMoved(moved));
         }
     }
 

@@ -2,13 +2,16 @@
 //!
 //! Where a home is, the session's policy says; what it is to bring it is told once in a while, as maps end. What it has
 //! are copies: the reduce has a place there by preference, fetches what it does not find, and everything anywhere else.
+//! A home that lags, or has no room, is exchanged for another, which fetches anew where maps have left it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use gerbil_task::add;
+use job::explain::{HomeMoved, WhyMoved};
 use job::wire;
 use job::wire::task_order::Order;
 use policy::lending::{Home, Input};
+use policy::mapreduce::gathering::{Gathering, Move, MoveReason};
 use policy::schedule::{ContainerIx, TaskIx};
 use policy::{ContainerId, Millis};
 
@@ -27,6 +30,10 @@ pub(super) struct Homes {
     at: Option<Millis>,
     /// Bytes that maps have left so far.
     left: u64,
+    /// How far homes are.
+    gathering: Gathering,
+    /// What moves, when there is another home for it.
+    moving: BTreeMap<u32, Move>,
 }
 
 /// The home of a partition.
@@ -41,13 +48,14 @@ struct At {
 }
 
 impl Homes {
-    pub(super) const fn wakes_at(&self) -> Option<Millis> {
-        self.at
+    pub(super) fn wakes_at(&self) -> Option<Millis> {
+        self.at.into_iter().chain(self.gathering.wakes_at()).min()
     }
 
     /// A container is gone, with what it had gathered.
     pub(super) fn lose(&mut self, container: &ContainerId) {
         self.of.retain(|_, home| home.container != *container);
+        self.gathering.lose(container);
     }
 
     /// What a reduce is told to read, as far as it matters where: at home, if it has one.
@@ -81,35 +89,72 @@ impl MapReduce {
 
     /// Has what maps have left gathered, where that is due and maps still run: after the last one reduces fetch it.
     pub(super) fn gather_ahead(&mut self) {
+        if !self.is_early() || !matches!(self.step, Step::Running) {
+            self.homes.at = None;
+            return self.homes.gathering.ends();
+        }
+        self.move_partitions();
         if self.homes.at.is_none_or(|at| self.now < at) {
             return;
         }
         self.homes.at = None;
-        if !self.is_early() || !matches!(self.step, Step::Running) {
-            return;
-        }
-        let reduces = self.description.reduces;
-        let bytes = (self.homes.left / u64::from(reduces.max(1))).max(1);
+        let (reduces, bytes) = (self.description.reduces, self.average());
         let homeless = (0..reduces).filter(|partition| !self.homes.of.contains_key(partition));
         let homeless: Vec<(u32, u64)> = homeless.map(|partition| (partition, bytes)).collect();
         if homeless.is_empty() {
             return self.tell_homes();
         }
-        let joined = self.places.iter();
-        let among: BTreeSet<ContainerId> = joined
-            .filter(|(container, place)| {
-                let is_faulty = self
-                    .known
-                    .get(*container)
-                    .is_some_and(|of| self.is_bad(*of));
-                **place == ContainerUse::Joined && !is_faulty
-            })
-            .map(|(container, _)| container.clone())
-            .collect();
+        let mut among = self.may_be_homes();
+        among.retain(|container| self.homes.gathering.may_be_home(container));
         self.want(MapReduceEffect::Homes {
             partitions: homeless,
             among,
         });
+    }
+
+    /// Looks for other homes for partitions whose homes lag.
+    fn move_partitions(&mut self) {
+        if self
+            .homes
+            .gathering
+            .wakes_at()
+            .is_none_or(|at| self.now < at)
+        {
+            return;
+        }
+        let among = self.may_be_homes();
+        let moves = self.homes.gathering.moves(self.now, &among);
+        if moves.partitions.is_empty() {
+            return;
+        }
+        let bytes = self.average();
+        let partitions = moves.partitions.iter().map(|of| (of.partition, bytes));
+        self.want(MapReduceEffect::Homes {
+            partitions: partitions.collect(),
+            among: moves.among,
+        });
+        let moving = moves.partitions.into_iter().map(|of| (of.partition, of));
+        self.homes.moving = moving.collect();
+    }
+
+    /// Containers that have the job's files and do well.
+    fn may_be_homes(&self) -> BTreeSet<ContainerId> {
+        let joined = self.places.iter();
+        let may = joined.filter(|(container, place)| {
+            let known = self.known.get(*container);
+            **place == ContainerUse::Joined && !known.is_some_and(|of| self.is_bad(*of))
+        });
+        may.map(|(container, _)| container.clone()).collect()
+    }
+
+    /// About how many bytes a partition has so far.
+    fn average(&self) -> u64 {
+        let reduces = u64::from(self.description.reduces.max(1));
+        self.homes
+            .left
+            .checked_div(reduces)
+            .unwrap_or_default()
+            .max(1)
     }
 
     /// Not every map has ended yet, so that no reduce has begun.
@@ -130,16 +175,41 @@ impl MapReduce {
         } in homes
         {
             if self.places.get(&container) == Some(&ContainerUse::Joined) {
+                self.homes.gathering.begins(partition, container.clone());
                 let home = At {
                     container,
-                    host,
+                    host: host.clone(),
                     told: 0,
                     bytes: 0,
                 };
-                self.homes.of.insert(partition, home);
+                let before = self.homes.of.insert(partition, home);
+                if let Some((before, of)) = before.zip(self.homes.moving.remove(&partition)) {
+                    self.has_moved(&of, before.host, host);
+                }
             }
         }
+        self.homes.moving.clear();
         self.tell_homes();
+    }
+
+    /// A partition is gathered elsewhere from now on.
+    fn has_moved(&mut self, of: &Move, from: String, to: String) {
+        let partition = of.partition;
+        tracing::info!("partition {partition} is gathered on {to} and not on {from}: {of:?}");
+        self.count_own("HOMES_MOVED", 1);
+        self.explain_moved(HomeMoved {
+            at_ms: self.now.0,
+            job: self.orders.job().to_owned(),
+            partition,
+            from,
+            to,
+            why: match of.why {
+                MoveReason::Lags => WhyMoved::Lags,
+                MoveReason::Full => WhyMoved::Full,
+            },
+            lacks_bytes: of.lacks,
+            behind_ms: of.behind.0,
+        });
     }
 
     /// Tells each home what it has not been told of: once for all partitions that have the same to be told.
@@ -152,6 +222,13 @@ impl MapReduce {
         }
         for ((to, told), partitions) in alike {
             if let Some(order) = self.gather_order(&to, told, partitions) {
+                let outputs = super::count(order.sources.len());
+                let each = self.average().checked_div(self.outputs_made);
+                let bytes = each.unwrap_or_default().saturating_mul(outputs.into());
+                for partition in &order.partitions {
+                    let gathering = &mut self.homes.gathering;
+                    gathering.told(self.now, *partition, outputs, bytes);
+                }
                 let order = Box::new(Order::Gather(order));
                 self.want(MapReduceEffect::Tell { to, order });
             }
@@ -194,12 +271,22 @@ impl MapReduce {
     pub(super) fn gathered_ahead(&mut self, home: &ContainerId, gathered: &wire::GatheredAhead) {
         let is_early = self.is_early();
         let mut more = 0_u64;
-        for (partition, bytes) in gathered.partitions.iter().zip(&gathered.bytes) {
+        if gathered.is_full {
+            self.homes.gathering.is_full(home);
+        }
+        let far = gathered.coming.iter().zip(&gathered.handled);
+        let far = far.map(Some).chain(std::iter::repeat(None));
+        for ((partition, bytes), far) in gathered.partitions.iter().zip(&gathered.bytes).zip(far) {
             if let Some(at) = self.homes.of.get_mut(partition)
                 && at.container == *home
             {
                 more = more.saturating_add(bytes.saturating_sub(at.bytes));
                 at.bytes = *bytes;
+            }
+            if let Some((coming, handled)) = far {
+                let bytes = bytes.saturating_add(*coming);
+                let gathering = &mut self.homes.gathering;
+                gathering.seen(home, *partition, *handled, bytes);
             }
         }
         if is_early {

@@ -337,7 +337,8 @@ fn shorten(explained: &mut Explained) {
         | Explained::DryRun(_)
         | Explained::WaitsForSlots(_)
         | Explained::TaskPlaced(_)
-        | Explained::TaskEnded(_) => {}
+        | Explained::TaskEnded(_)
+        | Explained::HomeMoved(_) => {}
     }
 }
 

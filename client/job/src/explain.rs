@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 pub use amount::Amount;
 pub use decided::RANKS_APART;
 pub use slots::{HOLDERS, SlotHolder, WaitsForSlots};
-pub use task::{Locality, TaskEnded, TaskPlaced};
+pub use task::{HomeMoved, Locality, TaskEnded, TaskPlaced, WhyMoved};
 
 /// One thing that was decided or seen.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -46,6 +46,8 @@ pub enum Explained {
     TaskPlaced(TaskPlaced),
     /// An attempt at one is over.
     TaskEnded(TaskEnded),
+    /// A partition is gathered elsewhere.
+    HomeMoved(HomeMoved),
 }
 
 /// What the job is called from now on.

@@ -51,12 +51,13 @@ fn every_block_is_what_is_written() {
             Explained::WaitsForSlots(_) => "waits-for-slots",
             Explained::TaskPlaced(_) => "task-placed",
             Explained::TaskEnded(_) => "task-ended",
+            Explained::HomeMoved(_) => "home-moved",
         });
     }
     // A new kind needs a line above, which is then missed here.
     assert_eq!(
         kinds.len(),
-        12,
+        13,
         "not all kinds of events are shown: {kinds:?}"
     );
     let report: Report = same(report);

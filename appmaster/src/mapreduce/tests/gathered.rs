@@ -105,3 +105,87 @@ fn what_maps_have_left_is_gathered_at_homes_while_others_run() {
     bed.tell(WorkEvent::Tick);
     assert!(bed.wanted().is_empty());
 }
+
+/// A home tells how far it is with a partition.
+#[cfg(test)]
+fn far(container: u32, partition: u32, bytes: u64, handled: u32) -> WorkEvent {
+    WorkEvent::OfTasks(MapReduceEvent::Said {
+        container: id(container),
+        event: Box::new(OfTask::Gathered(wire::GatheredAhead {
+            partitions: vec![partition],
+            bytes: vec![bytes],
+            coming: vec![0],
+            handled: vec![handled],
+            is_full: false,
+        })),
+    })
+}
+
+#[test]
+fn a_partition_whose_home_stands_still_is_gathered_elsewhere() {
+    const LEFT: u64 = 30 << 20;
+    let mut bed = Bed::new(3, 3);
+    let maps: Vec<AttemptIx> = (0..3)
+        .map(|map| bed.place(Stage::Map, map, 1 + map))
+        .collect();
+    (1..=3).for_each(|container| bed.joined(container));
+    for (container, map) in [(1, maps[0]), (2, maps[1])] {
+        bed.ended(
+            container,
+            wire::TaskEnded {
+                process: map.0,
+                said: serde_json::to_string(&FromTask::MapDone {
+                    counters: Counters::new(),
+                    partitions: Vec::new(),
+                })
+                .unwrap(),
+                output_bytes: LEFT,
+                fetch_port: 40,
+                ..wire::TaskEnded::default()
+            },
+        );
+    }
+    bed.now = Millis(1_000);
+    bed.tell(WorkEvent::Tick);
+    let home = |partition, container: u32| policy::lending::Home {
+        partition,
+        container: id(container),
+        host: format!("n{container}"),
+    };
+    bed.tell(WorkEvent::OfTasks(MapReduceEvent::Homes(vec![
+        home(0, 1),
+        home(1, 2),
+        home(2, 3),
+    ])));
+    bed.orders.clear();
+    bed.wanted();
+    // Two of three have what the other has left; the third has nothing, of two.
+    bed.tell(far(1, 0, LEFT / 3, 1));
+    bed.tell(far(2, 1, LEFT / 3, 1));
+    for second in 2..6 {
+        bed.now = Millis(second * 1_000);
+        assert!(bed.job.wakes_at().unwrap() <= bed.now);
+        bed.tell(WorkEvent::Tick);
+        assert!(bed.wanted().is_empty(), "{second}");
+    }
+    bed.now = Millis(6_000);
+    bed.tell(WorkEvent::Tick);
+    let each = 2 * LEFT / 3;
+    assert_eq!(bed.wanted(), [format!("homes [(2, {each})] of c1 c2")]);
+    bed.tell(WorkEvent::OfTasks(MapReduceEvent::Homes(vec![home(2, 2)])));
+    let orders = std::mem::take(&mut bed.orders);
+    assert_eq!(gathers(orders), ["c2 [2]: 0 of 0 at n1:40"]);
+    assert_eq!(bed.job.report().counters["gerbil"]["HOMES_MOVED"], 1);
+    // What the former home has after all is of no use.
+    bed.tell(far(3, 2, LEFT, 2));
+    bed.tell(far(2, 2, LEFT / 3, 1));
+    assert!(bed.job.wakes_at().is_none());
+    bed.wanted();
+    bed.done(3, maps[2], Some(7));
+    let wanted = bed.wanted();
+    assert!(
+        wanted.contains(&"runnable Reduce 1 at n2".to_owned())
+            && !wanted.iter().any(|words| words.ends_with("at n3")),
+        "{wanted:?}"
+    );
+}

@@ -45,6 +45,7 @@ pub fn words(event: &Explained) -> Vec<String> {
         Explained::WaitsForSlots(waits) => slots::words(waits),
         Explained::TaskPlaced(placed) => vec![task::placed(placed)],
         Explained::TaskEnded(ended) => vec![task::ended(ended)],
+        Explained::HomeMoved(moved) => vec![task::moved(moved)],
     }
 }
 

@@ -1,6 +1,6 @@
 //! Attempts of a MapReduce job.
 
-use job::explain::{Locality, TaskEnded, TaskPlaced};
+use job::explain::{HomeMoved, Locality, TaskEnded, TaskPlaced, WhyMoved};
 use job::history::{AttemptEnd, TaskStage};
 
 use super::{some, stamp};
@@ -66,6 +66,26 @@ pub(super) fn ended(ended: &TaskEnded) -> String {
     )
 }
 
+pub(super) fn moved(moved: &HomeMoved) -> String {
+    let why = match moved.why {
+        WhyMoved::Lags => format!(
+            "which lags behind others: about {} bytes have not come there, the first for {}.{:03} s",
+            moved.lacks_bytes,
+            moved.behind_ms / 1000,
+            moved.behind_ms % 1000
+        ),
+        WhyMoved::Full => "where tasks lack room".to_owned(),
+    };
+    format!(
+        "{}{}: partition {} is gathered on {} from now on, and not on {}, {why}",
+        stamp(moved.at_ms),
+        moved.job,
+        moved.partition,
+        moved.to,
+        moved.from,
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -120,5 +140,28 @@ mod tests {
             ended(&failed),
             "61.000 s: application_1_2: map 0, attempt 2, on n1 failed after 1.007 s, 0 bytes: it panicked"
         );
+    }
+
+    #[test]
+    fn a_move_says_why() {
+        let lags = HomeMoved {
+            at_ms: 9_050,
+            job: "application_1_2".into(),
+            partition: 2,
+            from: "n1".into(),
+            to: "n3".into(),
+            why: WhyMoved::Lags,
+            lacks_bytes: 52_428_800,
+            behind_ms: 5_003,
+        };
+        assert_eq!(
+            moved(&lags),
+            "9.050 s: application_1_2: partition 2 is gathered on n3 from now on, and not on n1, which lags behind others: about 52428800 bytes have not come there, the first for 5.003 s"
+        );
+        let full = HomeMoved {
+            why: WhyMoved::Full,
+            ..lags
+        };
+        assert!(moved(&full).ends_with("and not on n1, where tasks lack room"));
     }
 }

@@ -73,3 +73,34 @@ pub struct TaskEnded {
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub sentence: String,
 }
+
+/// Why a partition is gathered elsewhere.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WhyMoved {
+    /// Its home lags behind those of others.
+    Lags,
+    /// Tasks there lack room.
+    Full,
+}
+
+/// What reduces are to read of a partition is gathered elsewhere than before.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HomeMoved {
+    /// When, ms.
+    pub at_ms: u64,
+    /// Of which job, as its folder below `_temporary` is called.
+    pub job: String,
+    /// Which.
+    pub partition: u32,
+    /// Host where it was gathered.
+    pub from: String,
+    /// Host where it is.
+    pub to: String,
+    /// Why.
+    pub why: WhyMoved,
+    /// About how many bytes were lacking there.
+    pub lacks_bytes: u64,
+    /// For how long the first of them had been, ms.
+    pub behind_ms: u64,
+}
