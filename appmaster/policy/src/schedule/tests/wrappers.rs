@@ -38,6 +38,22 @@ fn a_task_waits_for_its_node_then_for_its_rack() {
 }
 
 #[test]
+fn a_reduce_waits_no_longer_than_3_s_for_where_it_was_gathered() {
+    for (node, after) in [("1m", 3_000), ("1s", 1_000)] {
+        let mut bed = Bed::new(&format!("fifo+delay:node={node},rack=1m"), 2, 1);
+        bed.submit_job("ann", 0, Stage::Map, on(0), Need::default());
+        bed.begin_all();
+        let gathered = bed.submit_job("bob", 0, Stage::Reduce, on(0), Need::default());
+        assert_eq!(jobs(&gathered), NONE);
+        let due = Nanos::from_millis(after);
+        assert_eq!(bed.driver.wakes_at(), Some(due));
+        assert_eq!(jobs(&bed.wait(Nanos::from_millis(after - 1))), NONE);
+        let started = started(&bed.wait(Nanos::from_millis(1)));
+        assert_eq!(started, [(1, Stage::Reduce, 0, 1)]);
+    }
+}
+
+#[test]
 fn a_task_without_input_does_not_wait() {
     let mut bed = Bed::new("fifo+delay", 1, 1);
     assert_eq!(jobs(&bed.submit("ann", Stage::Map, 1)), [0]);

@@ -3,7 +3,8 @@
 //! Source: M. Zaharia et al., "Delay Scheduling", EuroSys 2010, Algorithm 2. Differences: waiting is
 //! counted in time since the stage was first passed over at this node, not in scheduling opportunities, and begins
 //! anew only when one of its tasks has found its input here: where one node has all input, the others stand idle
-//! once and not as long as it finds tasks. And only the first few jobs in line are passed over at a time: behind
+//! once and not as long as it finds tasks. A reduce, whose input is complete where it was gathered and can be fetched
+//! anywhere, waits no longer than [`GATHERED`] for that node, however patient maps are. And only the first few jobs in line are passed over at a time: behind
 //! them the first that has its input here starts.
 //!
 //! Cost: what a few decisions of the policy inside cost, however many jobs wait.
@@ -17,6 +18,9 @@ use crate::schedule::{
 /// How many jobs are passed over, in the order of the policy inside, before the next one that has its
 /// input at the node is taken.
 const LOOKS: usize = 4;
+
+/// So long a reduce waits at the most for a slot where its input was gathered.
+pub const GATHERED: Nanos = Nanos::from_secs(3);
 
 /// Starts whose input is elsewhere are put off.
 #[derive(Debug)]
@@ -47,11 +51,15 @@ impl Delay {
     }
 
     /// When a stage that is passed over since `since` takes a slot at `level`.
-    const fn due(&self, since: Nanos, level: Level) -> Nanos {
-        match level {
+    fn due(&self, stage: Stage, since: Nanos, level: Level) -> Nanos {
+        let due = match level {
             Level::Node => since,
             Level::Rack => since.plus(self.node),
             Level::Any => since.plus(self.node).plus(self.rack),
+        };
+        match stage {
+            Stage::Reduce => due.min(since.plus(GATHERED)),
+            Stage::Map | Stage::Gang => due,
         }
     }
 }
@@ -101,7 +109,7 @@ impl Scheduler for Delay {
                 return Some(decision);
             }
             let since = *self.passed.entry((*job, *stage, at)).or_insert(now);
-            if self.due(since, level) <= now {
+            if self.due(*stage, since, level) <= now {
                 return Some(decision);
             }
             seen = seen.without(*job);
@@ -121,8 +129,8 @@ impl Scheduler for Delay {
         let levels = [Level::Rack, Level::Any];
         let due = self
             .passed
-            .values()
-            .flat_map(|since| levels.map(|level| self.due(*since, level)));
+            .iter()
+            .flat_map(|((_, stage, _), since)| levels.map(|level| self.due(*stage, *since, level)));
         // What was due when it was last asked waits for a slot.
         let due = due.filter(|due| *due > self.asked);
         due.chain(self.inner.wakes_at()).min()
