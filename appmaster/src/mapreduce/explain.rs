@@ -21,11 +21,14 @@ impl MapReduce {
         let (stage, task) = self.named(attempt);
         let index = usize::try_from(attempt.task.0).unwrap_or(usize::MAX);
         let hosts = match attempt.stage {
-            Stage::Map => self.description.splits.get(index),
-            Stage::Reduce | Stage::Gang => None,
+            Stage::Map => {
+                let split = self.description.splits.get(index);
+                split.map_or_else(Vec::new, |split| split.hosts.clone())
+            }
+            Stage::Reduce | Stage::Gang => self.homes.input(task).hosts,
         };
-        let hosts = hosts.map_or(&[][..], |split| &split.hosts);
-        let input = (attempt.stage == Stage::Map).then_some(match level {
+        let is_map = attempt.stage == Stage::Map;
+        let input = (is_map || !hosts.is_empty()).then_some(match level {
             _ if hosts.is_empty() => Locality::Nowhere,
             Level::Node => Locality::Node,
             Level::Rack => Locality::Rack,
@@ -46,11 +49,11 @@ impl MapReduce {
                 is_copy,
             }));
         }
-        self.count_one(match input {
-            None => "TOTAL_LAUNCHED_REDUCES",
-            Some(_) => "TOTAL_LAUNCHED_MAPS",
+        self.count_one(match is_map {
+            false => "TOTAL_LAUNCHED_REDUCES",
+            true => "TOTAL_LAUNCHED_MAPS",
         });
-        match input {
+        match input.filter(|_| is_map) {
             None => {}
             Some(Locality::Node) => self.count_one("DATA_LOCAL_MAPS"),
             Some(Locality::Rack) => self.count_one("RACK_LOCAL_MAPS"),

@@ -59,7 +59,7 @@ impl Homes {
     }
 
     /// What a reduce is told to read, as far as it matters where: at home, if it has one.
-    fn input(&self, partition: u32) -> Input {
+    pub(super) fn input(&self, partition: u32) -> Input {
         let home = self.of.get(&partition).filter(|home| home.bytes > 0);
         home.map_or_else(Input::default, |home| Input {
             hosts: vec![home.host.clone()],

@@ -10,6 +10,7 @@ use it::session::{stop, told};
 use it::victims::{launchers, tasks};
 use it::wait;
 use job::explain::{Explained, HomeMoved, WhyMoved};
+use job::history::TaskStage;
 use nix::sys::signal::Signal;
 
 use crate::{files, is_same, local, mr, program, put, start, succeeds};
@@ -179,6 +180,17 @@ fn moved(given: &Given) -> Result<()> {
     ensure!(
         one.why == WhyMoved::Lags && one.from == host && one.to != host,
         "{one:?}, and {host} stood still"
+    );
+    let reduce = events()?.into_iter().find_map(|event| match event {
+        Explained::TaskPlaced(placed) => {
+            (placed.stage == TaskStage::Reduce && placed.task == one.partition).then_some(placed)
+        }
+        _ => None,
+    });
+    let reduce = reduce.context("no reduce of that partition")?;
+    ensure!(
+        reduce.input_hosts == [one.to.as_str()],
+        "{reduce:?}, and {one:?}"
     );
     let report: job::MapReduceReport = serde_json::from_slice(&std::fs::read(&report)?)?;
     let tasks = report.jobs.first().and_then(|job| job.tasks.clone());

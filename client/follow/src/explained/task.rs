@@ -14,8 +14,13 @@ const fn stage(stage: TaskStage) -> &'static str {
 
 pub(super) fn placed(placed: &TaskPlaced) -> String {
     let hosts = || some(placed.input_hosts.iter().map(String::as_str));
+    let is_reduce = placed.stage == TaskStage::Reduce;
     let input = match placed.input {
         None => String::new(),
+        Some(Locality::Node) if is_reduce => ", where its input was gathered".to_owned(),
+        Some(_) if is_reduce => {
+            format!(", away from where its input was gathered, {}", hosts())
+        }
         Some(Locality::Node) => ", where its input is".to_owned(),
         Some(Locality::Rack) => format!(", in a rack that has its input (it is on {})", hosts()),
         Some(Locality::Elsewhere) => format!(", away from its input, which is on {}", hosts()),
@@ -110,6 +115,14 @@ mod tests {
             "1.250 s: application_1_2: map 3, attempt 0, on n2, slot 1 of container_1, away from its input, which is on n4, n5"
         );
         assert!(placed(&on(Locality::Node)).ends_with("container_1, where its input is"));
+        let reduce = |input| TaskPlaced {
+            stage: TaskStage::Reduce,
+            ..on(input)
+        };
+        let here = placed(&reduce(Locality::Node));
+        assert!(here.ends_with("container_1, where its input was gathered"));
+        let away = placed(&reduce(Locality::Rack));
+        assert!(away.ends_with("container_1, away from where its input was gathered, n4, n5"));
         let copy = TaskPlaced {
             stage: TaskStage::Reduce,
             input: None,

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::history::{AttemptEnd, TaskStage};
 
-/// How near the input of a map is to where it runs.
+/// How near the input of a map is to where it runs, or what was gathered for a reduce.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Locality {
@@ -37,7 +37,7 @@ pub struct TaskPlaced {
     pub container: String,
     /// Which of its slots.
     pub slot: u32,
-    /// Of a map; absent of a reduce.
+    /// Absent of a reduce for which nothing was gathered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input: Option<Locality>,
     /// Where its input is, best first.
