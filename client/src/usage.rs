@@ -109,6 +109,12 @@ pub(crate) enum UsageError {
         /// Those that are always held.
         containers: NonZeroU32,
     },
+    /// Two amounts for one thing.
+    #[error("--local-disk gives {what} twice")]
+    DiskTwice {
+        /// What that is.
+        what: String,
+    },
     /// A policy that there is not.
     #[error("--policy {text}: {source}")]
     Policy {

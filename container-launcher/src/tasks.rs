@@ -65,12 +65,16 @@ use crate::shuffle::{Ahead, Copies, Gatherer};
 const SAID: usize = 16;
 /// The removal of an attempt's folder may take so long: what is left then goes with the job's.
 const REMOVAL: Duration = Duration::from_secs(60);
+/// Where YARN names a container's node.
+const NM_HOST: &str = "NM_HOST";
 
 /// What the container runs of the job.
 pub(crate) struct Tasks {
     job: JobId,
     /// The job's working directory.
     folder: PathBuf,
+    /// The node, as YARN names it; empty where that is not told.
+    host: String,
     processes: Processes,
     /// By the numbers of their processes.
     attempts: BTreeMap<u32, Attempt>,
@@ -118,6 +122,11 @@ impl Tasks {
         Self {
             job,
             folder: job_files::folder(&container.around.folder, job),
+            host: container
+                .around
+                .text(NM_HOST)
+                .unwrap_or_default()
+                .to_owned(),
             processes: Processes::new(Kills::so_far()),
             attempts: BTreeMap::new(),
             logs: Logs::default(),
@@ -236,7 +245,10 @@ impl Tasks {
         let gatherer = Gatherer {
             job: self.job,
             fetcher: fetcher.map_err(|error| error.to_string())?,
-            room: Room::ahead(container.disks.clone(), watch::limits(&welcome)?),
+            room: Room::ahead(
+                container.disks.clone(),
+                watch::limits(&welcome, &self.host)?,
+            ),
             copies: self.copies.clone(),
             ends: self.ends.clone(),
             told: self.gathered_by.clone(),

@@ -24,6 +24,7 @@ pub(super) fn plan(containers: u32) -> SessionPlan {
         scan: Scan::default(),
         elements: Trust::Scan,
         local_disk: 0,
+        local_disks: Default::default(),
         disk_percent: 85,
         is_owned: false,
         exclude: Vec::new(),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use gerbil_task::settings::{DISK_FULLNESS, LOCAL_DISK};
+use gerbil_task::settings::{DISK_FULLNESS, LOCAL_DISK, LOCAL_DISKS};
 use job::JobId;
 use job::{MapReduceJob, SessionPlan, StageTerms};
 use policy::Resources;
@@ -55,6 +55,12 @@ impl Session {
 
 /// What tasks may have of disks, as the session was started, unless the job says something else.
 fn of_disks(settings: &mut BTreeMap<String, String>, plan: &SessionPlan) {
+    if !settings.contains_key(LOCAL_DISK) && !plan.local_disks.is_empty() {
+        let nodes = plan.local_disks.iter();
+        let nodes: Vec<String> = nodes.map(|(host, mib)| format!("{host}={mib}")).collect();
+        let given = settings.entry(LOCAL_DISKS.to_owned());
+        given.or_insert_with(|| nodes.join(","));
+    }
     let terms = [
         (LOCAL_DISK, plan.local_disk),
         (DISK_FULLNESS, plan.disk_percent.into()),

@@ -1,5 +1,6 @@
 //! A session: an application that holds containers and runs whatever jobs are submitted to it.
 
+use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 
 use policy::{Millis, ResourceTypes, Resources};
@@ -45,6 +46,8 @@ pub struct SessionPlan {
     /// MiB that tasks of MapReduce jobs may have on the disks of a container's node, all of the container's together;
     /// 0: as much as there is.
     pub local_disk: u64,
+    /// The same on some hosts, as their nodes registered them.
+    pub local_disks: BTreeMap<String, u64>,
     /// Hundredths of a disk that may be taken, by whomever, before these tasks leave it; 0: all.
     pub disk_percent: u8,
     /// One client owns it, and it ends with that client.

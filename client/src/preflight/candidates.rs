@@ -8,6 +8,7 @@ use proto_hadoop::yarn::{NodeReport, NodeState};
 
 use super::PreflightError;
 use super::appmaster::own_place;
+use crate::arguments::LocalDisk;
 use crate::host_names::{Hosts, NameError};
 use crate::hostfile::{HostList, Names};
 use crate::placement_request::{Entry, PlacementRequest};
@@ -96,6 +97,29 @@ pub(super) async fn excluded(
             why: hosts.sentence(&error),
         }),
     }
+}
+
+/// What `--local-disk` gives nodes, by their hosts as they registered.
+pub(super) async fn disks(
+    given: &LocalDisk,
+    newest: &BTreeMap<&str, &NodeReport>,
+) -> Result<BTreeMap<String, u64>, PreflightError> {
+    let names: Vec<&str> = given.nodes.keys().map(String::as_str).collect();
+    if names.is_empty() {
+        return Ok(BTreeMap::new());
+    }
+    let hosts = Hosts::new(newest.keys().copied());
+    let mut disks = BTreeMap::new();
+    for (found, (name, mib)) in hosts.find(&names).await.into_iter().zip(&given.nodes) {
+        let host = found.map_err(|error| PreflightError::LocalDisk {
+            why: hosts.sentence(&error),
+        })?;
+        if disks.insert(host.clone(), *mib).is_some() {
+            let why = format!("{name} is {host}, which has another amount");
+            return Err(PreflightError::LocalDisk { why });
+        }
+    }
+    Ok(disks)
 }
 
 /// The user's entries with the hosts that they mean; several names of one host become one entry.

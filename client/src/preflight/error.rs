@@ -25,6 +25,11 @@ pub(crate) enum PreflightError {
         /// Which name means nothing, and what may be meant.
         why: String,
     },
+    #[error("--local-disk: {why}")]
+    LocalDisk {
+        /// Which name means nothing, and what may be meant.
+        why: String,
+    },
     /// A name of a list of hosts.
     #[error("{at}{why}")]
     Listed {
@@ -96,9 +101,10 @@ impl PreflightError {
         match self {
             Self::Follow(error) => error.exit(),
             Self::Data(error) => error.exit(),
-            Self::Excluded { .. } | Self::Listed { .. } | Self::ListedAndExcluded { .. } => {
-                Exit::Usage
-            }
+            Self::Excluded { .. }
+            | Self::LocalDisk { .. }
+            | Self::Listed { .. }
+            | Self::ListedAndExcluded { .. } => Exit::Usage,
             Self::NoNode { .. }
             | Self::Unusable { .. }
             | Self::NoLabel { .. }

@@ -1,5 +1,6 @@
 //! Whether the cluster can ever give a session its containers, and what it has for one.
 
+use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 
 use follow::FollowError;
@@ -8,6 +9,7 @@ use proto_hadoop::yarn::{NodeState, newest};
 use proto_hadoop::{ApplicationClient, ApplicationId};
 
 use super::{PreflightError, amount, candidates};
+use crate::arguments::LocalDisk;
 use crate::hostfile::Names;
 
 /// What a session, or an application of MapReduce jobs, is to hold.
@@ -28,6 +30,8 @@ pub(crate) struct Ground {
     pub application: ApplicationId,
     /// Hosts where it takes no container, as they registered.
     pub excluded: Vec<String>,
+    /// MiB that tasks may have of the disks of hosts that are named, as these registered.
+    pub disks: BTreeMap<String, u64>,
     /// The largest container that there is.
     pub maximum: Resources,
     /// The nodes that run and are not excluded.
@@ -47,8 +51,9 @@ pub(crate) struct NodeUse {
 pub(crate) async fn held(
     rm: &ApplicationClient,
     wanted: &Held<'_>,
+    disk: &LocalDisk,
 ) -> Result<Ground, PreflightError> {
-    let ground = ground(rm, wanted.exclude).await?;
+    let ground = ground(rm, wanted.exclude, disk).await?;
     ground.holds(wanted)?;
     Ok(ground)
 }
@@ -57,11 +62,13 @@ pub(crate) async fn held(
 pub(crate) async fn ground(
     rm: &ApplicationClient,
     exclude: &[Names],
+    disk: &LocalDisk,
 ) -> Result<Ground, PreflightError> {
     let asked = tokio::try_join!(rm.nodes(&[]), rm.new_application());
     let (reports, application) = asked.map_err(FollowError::from)?;
     let newest = newest(&reports);
     let excluded = candidates::excluded(exclude, &newest).await?;
+    let disks = candidates::disks(disk, &newest).await?;
     let types = ResourceTypes::default();
     let nodes = newest
         .values()
@@ -75,6 +82,7 @@ pub(crate) async fn ground(
         maximum: amount(&application.maximum, &types),
         nodes: nodes.collect(),
         excluded,
+        disks,
     })
 }
 

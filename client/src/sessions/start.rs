@@ -24,6 +24,7 @@ use session::record::Owned;
 use session::{Folder, Name, SessionError, SessionRecord, reach};
 
 use super::print;
+use crate::arguments::LocalDisk;
 use crate::cluster::Cluster;
 use crate::describe;
 use crate::failure::Failure;
@@ -58,6 +59,8 @@ pub(super) async fn start(
         let containers = given.containers;
         return Err(UsageError::FewerThanContainers { most, containers }.into());
     }
+    let disk = LocalDisk::of(&given.local_disk);
+    let disk = disk.map_err(|what| UsageError::DiskTwice { what })?;
     if let Some(name) = &given.name
         && let Some(application) = taken(folder, name).await?
     {
@@ -90,7 +93,7 @@ pub(super) async fn start(
                 container: slot.times(slots.room.get()),
                 exclude: &given.exclude,
             };
-            Ok(preflight::held(&rm, &wanted).await?)
+            Ok(preflight::held(&rm, &wanted, &disk).await?)
         };
         tokio::try_join!(
             checking,
@@ -147,7 +150,8 @@ pub(super) async fn start(
                 most: None,
             },
             elements: given.elements,
-            local_disk: given.local_disk.unwrap_or_default(),
+            local_disk: disk.every,
+            local_disks: checked.disks,
             disk_percent: cluster.disk_percent()?,
             is_owned: false,
             exclude: checked.excluded,

@@ -10,6 +10,7 @@ use clap::{Args, CommandFactory as _, Parser};
 use session::Name;
 
 use super::session::{MOST, SLOTS};
+use crate::arguments::DiskAmount;
 use crate::arguments::values::{Whole, memory, ports, span};
 use crate::hostfile::{self, Names};
 
@@ -116,9 +117,15 @@ pub(crate) struct OwnApplication {
     pub memory: Option<u64>,
 
     /// Disk of a node that all tasks of a container may fill with what they sort and fetch: MiB, or with a unit as in
-    /// 20g [default: as long as the disk stays 5 % below what YARN bears, which is 90 % unless set]
-    #[arg(long, value_name = "SIZE", value_parser = memory, conflicts_with = "session")]
-    pub local_disk: Option<u64>,
+    /// 20g; of one node as in node3=5g, which may be given beside it [default: as long as the disk stays 5 % below
+    /// what YARN bears, which is 90 % unless set]
+    #[arg(
+        long,
+        value_name = "[NODE=]SIZE,...",
+        value_delimiter = ',',
+        conflicts_with = "session"
+    )]
+    pub local_disk: Vec<DiskAmount>,
 
     /// Queue to submit it to [default: mapreduce.job.queuename of the first job, else default]
     #[arg(long, value_name = "QUEUE", conflicts_with = "session")]
@@ -154,7 +161,7 @@ impl OwnApplication {
             ("--max-containers", self.max_containers.is_some()),
             ("--slots-per-container", self.slots_per_container.is_some()),
             ("--memory", self.memory.is_some()),
-            ("--local-disk", self.local_disk.is_some()),
+            ("--local-disk", !self.local_disk.is_empty()),
             ("--queue", self.queue.is_some()),
             ("--am-ports", self.am_ports.is_some()),
             ("--launcher-ports", self.launcher_ports.is_some()),

@@ -11,6 +11,7 @@ use policy::schedule::{POLICIES, WRAPPERS, names};
 use session::logs::{LogOf, LogsJob};
 use session::{JobName, Name};
 
+use crate::arguments::DiskAmount;
 use crate::arguments::values::{Whole, memory, ports, span};
 use crate::hostfile::{self, Names};
 
@@ -189,9 +190,10 @@ pub(crate) struct SessionStart {
     pub memory: Option<u64>,
 
     /// Disk of a node that all MapReduce tasks of a container may fill with what they sort and fetch: MiB, or with a
-    /// unit as in 20g [default: as long as the disk stays 5 % below what YARN bears, which is 90 % unless set]
-    #[arg(long, value_name = "SIZE", value_parser = memory)]
-    pub local_disk: Option<u64>,
+    /// unit as in 20g; of one node as in node3=5g, which may be given beside it [default: as long as the disk stays
+    /// 5 % below what YARN bears, which is 90 % unless set]
+    #[arg(long, value_name = "[NODE=]SIZE,...", value_delimiter = ',')]
+    pub local_disk: Vec<DiskAmount>,
 
     /// Queue to submit it to
     #[arg(long, value_name = "QUEUE", default_value = "default")]

@@ -196,7 +196,7 @@ impl Tasks {
         Ok(Ready {
             places: TaskFiles::of(order, storages)?,
             bounds: Bounds::of(&welcome)?,
-            limits: watch::limits(&welcome)?,
+            limits: watch::limits(&welcome, &self.host)?,
             copies: watch::copies(&welcome)?,
             program,
             welcome,

@@ -3,7 +3,9 @@
 use std::sync::PoisonError;
 use std::time::Duration;
 
-use gerbil_task::settings::{COPIES, DISK_FULLNESS, KNOWN, LOCAL_DISK, MEMORY, TIMEOUT};
+use gerbil_task::settings::{
+    COPIES, DISK_FULLNESS, KNOWN, LOCAL_DISK, LOCAL_DISKS, MEMORY, TIMEOUT,
+};
 use gerbil_task::{Blame, Blamed, Phase, Welcome};
 use job::wire::TaskSeen;
 use nix::unistd::{Pid, SysconfVar, sysconf};
@@ -56,18 +58,42 @@ pub(super) fn copies(welcome: &Welcome) -> Result<usize, String> {
     Ok(copies.clamp(1, COPIES_MAX))
 }
 
-/// What tasks may have of the disks of their container, as the job's settings tell.
+/// What tasks may have of the disks of their container on the node `host`, as the job's settings tell.
 ///
 /// # Errors
 ///
 /// One is no number: a sentence.
-pub(super) fn limits(welcome: &Welcome) -> Result<Limits, String> {
+pub(super) fn limits(welcome: &Welcome, host: &str) -> Result<Limits, String> {
     let number = |name| Ok::<_, String>(Some(number(welcome, name)?).filter(|number| *number > 0));
     let fullness = number(DISK_FULLNESS)?.filter(|percent| *percent < 100);
     Ok(Limits {
-        most: number(LOCAL_DISK)?.map(|mib| mib.saturating_mul(1 << 20)),
+        most: match of_node(welcome, host)? {
+            None => number(LOCAL_DISK)?,
+            Some(mib) => Some(mib).filter(|mib| *mib > 0),
+        }
+        .map(|mib| mib.saturating_mul(1 << 20)),
         fullness: fullness.and_then(|percent| u8::try_from(percent).ok()),
     })
+}
+
+/// MiB of disk that the node `host` has of its own; none: as much as every node.
+fn of_node(welcome: &Welcome, host: &str) -> Result<Option<u64>, String> {
+    let text = welcome.settings.get(LOCAL_DISKS).map(String::as_str);
+    let nodes = text.unwrap_or_default().split(',').map(str::trim);
+    let mut own = None;
+    for node in nodes.filter(|node| !node.is_empty()) {
+        let found = node.split_once('=').and_then(|(name, mib)| {
+            let mib: u64 = mib.trim().parse().ok()?;
+            Some((name.trim(), mib))
+        });
+        let (name, mib) = found.ok_or_else(|| {
+            format!("{LOCAL_DISKS} has {node:?}: give a host and a number of MiB, as in node3=5120")
+        })?;
+        if name == host {
+            own = Some(mib);
+        }
+    }
+    Ok(own)
 }
 
 /// A setting that is a number.
@@ -214,10 +240,11 @@ mod tests {
         let with = |settings: &[(&str, &str)]| {
             let settings = settings.iter();
             let settings = settings.map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
-            limits(&Welcome {
+            let welcome = Welcome {
                 settings: settings.collect(),
                 ..Welcome::default()
-            })
+            };
+            limits(&welcome, "n3")
         };
         assert_eq!(with(&[]), Ok(Limits::default()));
         let both = [(LOCAL_DISK, "3"), (DISK_FULLNESS, "85")];
@@ -228,6 +255,19 @@ mod tests {
         assert_eq!(with(&both), Ok(wanted));
         assert_eq!(with(&[(DISK_FULLNESS, "100")]), Ok(Limits::default()));
         assert!(with(&[(LOCAL_DISK, "much")]).is_err());
+        // A node's own amount stands over that of all.
+        let most = |nodes: &str| {
+            let limits = with(&[(LOCAL_DISK, "3"), (LOCAL_DISKS, nodes)]);
+            limits.map(|limits| limits.most)
+        };
+        assert_eq!(most("n2=1, n3=5,n33=7"), Ok(Some(5 << 20)));
+        assert_eq!(most("n2=1"), Ok(Some(3 << 20)));
+        assert_eq!(most("n3=0"), Ok(None));
+        let wrong = most("n2=1,n3").unwrap_err();
+        assert!(
+            wrong.starts_with("gerbil.local.disk.nodes has \"n3\": give"),
+            "{wrong}"
+        );
     }
 
     #[test]

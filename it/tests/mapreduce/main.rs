@@ -11,6 +11,7 @@ mod hdfs;
 mod history;
 mod homes;
 mod leaving;
+mod local_disk;
 mod needs;
 mod outputs;
 mod own;
@@ -37,6 +38,7 @@ fn main() -> ExitCode {
         hdfs::CASES,
         homes::CASES,
         leaving::CASES,
+        local_disk::CASES,
         own::CASES,
         history::CASES,
         needs::CASES,

@@ -10,6 +10,7 @@
 
 mod size;
 
+use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -35,6 +36,7 @@ use session::{Name, Reached, SessionError, SessionRecord};
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep};
 
+use crate::arguments::LocalDisk;
 use crate::cluster::Cluster;
 use crate::describe;
 use crate::failure::Failure;
@@ -42,6 +44,7 @@ use crate::plan::step_mib;
 use crate::preflight;
 use crate::sessions;
 use crate::subcommands::OwnApplication;
+use crate::usage::UsageError;
 
 use super::timing::Timing;
 use size::{FirstJob, Size};
@@ -142,7 +145,8 @@ impl MrApplication {
         wishes: watch::Receiver<JobControl>,
     ) -> Result<(SessionRecord, Reached), Failure> {
         self.timing.mark("the first job was made");
-        let looking = async { Ok(preflight::ground(&self.rm, &self.given.exclude).await?) };
+        let disk = self.disk()?;
+        let looking = async { Ok(preflight::ground(&self.rm, &self.given.exclude, &disk).await?) };
         let staging = async { Ok::<_, Failure>(staged.await?) };
         let (ground, staged) = tokio::try_join!(looking, staging)?;
         self.timing
@@ -166,6 +170,7 @@ impl MrApplication {
                 size,
                 trust(first),
                 ground.excluded,
+                (disk.every, ground.disks),
                 staged,
             )?)),
         };
@@ -220,7 +225,8 @@ impl MrApplication {
 
     /// What would be asked of YARN.
     async fn asked(&self, first: &Order) -> Result<Vec<String>, Failure> {
-        let ground = preflight::ground(&self.rm, &self.given.exclude).await?;
+        let disk = self.disk()?;
+        let ground = preflight::ground(&self.rm, &self.given.exclude, &disk).await?;
         let (wanted, elements) = (self.wanted(first)?, trust(first));
         let size = Size::new(&self.given, wanted, &ground)?;
         let types = ResourceTypes::default();
@@ -283,11 +289,18 @@ impl MrApplication {
         })
     }
 
+    /// What tasks may have of the nodes' disks.
+    fn disk(&self) -> Result<LocalDisk, UsageError> {
+        let disk = LocalDisk::of(&self.given.local_disk);
+        disk.map_err(|what| UsageError::DiskTwice { what })
+    }
+
     fn plan(
         &self,
         size: Size,
         elements: Trust,
         exclude: Vec<String>,
+        (local_disk, local_disks): (u64, BTreeMap<String, u64>),
         staged: &staging::StagedFiles,
     ) -> Result<SessionPlan, Failure> {
         Ok(SessionPlan {
@@ -307,7 +320,8 @@ impl MrApplication {
             idle: None,
             scan: Scan::default(),
             elements,
-            local_disk: self.given.local_disk.unwrap_or_default(),
+            local_disk,
+            local_disks,
             disk_percent: self.cluster.disk_percent()?,
             is_owned: true,
             exclude,

@@ -141,6 +141,8 @@ fn slots(wanted: FirstJob, most: NonZeroU32, ground: &Ground) -> NonZeroU32 {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use proto_hadoop::ApplicationId;
 
     use super::*;
@@ -157,6 +159,7 @@ mod tests {
                 id: 1,
             },
             excluded: Vec::new(),
+            disks: BTreeMap::new(),
             maximum: Resources::new(8192, 4),
             nodes: nodes.iter().map(node).collect(),
         }

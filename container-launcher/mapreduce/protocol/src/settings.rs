@@ -163,6 +163,11 @@ pub const KNOWN: &[Known] = &[
                   there is (--local-disk)",
     },
     Known {
+        name: LOCAL_DISKS,
+        default: "",
+        meaning: "on a cluster: the same on some nodes, HOST=MIB with commas between them, each as YARN names it",
+    },
+    Known {
         name: DISK_FULLNESS,
         default: "0",
         meaning: "on a cluster: hundredths of a disk that may be taken, by whomever, before tasks leave it; 0: all; \
@@ -279,6 +284,8 @@ pub const REDUCE_MEMORY: &str = "mapreduce.reduce.memory.mb";
 pub const COPIES: &str = "mapreduce.reduce.shuffle.parallelcopies";
 /// See [`KNOWN`].
 pub const LOCAL_DISK: &str = "gerbil.local.disk.mb";
+/// See [`KNOWN`].
+pub const LOCAL_DISKS: &str = "gerbil.local.disk.nodes";
 /// See [`KNOWN`].
 pub const DISK_FULLNESS: &str = "gerbil.local.disk.percent";
 /// See [`KNOWN`].
