@@ -1,14 +1,15 @@
-/* initialized FOLDER: each rank notes the moment it was past MPI_Init, in seconds since 1970, in a file of
- * its own in FOLDER. */
+/* initialized FOLDER: each rank notes the moments it was past MPI_Init and had begun, in seconds since 1970, in a
+ * file of its own in FOLDER. */
 #include <mpi.h>
 #include <stdio.h>
 #include <time.h>
 
 int main(int argc, char **argv)
 {
-    struct timespec now;
+    struct timespec begun, now;
     char path[4096];
     int rank;
+    clock_gettime(CLOCK_REALTIME, &begun);
     MPI_Init(&argc, &argv);
     if (argc < 2 || clock_gettime(CLOCK_REALTIME, &now) != 0)
         MPI_Abort(MPI_COMM_WORLD, 1);
@@ -19,7 +20,8 @@ int main(int argc, char **argv)
         perror(path);
         MPI_Abort(MPI_COMM_WORLD, 1);
     }
-    fprintf(file, "%lld.%09ld\n", (long long)now.tv_sec, now.tv_nsec);
+    fprintf(file, "%lld.%09ld ", (long long)now.tv_sec, now.tv_nsec);
+    fprintf(file, "%lld.%09ld\n", (long long)begun.tv_sec, begun.tv_nsec);
     if (fclose(file) != 0)
         MPI_Abort(MPI_COMM_WORLD, 1);
     MPI_Finalize();

@@ -1,5 +1,5 @@
-//! The program `initialized`, whose ranks note the moment in which they are past `MPI_Init`, and what it
-//! takes to start it fairly on nodes that share a machine.
+//! The program `initialized`, whose ranks note the moments in which they are past `MPI_Init`, and in which they
+//! begin, and what it takes to start it fairly on nodes that share a machine.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -22,17 +22,31 @@ pub fn copies(mpich: &Mpich, folder: &Path, nodes: usize) -> Result<Vec<PathBuf>
     (0..nodes).map(copy).collect()
 }
 
-/// The last moment that `ranks` ranks have noted.
-pub fn last(stamps: &Path, ranks: usize) -> Result<f64> {
-    let mut moments = Vec::new();
+/// The last moments that ranks have noted, seconds since 1970.
+#[derive(Clone, Copy, Debug)]
+pub struct Moments {
+    /// When the last one was past `MPI_Init`.
+    pub initialized: f64,
+    /// When the last one had begun.
+    pub begun: f64,
+}
+
+/// The last moments that `ranks` ranks have noted.
+pub fn last(stamps: &Path, ranks: usize) -> Result<Moments> {
+    let (mut seen, mut last) = (
+        0,
+        Moments {
+            initialized: f64::MIN,
+            begun: f64::MIN,
+        },
+    );
     for found in std::fs::read_dir(stamps)? {
         let text = std::fs::read_to_string(found?.path())?;
-        moments.push(text.trim().parse::<f64>().context("a moment")?);
+        let (initialized, begun) = text.trim().split_once(' ').context("two moments")?;
+        last.initialized = last.initialized.max(initialized.parse()?);
+        last.begun = last.begun.max(begun.parse()?);
+        seen += 1;
     }
-    ensure!(
-        moments.len() == ranks,
-        "{} ranks of {ranks} began",
-        moments.len()
-    );
-    Ok(moments.into_iter().fold(f64::MIN, f64::max))
+    ensure!(seen == ranks, "{seen} ranks of {ranks} began");
+    Ok(last)
 }

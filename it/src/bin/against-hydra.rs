@@ -213,7 +213,7 @@ impl Bench {
             let report: Report = serde_json::from_str(&text)?;
             begin = Duration::from_micros(report.phases.joined_us.try_into()?).as_secs_f64();
         }
-        let last = last(&stamps, self.ranks).context(what)?;
+        let last = last(&stamps, self.ranks).context(what)?.initialized;
         Ok(last - begin)
     }
 

@@ -3,8 +3,8 @@
 //!
 //! All start the same MPI program with as many ranks on each of four nodes, which are loopback addresses
 //! of this machine; Hydra forks its proxies, and its ranks read a copy of the MPI library a node, as those
-//! of `gerbil-run` do. Each rank notes the moment it was past `MPI_Init`. Measured from the start of the
-//! command: the last such moment, and the command's end. A round is one run of each, in turns of who goes
+//! of `gerbil-run` do. Each rank notes the moments in which it begins, and is past `MPI_Init`. Measured from the start
+//! of the command: the last such moments, and the command's end. A round is one run of each, in turns of who goes
 //! first; one round before warms caches. Then as many jobs one after the other, with and without a session.
 
 use std::io::Write as _;
@@ -53,6 +53,7 @@ struct Bench {
 /// Seconds from the start of a command.
 #[derive(Clone, Copy)]
 struct Times {
+    begun: f64,
     initialized: f64,
     whole: f64,
 }
@@ -111,6 +112,7 @@ fn measure(bench: &mut Bench, rounds: usize, jobs: usize) -> Result<()> {
     let mut all = Vec::new();
     for number in 0..=rounds {
         let mut times = [Times {
+            begun: 0.0,
             initialized: 0.0,
             whole: 0.0,
         }; PEERS.len()];
@@ -129,18 +131,18 @@ fn measure(bench: &mut Bench, rounds: usize, jobs: usize) -> Result<()> {
         bench.ranks
     )?;
     for (place, peer) in PEERS.iter().enumerate() {
+        let begun = spread(all.iter().map(|times| times[place].begun).collect());
         let initialized = spread(all.iter().map(|times| times[place].initialized).collect());
         let whole = spread(all.iter().map(|times| times[place].whole).collect());
         writeln!(
             stdout,
-            "{peer:22} last rank past MPI_Init {initialized:>16}, whole command {whole:>16}"
+            "{peer:22} last rank begun {begun:>16}, past MPI_Init {initialized:>16}, whole command {whole:>16}"
         )?;
     }
+    let begun: fn(Times) -> f64 = |times| times.begun;
     for (what, of) in [
-        (
-            "last rank past MPI_Init",
-            (|times: Times| times.initialized) as fn(Times) -> f64,
-        ),
+        ("last rank begun", begun),
+        ("last rank past MPI_Init", |times: Times| times.initialized),
         ("whole command", |times: Times| times.whole),
     ] {
         let later = all.iter().map(|times| of(times[1]) - of(times[0]));
@@ -201,7 +203,8 @@ impl Bench {
         let finished = run.finish()?.success(&what)?;
         let last = last(&stamps, self.ranks).context(what)?;
         Ok(Times {
-            initialized: last - begin,
+            begun: last.begun - begin,
+            initialized: last.initialized - begin,
             whole: finished.wall.as_secs_f64(),
         })
     }
