@@ -217,7 +217,7 @@ async fn a_task_is_seen_and_one_that_does_not_get_on_is_ended_with_its_place() {
     let of_task = limits(sooner[0]).unwrap();
     assert_ne!(Some(&of_task), limits(launcher.pid()).as_ref());
     assert!(
-        of_task.contains(&(2 * 1536_u64 << 20).to_string()),
+        of_task.contains(&((2 * 1536_u64) << 20).to_string()),
         "{of_task}"
     );
     order(&link, Order::End(EndTask { process: 0 })).await;
