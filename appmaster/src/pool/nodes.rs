@@ -5,7 +5,7 @@
 //! largest that YARN gives is often a fraction of a node. A node with elements has one container only, so that
 //! nobody else lends them.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 use policy::elements::{Trust, is_taken_whole};
 use policy::{ClusterView, MiB, Millis, NodeId, NodeView, Resources};
@@ -19,21 +19,20 @@ impl Pool {
     pub(super) fn free_for(&mut self, now: Millis, number: u32, view: &ClusterView) -> ClusterView {
         let mut sound = view.clone();
         self.leave_alone(now, &mut sound.nodes);
-        let mut taken: BTreeMap<&NodeId, u32> = BTreeMap::new();
-        for (other, place) in &self.places {
-            if let Some(share) = place.share.as_ref().filter(|_| *other != number) {
-                let there = taken.entry(&share.node).or_default();
-                *there = there.saturating_add(1);
-            }
-        }
+        let others = self.places.iter().filter(|(other, _)| **other != number);
+        let taken: BTreeSet<&NodeId> = others
+            .filter_map(|(_, place)| Some(&place.share.as_ref()?.node))
+            .collect();
+        // Nodes are many, and are copied once.
+        let all = std::mem::take(&mut sound.nodes).into_iter();
         let (own, others): (Vec<NodeView>, Vec<NodeView>) =
-            (sound.nodes.iter().cloned()).partition(|node| taken.contains_key(&node.id));
+            all.partition(|node| taken.contains(&node.id));
         let is_everywhere = others.is_empty() && !view.nodes.is_empty();
         let wanted = self.plan.slot.times(self.plan.room.get());
-        let has_room = |node: &NodeView| sound.fits(wanted, sound.room(node));
+        let has_room = |node: &NodeView| view.fits(wanted, view.room(node));
         let mut free = ClusterView {
             nodes: others,
-            ..sound.clone()
+            ..sound
         };
         if !free.nodes.iter().any(has_room) {
             let beside = own.into_iter().map(|node| self.beside(number, node, view));
