@@ -13,7 +13,8 @@
  *    tables open queues. -FI_EAGAIN is the empty answer. A provider's own tables may be shared and
  *    read-only: objects get pointers to copies, which are kept here for ever (there are few).
  *
- * Nothing sleeps, no answer is changed, and errno is as it was. What a thread has counted is its own.
+ * Once the program runs nothing sleeps, no answer is changed, and errno is as it was. What a thread has
+ * counted is its own.
  *
  * It also counts the time that goes by while waiting: the yields themselves, and what lies between two
  * empty answers when it is so short that the program cannot have computed in between. A process that
@@ -36,6 +37,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/types.h>
 #include <time.h>
 #include <unistd.h>
@@ -51,7 +53,7 @@
 #pragma weak dlvsym
 #pragma weak dlopen
 #pragma weak dladdr
-#pragma weak sched_yield
+#pragma weak syscall
 #pragma weak clock_gettime
 #pragma weak getenv
 #pragma weak getpid
@@ -118,8 +120,8 @@ static void nothing_came(void)
     int *error = __errno_location ? __errno_location() : NULL;
     int kept = error ? *error : 0;
     uint64_t before = now(), after = before;
-    if (sched_yield && (!crowded || *crowded)) {
-        sched_yield();
+    if (syscall && (!crowded || *crowded)) {
+        syscall(SYS_sched_yield);
         after = now();
     }
     add(asking(before) + (after - before));
@@ -136,6 +138,37 @@ static void note(int something)
         came();
     else
         nothing_came();
+}
+
+/* ---- before main ------------------------------------------------------------------------------ */
+
+/*
+ * UCX replaces functions of libc while it is loaded, and after each lets 5 ms go by in case that a thread is
+ * just in it: a loop over sched_yield, 40 ms in all. That gives way to processes of the same session or
+ * control group alone, so the ranks that come first hold up the launchers of others. A process that still
+ * has all its libraries to load has nobody to hurry for: it sleeps instead.
+ */
+
+/* How long. The kernel adds 50 of its own. */
+#define LOADING_NAP_NS 250000
+
+/* The libraries of the program are not all ready. This one is the last, but for those that need none either. */
+static int loading = 1;
+
+EXPORT int sched_yield(void)
+{
+    if (!syscall)
+        return 0;
+    if (!loading)
+        return (int)syscall(SYS_sched_yield);
+    int *error = __errno_location ? __errno_location() : NULL;
+    int kept = error ? *error : 0;
+    struct timespec nap = {0, LOADING_NAP_NS};
+    /* Not libc's, in which a thread could be cancelled. */
+    syscall(SYS_nanosleep, &nap, NULL);
+    if (error)
+        *error = kept;
+    return 0;
 }
 
 /* ---- finding what was intercepted ------------------------------------------------------------ */
@@ -270,8 +303,7 @@ static void divert(struct object *object, const struct change *changes, size_t c
     for (int tries = 0; __atomic_exchange_n(&copies_locked, 1, __ATOMIC_ACQUIRE); tries++) {
         if (tries == LOCK_TRIES)
             return;
-        if (sched_yield)
-            sched_yield();
+        sched_yield();
     }
     struct copy *copy = NULL;
     for (int i = 0; i < copies_count && !copy; i++)
@@ -409,6 +441,7 @@ static pid_t born;
 __attribute__((constructor)) static void begin(void)
 {
     static const volatile unsigned char never;
+    loading = 0;
     if (getpid)
         born = getpid();
     const char *path = getenv ? getenv("GERBIL_CROWDED") : NULL;

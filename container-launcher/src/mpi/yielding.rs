@@ -6,7 +6,9 @@
 //! binary) that yields for them. A variable of one library means nothing to another.
 //!
 //! Ranks that have a core each are given the library too: it does nothing but count until the machine has
-//! more to run than cores, by whoever's doing ([`crate::mpi::crowd`]).
+//! more to run than cores, by whoever's doing ([`crate::mpi::crowd`]). What yields in a loop before `main`, as UCX
+//! does for 40 ms while it is loaded, sleeps in any case: a yield gives way to the same session or control group
+//! alone, and the ranks of other containers were started as much later.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -206,6 +208,65 @@ mod tests {
             }
         });
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    /// Yields twenty times while it is loaded.
+    const LIBRARY: &str = r"
+        #include <sched.h>
+        #include <sys/resource.h>
+        long slept;
+        __attribute__((constructor)) static void load(void) {
+            struct rusage use;
+            getrusage(RUSAGE_SELF, &use);
+            slept = -use.ru_nvcsw;
+            for (int i = 0; i < 20; i++) sched_yield();
+            getrusage(RUSAGE_SELF, &use);
+            slept += use.ru_nvcsw;
+        }";
+    /// And twenty times more.
+    const PROGRAM: &str = r#"
+        #include <sched.h>
+        #include <stdio.h>
+        #include <sys/resource.h>
+        extern long slept;
+        int main(void) {
+            struct rusage before, after;
+            getrusage(RUSAGE_SELF, &before);
+            for (int i = 0; i < 20; i++) sched_yield();
+            getrusage(RUSAGE_SELF, &after);
+            printf("%ld %ld\n", slept, after.ru_nvcsw - before.ru_nvcsw);
+            return 0;
+        }"#;
+
+    #[test]
+    fn who_yields_before_main_sleeps_and_nobody_after() {
+        let folder = tempfile::tempdir().unwrap();
+        let here = folder.path();
+        let shim = Shim::write(here).unwrap();
+        let compile = |text: &str, name: &str, arguments: &[&str]| {
+            let source = here.join(format!("{name}.c"));
+            std::fs::write(&source, text).unwrap();
+            let mut compiler = std::process::Command::new("cc");
+            compiler.current_dir(here).arg(&source).args(["-o", name]);
+            assert!(compiler.args(arguments).status().unwrap().success());
+        };
+        compile(LIBRARY, "libloaded.so", &["-shared", "-fPIC"]);
+        compile(
+            PROGRAM,
+            "program",
+            &["-L.", "-lloaded", "-Wl,-rpath,$ORIGIN"],
+        );
+        let sleeps = |preload: &Path| {
+            let mut program = std::process::Command::new(here.join("program"));
+            let output = program.env(PRELOAD, preload).output().unwrap();
+            let text = String::from_utf8(output.stdout).unwrap();
+            let (loading, running) = text.trim().split_once(' ').unwrap();
+            (loading.parse().unwrap(), running.parse().unwrap())
+        };
+        // Who yields has not slept, in the kernel's eyes, unless it was made to.
+        assert_eq!(sleeps(Path::new("")), (0, 0));
+        let (loading, running): (u32, u32) = sleeps(&shim.file);
+        assert!(loading >= 20 && running == 0, "{loading} {running}");
     }
 
     #[test]
