@@ -111,7 +111,7 @@ async fn fetched(container: &Path, order: FetchFiles) -> Result<u64, FetchError>
             true => format!("{name}.d"),
             false => name.to_owned(),
         });
-        if tokio::fs::symlink_metadata(&cached).await.is_err() {
+        if fs::symlink_metadata(&cached).is_err() {
             let index = usize::try_from(file.address).unwrap_or(usize::MAX);
             let storage = storage(&order.addresses, &mut opened, index)?;
             let storage = storage.ok_or_else(|| FetchError::NoAddress {
