@@ -13,6 +13,8 @@
 
 mod ahead;
 mod bring;
+#[cfg(test)]
+mod cost;
 mod exchange;
 mod frames;
 mod gather;

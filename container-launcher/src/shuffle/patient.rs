@@ -1,15 +1,25 @@
 //! A connection whose reads and writes have a deadline each, and end when nobody waits for them any more.
+//!
+//! It is read far at a time: TLS by itself asks the kernel for 4 KiB.
 
 use std::io::{self, ErrorKind, Read, Write};
+use std::mem;
 use std::net::TcpStream;
+use std::ops::Range;
 use std::time::{Duration, Instant};
 
 /// Between two looks whether somebody still waits.
 const LOOK: Duration = Duration::from_millis(200);
 
+/// What is read ahead, bytes.
+const AHEAD: usize = 64 * 1024;
+
 /// The connection.
 pub(super) struct Patient<'a> {
     stream: TcpStream,
+    /// What was read, and from where to where nobody has had it yet.
+    ahead: Vec<u8>,
+    unread: Range<usize>,
     is_over: &'a (dyn Fn() -> bool + Sync),
     /// Of all that is read and written until it is taken away; none: each time `silence`.
     by: Option<Instant>,
@@ -28,6 +38,8 @@ impl<'a> Patient<'a> {
         stream.set_write_timeout(Some(LOOK))?;
         Ok(Self {
             stream,
+            ahead: vec![0; AHEAD],
+            unread: 0..0,
             is_over,
             by: Some(Instant::now() + silence),
             silence,
@@ -66,7 +78,20 @@ impl<'a> Patient<'a> {
 
 impl Read for Patient<'_> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        self.wait(|stream| stream.read(into))
+        if self.unread.is_empty() {
+            let mut ahead = mem::take(&mut self.ahead);
+            let read = self.wait(|stream| stream.read(&mut ahead));
+            self.ahead = ahead;
+            self.unread = 0..read?;
+        }
+        let unread = self.ahead.get(self.unread.clone()).unwrap_or_default();
+        let taken = unread.len().min(into.len());
+        let (from, to) = (unread.get(..taken), into.get_mut(..taken));
+        if let (Some(from), Some(to)) = (from, to) {
+            to.copy_from_slice(from);
+        }
+        self.unread.start = self.unread.start.saturating_add(taken);
+        Ok(taken)
     }
 }
 

@@ -17,11 +17,11 @@ use super::*;
 use crate::disks::{Disks, Room};
 use crate::launcher_context::LauncherKeys;
 
-const JOB: JobId = JobId(3);
+pub(super) const JOB: JobId = JobId(3);
 
 /// The keys of a launcher, of an application of its own; the second is a peer of the same application that is
 /// no launcher.
-fn keys() -> (LauncherKeys, LauncherKeys) {
+pub(super) fn keys() -> (LauncherKeys, LauncherKeys) {
     let mut params = CertificateParams::new([]).unwrap();
     params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
     let authority = CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap();
@@ -54,7 +54,7 @@ fn keys() -> (LauncherKeys, LauncherKeys) {
     )
 }
 
-fn output(parts: &[&[u8]]) -> MapOutput {
+pub(super) fn output(parts: &[&[u8]]) -> MapOutput {
     let mut file = tempfile::tempfile().unwrap();
     let mut partitions = Vec::new();
     let mut offset = 0;
@@ -100,14 +100,24 @@ fn of(maps: &[u32]) -> PartitionFetch<'_> {
     }
 }
 
+/// Behind three bytes.
+pub(super) fn bring_onto(
+    fetcher: &Fetcher,
+    server: &Server,
+    maps: &[u32],
+    into: &File,
+) -> Result<Vec<Fetched>, Unfetched> {
+    let address = format!("localhost:{}", server.address().port());
+    fetcher.bring(&address, of(maps), onto(into, 3, &anywhere()), PATIENT)
+}
+
 fn bring(
     fetcher: &Fetcher,
     server: &Server,
     maps: &[u32],
 ) -> Result<(Vec<Fetched>, Vec<u8>), Unfetched> {
     let into = tempfile::tempfile().unwrap();
-    let address = format!("localhost:{}", server.address().port());
-    let all = fetcher.bring(&address, of(maps), onto(&into, 3, &anywhere()), PATIENT)?;
+    let all = bring_onto(fetcher, server, maps, &into)?;
     let mut bytes = Vec::new();
     let mut read: &File = &into;
     read.rewind().unwrap();
