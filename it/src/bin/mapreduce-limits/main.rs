@@ -2,6 +2,8 @@
 //! whose nodes are loopback addresses.
 
 mod line;
+mod small;
+mod sort;
 mod wide;
 
 use std::process::ExitCode;
@@ -21,6 +23,10 @@ enum Options {
     Wide(wide::Options),
     /// A line that is longer than any record may be: how the job ends.
     Line(line::Options),
+    /// A job with next to nothing to do: how soon it runs and is over.
+    Small(small::SmallJob),
+    /// Rows that are many times what the containers have in memory: how long, and how much disk.
+    Sort(sort::LargeSort),
 }
 
 const NODES: usize = 4;
@@ -32,6 +38,8 @@ fn main() -> ExitCode {
     let done = match Options::parse() {
         Options::Wide(options) => wide::run(&options),
         Options::Line(options) => line::run(&options),
+        Options::Small(options) => small::run(&options),
+        Options::Sort(options) => sort::run(&options),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
