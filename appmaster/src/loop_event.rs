@@ -6,7 +6,7 @@ use job::wire;
 use tokio::sync::{mpsc, oneshot};
 use tonic::Status;
 
-use crate::task_logs::Answer;
+use crate::task_logs::LogAnswer;
 use crate::work::WorkEvent;
 
 /// Events for the client.
@@ -56,7 +56,7 @@ pub(crate) enum LoopEvent {
         /// Which attempt.
         request: wire::TaskLogRequest,
         /// What there is, or why nothing.
-        answer: Answer,
+        answer: LogAnswer,
     },
     /// A client wants a job of the session ended.
     KillAsked {

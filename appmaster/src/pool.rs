@@ -25,7 +25,7 @@ use policy::gang::{Event, Grant, Phase};
 use policy::lending::Offer;
 use policy::{ClusterView, ContainerId, Millis, NodeId, NodeShare};
 
-use place::{PooledContainer, State};
+use place::{PlaceState, PooledContainer};
 use step::nothing;
 
 /// For a launcher to join: YARN localizes one file, which may be large and the disk slow.
@@ -158,7 +158,7 @@ impl Pool {
         let Some((share, place)) = place else {
             return Vec::new();
         };
-        place.state = State::Joined(container.clone());
+        place.state = PlaceState::Joined(container.clone());
         place.has_elements = !elements.is_empty();
         vec![Want::Offer(Offer {
             container: container.clone(),
@@ -189,7 +189,7 @@ impl Pool {
             return self.all_hear(now, &Event::ContainerEnded(container.clone()));
         };
         let mut wants = vec![Want::Release(vec![container.clone()])];
-        if let State::Joined(container) = place.state {
+        if let PlaceState::Joined(container) = place.state {
             wants.push(Want::Withdraw(container));
         }
         // That YARN takes back what it wants back is no fault of the node.
@@ -211,10 +211,10 @@ impl Pool {
     /// When [`Pool::tick`] is due, if nothing else happens before.
     pub(crate) fn wakes_at(&self) -> Option<Millis> {
         let dues = self.places.values().filter_map(|place| match place.state {
-            State::Asked => place.gang.wakes_at(),
-            State::Starting { join_by, .. } => Some(join_by),
-            State::Nowhere { until } => Some(until),
-            State::Joined(_) => None,
+            PlaceState::Asked => place.gang.wakes_at(),
+            PlaceState::Starting { join_by, .. } => Some(join_by),
+            PlaceState::Nowhere { until } => Some(until),
+            PlaceState::Joined(_) => None,
         });
         dues.min()
     }
@@ -225,16 +225,16 @@ impl Pool {
         let numbers: Vec<u32> = self.places.keys().copied().collect();
         for number in numbers {
             match self.places.get(&number).map(|place| &place.state) {
-                Some(State::Starting { container, join_by }) if now >= *join_by => {
+                Some(PlaceState::Starting { container, join_by }) if now >= *join_by => {
                     let container = container.clone();
                     tracing::warn!("{container}: no launcher has joined from there");
                     wants.extend(self.lost(now, &container, true));
                 }
-                Some(State::Nowhere { until }) if now >= *until => {
+                Some(PlaceState::Nowhere { until }) if now >= *until => {
                     self.places.remove(&number);
                     wants.extend(self.open(now));
                 }
-                Some(State::Asked) => wants.extend(self.step(now, number, Event::Tick)),
+                Some(PlaceState::Asked) => wants.extend(self.step(now, number, Event::Tick)),
                 _ => {}
             }
         }
@@ -248,7 +248,7 @@ impl Pool {
         for (number, mut place) in std::mem::take(&mut self.places) {
             all.extend(place.container().cloned());
             all.extend(place.gang.end());
-            if matches!(place.state, State::Asked) {
+            if matches!(place.state, PlaceState::Asked) {
                 wants.push(Want::Ask(number, nothing()));
             }
         }
@@ -258,7 +258,7 @@ impl Pool {
 
     /// Containers whose launchers are not there.
     pub(crate) fn missing(&self) -> u32 {
-        let is_missing = |place: &&PooledContainer| !matches!(place.state, State::Joined(_));
+        let is_missing = |place: &&PooledContainer| !matches!(place.state, PlaceState::Joined(_));
         let missing = self.places.values().filter(is_missing).count();
         u32::try_from(missing).unwrap_or(u32::MAX)
     }
@@ -272,9 +272,9 @@ impl Pool {
     pub(crate) fn has_no_node(&self) -> bool {
         let mut places = self.places.values();
         let is_nowhere = |place: &PooledContainer| match place.state {
-            State::Nowhere { .. } => true,
-            State::Asked => place.share.is_none(),
-            State::Starting { .. } | State::Joined(_) => false,
+            PlaceState::Nowhere { .. } => true,
+            PlaceState::Asked => place.share.is_none(),
+            PlaceState::Starting { .. } | PlaceState::Joined(_) => false,
         };
         self.is_everywhere && places.any(is_nowhere)
     }

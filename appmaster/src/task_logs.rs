@@ -21,7 +21,7 @@ use crate::work::Work;
 const MOST: usize = 16;
 
 /// Who is to be told.
-pub(crate) type Answer = oneshot::Sender<Result<wire::TaskLog, Status>>;
+pub(crate) type LogAnswer = oneshot::Sender<Result<wire::TaskLog, Status>>;
 
 /// Questions that launchers have not answered.
 #[derive(Debug, Default)]
@@ -32,7 +32,7 @@ pub(crate) struct Questions {
 
 #[derive(Debug)]
 struct Question {
-    answer: Answer,
+    answer: LogAnswer,
     attempt: u32,
     host: String,
 }
@@ -73,7 +73,7 @@ impl Questions {
 
 impl Session {
     /// A client wants to read what an attempt at a task has printed.
-    pub(crate) fn log_asked(&mut self, request: &wire::TaskLogRequest, answer: Answer) {
+    pub(crate) fn log_asked(&mut self, request: &wire::TaskLogRequest, answer: LogAnswer) {
         let Some(task) = request.task else {
             return drop(answer.send(self.logged(request.job)));
         };

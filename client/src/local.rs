@@ -10,7 +10,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use mini::resource_manager::Options;
+use mini::resource_manager::ResourceManagerOptions;
 use mini::{RunFolder, machine};
 use proto_hadoop::conf::Configuration;
 use proto_hadoop::yarn::Resource;
@@ -52,10 +52,10 @@ impl Local {
             all.memory_mib / u64::from(count),
             (all.vcores / count).max(1),
         );
-        let options = Options {
+        let options = ResourceManagerOptions {
             step_mib: STEP_MIB,
             first_application: first,
-            ..Options::default()
+            ..ResourceManagerOptions::default()
         };
         let shares = vec![share; usize::from(nodes)];
         let cluster = mini::Cluster::start(options, &shares, &folder, &user).await;

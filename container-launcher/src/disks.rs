@@ -28,10 +28,10 @@ const LOCAL_DIRS: &str = "LOCAL_DIRS";
 const BLOCK: u64 = 512;
 /// Those of a container. Its clones are the same.
 #[derive(Clone, Debug)]
-pub(crate) struct Disks(Arc<Shared>);
+pub(crate) struct Disks(Arc<SharedDisks>);
 
 #[derive(Debug)]
-struct Shared {
+struct SharedDisks {
     /// One a disk, the container's working directory first.
     folders: Vec<PathBuf>,
     /// Processes of tasks.
@@ -75,7 +75,7 @@ impl Disks {
 
     /// With these folders.
     pub(crate) fn at(folders: Vec<PathBuf>) -> Self {
-        Self(Arc::new(Shared {
+        Self(Arc::new(SharedDisks {
             folders,
             tasks: Mutex::default(),
             promised: AtomicU64::new(0),

@@ -62,7 +62,7 @@ fn parse(stat: &str) -> Option<Process> {
 
 /// What a process makes of a signal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Answer {
+pub(crate) enum SignalDisposition {
     /// It has a handler.
     Handler,
     /// Its first thread holds the signal back: the program waits for it, or starts a thread or a process
@@ -73,16 +73,16 @@ pub(crate) enum Answer {
 }
 
 /// What `pid` makes of `signal`.
-pub(crate) fn answer(pid: i32, signal: i32) -> Answer {
+pub(crate) fn answer(pid: i32, signal: i32) -> SignalDisposition {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status"));
-    status.map_or(Answer::None, |status| answer_by(&status, signal))
+    status.map_or(SignalDisposition::None, |status| answer_by(&status, signal))
 }
 
 /// Signal n is bit n - 1 of each mask.
-fn answer_by(status: &str, signal: i32) -> Answer {
+fn answer_by(status: &str, signal: i32) -> SignalDisposition {
     let bit = u32::try_from(signal - 1).ok();
     let Some(bit) = bit.and_then(|bit| 1_u64.checked_shl(bit)) else {
-        return Answer::None;
+        return SignalDisposition::None;
     };
     let has = |name: &str| {
         let line = status.lines().find_map(|line| line.strip_prefix(name));
@@ -90,11 +90,11 @@ fn answer_by(status: &str, signal: i32) -> Answer {
         mask.is_some_and(|mask| mask & bit != 0)
     };
     if has("SigCgt:") {
-        Answer::Handler
+        SignalDisposition::Handler
     } else if has("SigBlk:") {
-        Answer::HeldBack
+        SignalDisposition::HeldBack
     } else {
-        Answer::None
+        SignalDisposition::None
     }
 }
 
@@ -106,13 +106,13 @@ mod tests {
     fn a_signal_is_answered_by_a_handler_or_by_waiting_for_it() {
         let status = "Name:\tp\nSigBlk:\t0000000000000800\nSigIgn:\t0000000000000200\nSigCgt:\t0000000000000400\n";
         // SIGUSR1 is ignored, SIGSEGV handled, SIGUSR2 waited for.
-        assert_eq!(answer_by(status, 10), Answer::None);
-        assert_eq!(answer_by(status, 11), Answer::Handler);
-        assert_eq!(answer_by(status, 12), Answer::HeldBack);
+        assert_eq!(answer_by(status, 10), SignalDisposition::None);
+        assert_eq!(answer_by(status, 11), SignalDisposition::Handler);
+        assert_eq!(answer_by(status, 12), SignalDisposition::HeldBack);
         for (status, signal) in [(status, 0), (status, 65), ("", 11)] {
-            assert_eq!(answer_by(status, signal), Answer::None);
+            assert_eq!(answer_by(status, signal), SignalDisposition::None);
         }
-        assert_eq!(answer(0, 10), Answer::None);
+        assert_eq!(answer(0, 10), SignalDisposition::None);
     }
 
     #[test]

@@ -81,4 +81,4 @@ pub use command::{Finished, Run};
 pub use daemon::Daemon;
 pub use hadoop::Version;
 pub use mpi::{IntelMpi, Mpi4py, Mpich};
-pub use shared::Shared;
+pub use shared::SharedCluster;

@@ -10,7 +10,7 @@ use crate::hadoop::Version;
 
 /// A place for one running cluster.
 #[derive(Debug)]
-pub struct Shared {
+pub struct SharedCluster {
     builder: Builder,
     running: Mutex<Option<Tried>>,
 }
@@ -18,7 +18,7 @@ pub struct Shared {
 /// A release, and its cluster or why it did not start.
 type Tried = (Version, Result<Arc<Cluster>, String>);
 
-impl Shared {
+impl SharedCluster {
     /// Nothing is started yet. The release in `builder` does not matter.
     #[must_use]
     pub fn new(builder: Builder) -> Self {

@@ -7,12 +7,12 @@ use std::sync::Arc;
 use libtest_mimic::{Arguments, Failed, Trial};
 
 use crate::bed::{self, Case, Given};
-use crate::{Builder, Shared, Version};
+use crate::{Builder, SharedCluster, Version};
 
 /// A cluster and what is tried on it.
 #[derive(Debug)]
 pub struct Group {
-    shared: Shared,
+    shared: SharedCluster,
     version: Version,
     cases: Vec<(String, Case)>,
 }
@@ -23,7 +23,7 @@ impl Group {
     pub fn new(builder: Builder, cases: &[&[(&str, Case)]]) -> Self {
         let named = cases.iter().copied().flatten();
         Self {
-            shared: Shared::new(builder.quick()),
+            shared: SharedCluster::new(builder.quick()),
             version: Version::V3_4_2,
             cases: named
                 .map(|(name, case)| ((*name).to_owned(), *case))

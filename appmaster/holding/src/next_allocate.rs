@@ -31,17 +31,17 @@ pub(crate) struct Finish {
 
 /// Its clones are the same draft.
 #[derive(Clone, Debug)]
-pub(crate) struct Draft(Arc<Shared>);
+pub(crate) struct Draft(Arc<SharedDraft>);
 
 #[derive(Debug)]
-struct Shared {
-    state: Mutex<State>,
+struct SharedDraft {
+    state: Mutex<DraftState>,
     changed: Notify,
 }
 
 /// What stands in it.
 #[derive(Debug)]
-pub(crate) struct State {
+pub(crate) struct DraftState {
     pub table: RequestTable,
     /// What the next call gives back.
     pub releases: BTreeSet<ContainerId>,
@@ -66,7 +66,7 @@ pub(crate) struct State {
     is_abandoned: bool,
 }
 
-impl State {
+impl DraftState {
     /// From 0 to 1.
     pub(crate) fn progress(&self) -> f32 {
         f32::from(self.progress) / f32::from(WHOLE)
@@ -92,8 +92,8 @@ impl State {
 impl Draft {
     /// Of an application that has asked for nothing yet.
     pub(crate) fn new(table: RequestTable) -> Self {
-        Self(Arc::new(Shared {
-            state: Mutex::new(State {
+        Self(Arc::new(SharedDraft {
+            state: Mutex::new(DraftState {
                 table,
                 releases: BTreeSet::new(),
                 released: BTreeSet::new(),
@@ -111,13 +111,13 @@ impl Draft {
     }
 
     /// For a moment: nothing waits while it has this.
-    pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
+    pub(crate) fn lock(&self) -> MutexGuard<'_, DraftState> {
         // Nothing panics while it has the lock.
         let state = self.0.state.lock();
         state.unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn write(&self, change: impl FnOnce(&mut State)) {
+    fn write(&self, change: impl FnOnce(&mut DraftState)) {
         let mut state = self.lock();
         change(&mut state);
         state.is_new = true;
@@ -125,7 +125,7 @@ impl Draft {
         self.0.changed.notify_one();
     }
 
-    fn write_now(&self, change: impl FnOnce(&mut State)) {
+    fn write_now(&self, change: impl FnOnce(&mut DraftState)) {
         self.write(|state| {
             change(state);
             state.written = Instant::now();
@@ -182,7 +182,8 @@ impl Draft {
 
     /// Until something is to be done for it. One task may wait.
     pub(crate) async fn changed(&self) {
-        let is_due = |state: &State| state.is_new || state.finish.is_some() || state.is_abandoned;
+        let is_due =
+            |state: &DraftState| state.is_new || state.finish.is_some() || state.is_abandoned;
         while !is_due(&self.lock()) {
             self.0.changed.notified().await;
         }
@@ -190,7 +191,7 @@ impl Draft {
 
     /// Until the application is to end, or nobody writes any more.
     pub(crate) async fn finished(&self) {
-        let is_due = |state: &State| state.finish.is_some() || state.is_abandoned;
+        let is_due = |state: &DraftState| state.finish.is_some() || state.is_abandoned;
         while !is_due(&self.lock()) {
             self.0.changed.notified().await;
         }

@@ -4,7 +4,7 @@ use std::hash::{BuildHasher as _, RandomState};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use policy::commit::{Answer, Op};
+use policy::commit::{CallAnswer, Op};
 use storage::{CreateOptions, Storage, StorageError, parent};
 use tokio::sync::watch;
 
@@ -64,7 +64,7 @@ impl Output {
     ///
     /// # Errors
     /// The file system refuses for a reason that does not pass by itself.
-    pub async fn carry_out(&self, op: &Op) -> Result<Answer, StorageError> {
+    pub async fn carry_out(&self, op: &Op) -> Result<CallAnswer, StorageError> {
         let answer = self.called(op).await;
         if let Err(StorageError::SafeMode { .. }) = &answer {
             self.safe_mode.send_replace(true);
@@ -73,7 +73,7 @@ impl Output {
     }
 
     /// The call itself.
-    async fn called(&self, op: &Op) -> Result<Answer, StorageError> {
+    async fn called(&self, op: &Op) -> Result<CallAnswer, StorageError> {
         let done = match op {
             Op::MakeFolder(path) => self.storage.make_one_folder(&self.at(path)).await,
             Op::MakeFolders(path) => match self.storage.make_folder(&self.at(path)).await {
@@ -87,31 +87,31 @@ impl Output {
             Op::Read(path) => return self.read(&self.at(path)).await,
             Op::List(path) => return self.list(&self.at(path)).await,
             Op::DeleteAll(path) => match self.storage.remove_found(&self.at(path)).await {
-                Ok(false) => return Ok(Answer::NotThere),
+                Ok(false) => return Ok(CallAnswer::NotThere),
                 other => other.map(drop),
             },
             Op::DeleteEmpty(path) => match self.storage.remove_empty(&self.at(path)).await {
-                Ok(false) => return Ok(Answer::NotThere),
+                Ok(false) => return Ok(CallAnswer::NotThere),
                 other => other.map(drop),
             },
         };
-        done.map(|()| Answer::Done)
+        done.map(|()| CallAnswer::Done)
     }
 
-    async fn look(&self, path: &str) -> Result<Answer, StorageError> {
+    async fn look(&self, path: &str) -> Result<CallAnswer, StorageError> {
         let found = self.storage.stat(path).await?;
-        Ok(found.map_or(Answer::NotThere, |_| Answer::Done))
+        Ok(found.map_or(CallAnswer::NotThere, |_| CallAnswer::Done))
     }
 
     /// What a folder says, which is what the committer makes as a rule; else what a file does.
-    async fn read(&self, path: &str) -> Result<Answer, StorageError> {
+    async fn read(&self, path: &str) -> Result<CallAnswer, StorageError> {
         match self.storage.list_some(path, 2).await {
             // A NameNode lists a file as itself.
             Ok(all) if all.iter().any(|entry| entry.path == path) => self.read_file(path).await,
             Ok(all) => Ok(match all.as_slice() {
-                [] => Answer::Content(String::new()),
-                [only] => Answer::Content(only.name().to_owned()),
-                _ => Answer::NotThere,
+                [] => CallAnswer::Content(String::new()),
+                [only] => CallAnswer::Content(only.name().to_owned()),
+                _ => CallAnswer::NotThere,
             }),
             // And a folder's own list does not have files.
             Err(StorageError::Absent { .. }) => self.read_file(path).await,
@@ -119,21 +119,21 @@ impl Output {
         }
     }
 
-    async fn read_file(&self, path: &str) -> Result<Answer, StorageError> {
+    async fn read_file(&self, path: &str) -> Result<CallAnswer, StorageError> {
         let bytes = self.storage.read(path, SMALL).await?;
         // Words that nobody here has written are shown as well as may be, and believed by nobody.
         let words = String::from_utf8_lossy(&bytes).into_owned();
-        Ok(Answer::Content(words))
+        Ok(CallAnswer::Content(words))
     }
 
-    async fn list(&self, path: &str) -> Result<Answer, StorageError> {
+    async fn list(&self, path: &str) -> Result<CallAnswer, StorageError> {
         let all = self.storage.list(path, ENTRIES).await?;
         // A NameNode lists a file as itself.
         if all.iter().any(|entry| entry.path == path) {
-            return Ok(Answer::NotThere);
+            return Ok(CallAnswer::NotThere);
         }
         let names = all.iter().map(|entry| entry.name().to_owned());
-        Ok(Answer::Names(names.collect()))
+        Ok(CallAnswer::Names(names.collect()))
     }
 
     /// Makes a file with its content in one step: written under another name, renamed. Where there is no content,
@@ -169,15 +169,15 @@ impl Output {
 }
 
 /// What an error tells the machine, if it is one that a machine can do something about.
-fn told(error: StorageError) -> Result<Answer, StorageError> {
+fn told(error: StorageError) -> Result<CallAnswer, StorageError> {
     match error {
-        StorageError::Exists { .. } => Ok(Answer::Exists),
-        StorageError::Absent { .. } => Ok(Answer::NotThere),
+        StorageError::Exists { .. } => Ok(CallAnswer::Exists),
+        StorageError::Absent { .. } => Ok(CallAnswer::NotThere),
         StorageError::Silent { .. }
         | StorageError::Down { .. }
         | StorageError::DataNodes { .. }
         | StorageError::Block { .. }
-        | StorageError::SafeMode { .. } => Ok(Answer::Lost),
+        | StorageError::SafeMode { .. } => Ok(CallAnswer::Lost),
         other => Err(other),
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use futures_util::stream::{FuturesUnordered, StreamExt as _};
 use policy::commit::{
-    Answer, AttemptCommit, AttemptVerdict, Inheritance, Inherited, JobCommit, JobVerdict, Op,
+    AttemptCommit, AttemptVerdict, CallAnswer, Inheritance, Inherited, JobCommit, JobVerdict, Op,
     Setup, SetupVerdict,
 };
 use storage::StorageError;
@@ -46,7 +46,7 @@ trait Machine {
     /// Numbers of the calls that may be under way at once.
     fn open(&self) -> Vec<usize>;
     fn call(&self, number: usize) -> Option<Op>;
-    fn hear(&mut self, number: usize, answer: Answer);
+    fn hear(&mut self, number: usize, answer: CallAnswer);
 }
 
 impl Machine for Setup {
@@ -58,7 +58,7 @@ impl Machine for Setup {
         self.next()
     }
 
-    fn hear(&mut self, _: usize, answer: Answer) {
+    fn hear(&mut self, _: usize, answer: CallAnswer) {
         self.answered(answer);
     }
 }
@@ -72,7 +72,7 @@ impl Machine for AttemptCommit {
         self.next()
     }
 
-    fn hear(&mut self, _: usize, answer: Answer) {
+    fn hear(&mut self, _: usize, answer: CallAnswer) {
         self.answered(answer);
     }
 }
@@ -86,7 +86,7 @@ impl Machine for JobCommit {
         Self::call(self, number)
     }
 
-    fn hear(&mut self, number: usize, answer: Answer) {
+    fn hear(&mut self, number: usize, answer: CallAnswer) {
         self.answered_to(number, answer);
     }
 }
@@ -100,7 +100,7 @@ impl Machine for Inherited {
         Self::call(self, number)
     }
 
-    fn hear(&mut self, number: usize, answer: Answer) {
+    fn hear(&mut self, number: usize, answer: CallAnswer) {
         self.answered_to(number, answer);
     }
 }
@@ -195,7 +195,7 @@ impl Output {
             };
             numbers.remove(&number);
             match answer {
-                Ok(Answer::Lost) => {
+                Ok(CallAnswer::Lost) => {
                     let since = *lost.get_or_insert_with(Instant::now);
                     if since.elapsed() > PATIENCE {
                         refused.get_or_insert_with(|| CommitError::OutOfReach {
@@ -204,7 +204,7 @@ impl Output {
                             seconds: since.elapsed().as_secs(),
                         });
                     }
-                    machine.hear(number, Answer::Lost);
+                    machine.hear(number, CallAnswer::Lost);
                 }
                 Ok(answer) => {
                     lost = None;

@@ -53,7 +53,7 @@ fn main() -> ExitCode {
     }
 }
 
-struct Options {
+struct SimOptions {
     policy: String,
     svg: Option<PathBuf>,
     json: Option<PathBuf>,
@@ -68,7 +68,7 @@ struct Options {
 }
 
 fn command() -> Result<()> {
-    let mut options = Options {
+    let mut options = SimOptions {
         policy: "fifo+gang".to_owned(),
         svg: None,
         json: None,
@@ -116,7 +116,7 @@ fn command() -> Result<()> {
     }
 }
 
-fn run(options: &Options) -> Result<()> {
+fn run(options: &SimOptions) -> Result<()> {
     let [path] = options.given.as_slice() else {
         bail!("run wants one workload\n{USAGE}")
     };
@@ -198,7 +198,7 @@ fn figures(mut arguments: Parser) -> Result<()> {
     Ok(())
 }
 
-fn replay(options: &Options) -> Result<()> {
+fn replay(options: &SimOptions) -> Result<()> {
     let [path] = options.given.as_slice() else {
         bail!("replay wants one record\n{USAGE}")
     };
@@ -232,8 +232,8 @@ fn duels(seeds: u64) -> Result<()> {
     Ok(())
 }
 
-fn measure(options: &Options) -> Result<()> {
-    let Options {
+fn measure(options: &SimOptions) -> Result<()> {
+    let SimOptions {
         policy,
         nodes,
         jobs,

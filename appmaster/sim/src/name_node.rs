@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use policy::commit::{Answer, Op};
+use policy::commit::{CallAnswer, Op};
 
 /// Paths below the folder that the output folder is in; a folder holds `None`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -89,21 +89,23 @@ impl NameNode {
     }
 
     /// Carries a call out.
-    pub fn carry_out(&mut self, op: &Op) -> Answer {
+    pub fn carry_out(&mut self, op: &Op) -> CallAnswer {
         match op {
             Op::MakeFolder(path) => self.make(&absolute(path), None),
             Op::MakeFolders(path) => self.make_folders(&absolute(path)),
             Op::Create(path, content) => self.make(&absolute(path), Some(content.clone())),
             Op::Rename(from, to) => self.rename(&absolute(from), &absolute(to)),
-            Op::Look(path) if self.has(path) => Answer::Done,
-            Op::Look(_) => Answer::NotThere,
-            Op::Read(path) => self.says(path).map_or(Answer::NotThere, Answer::Content),
+            Op::Look(path) if self.has(path) => CallAnswer::Done,
+            Op::Look(_) => CallAnswer::NotThere,
+            Op::Read(path) => self
+                .says(path)
+                .map_or(CallAnswer::NotThere, CallAnswer::Content),
             Op::List(path) => {
                 let folder = absolute(path);
                 if self.paths.get(&folder) != Some(&None) {
-                    return Answer::NotThere;
+                    return CallAnswer::NotThere;
                 }
-                Answer::Names(self.names(&folder))
+                CallAnswer::Names(self.names(&folder))
             }
             Op::DeleteAll(path) => {
                 let path = absolute(path);
@@ -111,26 +113,26 @@ impl NameNode {
                     self.paths.remove(path);
                 });
                 if self.paths.remove(&path).is_some() {
-                    Answer::Done
+                    CallAnswer::Done
                 } else {
-                    Answer::NotThere
+                    CallAnswer::NotThere
                 }
             }
             Op::DeleteEmpty(path) => {
                 let path = absolute(path);
                 if !self.below(&path).is_empty() {
-                    return Answer::Exists;
+                    return CallAnswer::Exists;
                 }
                 if self.paths.remove(&path).is_some() {
-                    Answer::Done
+                    CallAnswer::Done
                 } else {
-                    Answer::NotThere
+                    CallAnswer::NotThere
                 }
             }
         }
     }
 
-    fn make_folders(&mut self, path: &str) -> Answer {
+    fn make_folders(&mut self, path: &str) -> CallAnswer {
         let above = path
             .match_indices('/')
             .filter_map(|(end, _)| path.get(..end));
@@ -139,43 +141,43 @@ impl NameNode {
             .iter()
             .find(|folder| self.paths.get(**folder).is_some_and(Option::is_some))
         {
-            Some(file) if *file == path => Answer::Exists,
-            Some(_) => Answer::NotThere,
+            Some(file) if *file == path => CallAnswer::Exists,
+            Some(_) => CallAnswer::NotThere,
             None => {
                 for folder in all {
                     self.paths.insert(folder.to_owned(), None);
                 }
-                Answer::Done
+                CallAnswer::Done
             }
         }
     }
 
-    fn make(&mut self, path: &str, content: Option<String>) -> Answer {
+    fn make(&mut self, path: &str, content: Option<String>) -> CallAnswer {
         match (self.paths.get(path), &content) {
             // mkdirs of a folder that is there succeeds.
-            (Some(None), None) => return Answer::Done,
-            (Some(_), _) => return Answer::Exists,
+            (Some(None), None) => return CallAnswer::Done,
+            (Some(_), _) => return CallAnswer::Exists,
             (None, _) => {}
         }
         if !self.has_parent(path) {
-            return Answer::NotThere;
+            return CallAnswer::NotThere;
         }
         self.paths.insert(path.to_owned(), content);
-        Answer::Done
+        CallAnswer::Done
     }
 
-    fn rename(&mut self, from: &str, to: &str) -> Answer {
+    fn rename(&mut self, from: &str, to: &str) -> CallAnswer {
         if !self.paths.contains_key(from) || !self.has_parent(to) {
-            return Answer::NotThere;
+            return CallAnswer::NotThere;
         }
         if self.paths.contains_key(to) {
-            return Answer::Exists;
+            return CallAnswer::Exists;
         }
         for path in self.below(from).into_iter().chain([from.to_owned()]) {
             let content = self.paths.remove(&path).flatten();
             self.paths
                 .insert(format!("{to}{}", &path[from.len()..]), content);
         }
-        Answer::Done
+        CallAnswer::Done
     }
 }

@@ -12,7 +12,7 @@ use policy::schedule::AttemptOutcome;
 use proto_hadoop::yarn::FinalApplicationStatus;
 
 use super::folder::{FolderDone, FolderWork};
-use super::{ContainerUse, MapReduce, MapReduceEffect, MapReduceEvent, Step, sentences};
+use super::{ContainerUse, LifeState, MapReduce, MapReduceEffect, MapReduceEvent, sentences};
 use crate::work::{Do, WorkEvent};
 
 /// For launchers to end what runs of the job.
@@ -138,14 +138,14 @@ impl MapReduce {
     fn break_off(&mut self, verdict: Verdict) {
         match &self.step {
             // Whether the folder is the job's is not known yet: it is heard, and given up then.
-            Step::SettingUp => self.end(verdict, true, true),
-            Step::Running => self.end(verdict, false, true),
-            Step::Ending(_) => {}
+            LifeState::SettingUp => self.end(verdict, true, true),
+            LifeState::Running => self.end(verdict, false, true),
+            LifeState::Ending(_) => {}
         }
     }
 
     fn end(&mut self, verdict: Verdict, works: bool, gives_up: bool) {
-        if matches!(self.step, Step::Ending(_)) {
+        if matches!(self.step, LifeState::Ending(_)) {
             return;
         }
         tracing::info!(
@@ -162,7 +162,7 @@ impl MapReduce {
                 self.todo.push(Do::Leave(container.clone()));
             }
         }
-        self.step = Step::Ending(Ending {
+        self.step = LifeState::Ending(Ending {
             verdict,
             works,
             gives_up,
@@ -199,7 +199,7 @@ impl MapReduce {
     }
 
     fn folder_done(&mut self, done: FolderDone) {
-        let Step::Ending(ending) = &mut self.step else {
+        let LifeState::Ending(ending) = &mut self.step else {
             return;
         };
         ending.works = false;
@@ -221,7 +221,7 @@ impl MapReduce {
     }
 
     fn kept(&mut self, kept: Result<(), String>) {
-        if let Step::Ending(ending) = &mut self.step {
+        if let LifeState::Ending(ending) = &mut self.step {
             ending.works = false;
         }
         if let Err(sentence) = kept {
@@ -232,7 +232,7 @@ impl MapReduce {
     /// Does what has become possible.
     fn go_on(&mut self) {
         let (now, places) = (self.now, self.places.len());
-        let Step::Ending(ending) = &mut self.step else {
+        let LifeState::Ending(ending) = &mut self.step else {
             return;
         };
         if ending.works || ending.told {
@@ -283,7 +283,7 @@ impl MapReduce {
         let taken = ToClient::Unregistered(wire::Unregistered {});
         self.outbox
             .push_last(finished.unregistered.then_some(taken));
-        if let Step::Ending(ending) = &mut self.step {
+        if let LifeState::Ending(ending) = &mut self.step {
             ending.farewell = true;
         }
     }

@@ -15,7 +15,7 @@ use policy::mapreduce::gathering::{Gathering, Move, MoveReason};
 use policy::schedule::{ContainerIx, TaskIx};
 use policy::{ContainerId, Millis};
 
-use super::{ContainerUse, MapReduce, MapReduceEffect, Step};
+use super::{ContainerUse, LifeState, MapReduce, MapReduceEffect};
 
 /// Between two orders to gather: maps that end meanwhile are fetched together.
 const PAUSE: Millis = Millis(1_000);
@@ -89,7 +89,7 @@ impl MapReduce {
 
     /// Has what maps have left gathered, where that is due and maps still run: after the last one reduces fetch it.
     pub(super) fn gather_ahead(&mut self) {
-        if !self.is_early() || !matches!(self.step, Step::Running) {
+        if !self.is_early() || !matches!(self.step, LifeState::Running) {
             self.homes.at = None;
             return self.homes.gathering.ends();
         }

@@ -77,7 +77,7 @@ enum Client {
 
 /// How far the job's life is.
 #[derive(Debug)]
-enum Step {
+enum LifeState {
     /// Its output folder is made.
     SettingUp,
     /// Its tasks run.
@@ -118,7 +118,7 @@ pub(crate) struct MapReduce {
     todo: Vec<Do>,
     /// Since the job began.
     now: Millis,
-    step: Step,
+    step: LifeState,
     machine: MapReduceMachine,
     attempts: Attempts,
     places: BTreeMap<ContainerId, ContainerUse>,
@@ -184,7 +184,7 @@ impl MapReduce {
             orders: Orders::new(&description, job),
             todo: Vec::new(),
             now: Millis(0),
-            step: Step::SettingUp,
+            step: LifeState::SettingUp,
             machine: MapReduceMachine::new(
                 maps,
                 description.reduces,
@@ -261,14 +261,14 @@ impl MapReduce {
                 }
             }
             heard => match &self.step {
-                Step::SettingUp => self.hear_setting_up(heard),
-                Step::Running => {
+                LifeState::SettingUp => self.hear_setting_up(heard),
+                LifeState::Running => {
                     self.hear_running(heard);
                     self.give_slots_up();
                     self.gather_ahead();
                     self.make_again();
                 }
-                Step::Ending(_) => self.hear_ending(heard),
+                LifeState::Ending(_) => self.hear_ending(heard),
             },
         }
         self.may_show();
@@ -278,7 +278,7 @@ impl MapReduce {
     fn hear_setting_up(&mut self, heard: WorkEvent) {
         match heard {
             WorkEvent::OfTasks(MapReduceEvent::Folder(FolderDone::SetUp(Ok(())))) => {
-                self.step = Step::Running;
+                self.step = LifeState::Running;
                 if self.description.splits.is_empty() {
                     // Nothing to read is no failure: the output is empty.
                     return self.done();
@@ -296,8 +296,8 @@ impl MapReduce {
     pub(crate) fn wakes_at(&self) -> Option<Millis> {
         let (homes, leaving) = (self.homes.wakes_at(), self.leaving.wakes_at());
         let due = match &self.step {
-            Step::Ending(ending) => [ending.wakes_at(), None],
-            Step::SettingUp | Step::Running => [homes, leaving],
+            LifeState::Ending(ending) => [ending.wakes_at(), None],
+            LifeState::SettingUp | LifeState::Running => [homes, leaving],
         };
         [due[0], due[1], self.unpark_at, self.show_at]
             .into_iter()
@@ -316,12 +316,12 @@ impl MapReduce {
 
     /// The verdict is out.
     pub(crate) const fn is_ending(&self) -> bool {
-        matches!(self.step, Step::Ending(_))
+        matches!(self.step, LifeState::Ending(_))
     }
 
     /// Everybody knows the verdict, and the client has left.
     pub(crate) fn is_over(&self) -> bool {
-        let Step::Ending(ending) = &self.step else {
+        let LifeState::Ending(ending) = &self.step else {
             return false;
         };
         ending.is_farewell() && self.client == Client::Gone

@@ -36,7 +36,7 @@ impl MapReduce {
 
     /// Whether it ends where no node has what it needs, instead of waiting for one.
     pub(crate) const fn wants_nodes_now(&self) -> bool {
-        matches!(self.step, super::Step::Running) && !self.description.wait_for_nodes
+        matches!(self.step, super::LifeState::Running) && !self.description.wait_for_nodes
     }
 
     /// An attempt found no device, and nobody knew that it needs one: that is no fault of its own. The first of a

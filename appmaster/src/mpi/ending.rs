@@ -47,13 +47,13 @@ const LAST: Millis = Millis(15_000);
 pub(crate) struct Ending {
     verdict: Verdict,
     sentence: String,
-    step: Step,
+    step: EndingStep,
     /// The client has been told the verdict.
     told: bool,
 }
 
 #[derive(Debug)]
-enum Step {
+enum EndingStep {
     /// Files become results.
     Delivering(Delivering),
     /// It is looked what the job has waited for.
@@ -87,16 +87,17 @@ impl Ending {
     /// When something is due, if nothing else happens before.
     pub(crate) const fn wakes_at(&self) -> Option<Millis> {
         match self.step {
-            Step::LastLook { by }
-            | Step::Dismissing { by }
-            | Step::Clearing { by }
-            | Step::Forgetting { by, .. } => Some(by),
-            Step::AwaitingClient => Some(ATTACH_DEADLINE),
-            Step::Draining { look_at, .. } => Some(look_at),
-            Step::Unregistering { tell_at } if !self.told => Some(tell_at),
-            Step::Unregistering { .. } | Step::Delivering(_) | Step::Measuring | Step::Farewell => {
-                None
-            }
+            EndingStep::LastLook { by }
+            | EndingStep::Dismissing { by }
+            | EndingStep::Clearing { by }
+            | EndingStep::Forgetting { by, .. } => Some(by),
+            EndingStep::AwaitingClient => Some(ATTACH_DEADLINE),
+            EndingStep::Draining { look_at, .. } => Some(look_at),
+            EndingStep::Unregistering { tell_at } if !self.told => Some(tell_at),
+            EndingStep::Unregistering { .. }
+            | EndingStep::Delivering(_)
+            | EndingStep::Measuring
+            | EndingStep::Farewell => None,
         }
     }
 
@@ -112,7 +113,7 @@ impl Ending {
 
     /// Nothing is left to be done but to wait for the client to leave.
     pub(crate) const fn is_farewell(&self) -> bool {
-        matches!(self.step, Step::Farewell)
+        matches!(self.step, EndingStep::Farewell)
     }
 }
 
@@ -126,11 +127,11 @@ impl Mpi {
         let mut ending = Ending {
             verdict,
             sentence: String::new(),
-            step: Step::AwaitingClient,
+            step: EndingStep::AwaitingClient,
             told: false,
         };
         match delivers {
-            true => ending.step = Step::Delivering(self.deliver()),
+            true => ending.step = EndingStep::Delivering(self.deliver()),
             false => self.conclude(&mut ending),
         }
         ending
@@ -139,7 +140,7 @@ impl Mpi {
     /// One piece of news after the verdict.
     pub(crate) fn hear_ending(&mut self, ending: &mut Ending, heard: WorkEvent) {
         match (&mut ending.step, heard) {
-            (Step::Delivering(delivering), heard) => {
+            (EndingStep::Delivering(delivering), heard) => {
                 let cause = match self.delivering(delivering, heard) {
                     Poll::Pending => return,
                     Poll::Ready(Ok(())) => None,
@@ -153,21 +154,28 @@ impl Mpi {
                 ending.verdict = Verdict { cause };
                 self.conclude(ending);
             }
-            (Step::LastLook { .. }, WorkEvent::LastLook(look)) => {
+            (EndingStep::LastLook { .. }, WorkEvent::LastLook(look)) => {
                 let sentence = std::mem::take(&mut ending.sentence);
                 ending.sentence = self.with_last_look(sentence, &ending.verdict, &look);
                 self.await_client(ending);
             }
-            (Step::Draining { .. }, WorkEvent::Output(seen)) => self.output_seen(ending, seen),
-            (Step::Clearing { .. }, WorkEvent::Files(FilesDone::Cleared)) => self.measure(ending),
-            (Step::Measuring, WorkEvent::Memory(memory)) => {
+            (EndingStep::Draining { .. }, WorkEvent::Output(seen)) => {
+                self.output_seen(ending, seen)
+            }
+            (EndingStep::Clearing { .. }, WorkEvent::Files(FilesDone::Cleared)) => {
+                self.measure(ending)
+            }
+            (EndingStep::Measuring, WorkEvent::Memory(memory)) => {
                 self.memory = memory;
                 self.unregister(ending);
             }
-            (Step::Unregistering { .. }, WorkEvent::Finished(finished)) => {
+            (EndingStep::Unregistering { .. }, WorkEvent::Finished(finished)) => {
                 self.finished(ending, finished);
             }
-            (Step::Forgetting { unregistered, .. }, WorkEvent::Files(FilesDone::Forgotten)) => {
+            (
+                EndingStep::Forgetting { unregistered, .. },
+                WorkEvent::Files(FilesDone::Forgotten),
+            ) => {
                 let unregistered = *unregistered;
                 self.take_leave(ending, unregistered);
             }
@@ -182,8 +190,8 @@ impl Mpi {
     fn go_on_ending(&mut self, ending: &mut Ending) {
         let now = self.now;
         match ending.step {
-            Step::LastLook { by } if now >= by => self.await_client(ending),
-            Step::AwaitingClient => {
+            EndingStep::LastLook { by } if now >= by => self.await_client(ending),
+            EndingStep::AwaitingClient => {
                 if matches!(self.client, Client::Awaited) && !self.leaving {
                     if now < ATTACH_DEADLINE {
                         return;
@@ -192,19 +200,19 @@ impl Mpi {
                 }
                 self.drain(ending);
             }
-            Step::Draining { .. } if self.hasty => self.dismiss_all(ending),
-            Step::Draining { .. } => self.look_at_output(ending),
-            Step::Dismissing { by } if self.links.is_empty() || now >= by => {
+            EndingStep::Draining { .. } if self.hasty => self.dismiss_all(ending),
+            EndingStep::Draining { .. } => self.look_at_output(ending),
+            EndingStep::Dismissing { by } if self.links.is_empty() || now >= by => {
                 self.clear_checkpoints(ending);
             }
-            Step::Clearing { by } if now >= by => {
+            EndingStep::Clearing { by } if now >= by => {
                 self.todo.push(Do::DropFiles);
                 self.measure(ending);
             }
-            Step::Unregistering { tell_at } if !ending.told && now >= tell_at => {
+            EndingStep::Unregistering { tell_at } if !ending.told && now >= tell_at => {
                 self.tell_verdict(ending, Finished::default());
             }
-            Step::Forgetting { by, unregistered } if now >= by => {
+            EndingStep::Forgetting { by, unregistered } if now >= by => {
                 self.todo.push(Do::DropFiles);
                 self.take_leave(ending, unregistered);
             }
@@ -244,7 +252,7 @@ impl Mpi {
             return self.await_client(ending);
         }
         self.todo.push(Do::LastLook);
-        ending.step = Step::LastLook {
+        ending.step = EndingStep::LastLook {
             by: self.now.plus(LAST_LOOK),
         };
     }
@@ -257,7 +265,7 @@ impl Mpi {
                 sentence => sentence,
             }
         );
-        ending.step = Step::AwaitingClient;
+        ending.step = EndingStep::AwaitingClient;
         self.go_on_ending(ending);
     }
 
@@ -272,7 +280,7 @@ impl Mpi {
             Some(Cause::Killed(KillReason::Terminated)) => DRAIN_AFTER_KILL,
             _ => DRAIN_DEADLINE,
         };
-        ending.step = Step::Draining {
+        ending.step = EndingStep::Draining {
             patience,
             by: self.now.plus(patience),
             look_at: self.now,
@@ -281,7 +289,7 @@ impl Mpi {
     }
 
     fn look_at_output(&mut self, ending: &mut Ending) {
-        if let Step::Draining { look_at, .. } = &mut ending.step {
+        if let EndingStep::Draining { look_at, .. } = &mut ending.step {
             *look_at = self.now.plus(DRAIN_LOOK);
         }
         let links = self.links.iter();
@@ -292,7 +300,7 @@ impl Mpi {
     }
 
     fn output_seen(&mut self, ending: &mut Ending, seen: OutputSeen) {
-        let Step::Draining { patience, by, .. } = &mut ending.step else {
+        let EndingStep::Draining { patience, by, .. } = &mut ending.step else {
             return;
         };
         if seen.is_drained {
@@ -316,7 +324,7 @@ impl Mpi {
             self.todo.push(Do::Leave(container.clone()));
         }
         if self.checkpoints.was_cut_off() {
-            ending.step = Step::Dismissing {
+            ending.step = EndingStep::Dismissing {
                 by: self.now.plus(GONE),
             };
             return self.go_on_ending(ending);
@@ -333,14 +341,14 @@ impl Mpi {
             self.story.outbox.notice(notice);
         }
         self.todo.push(Do::Files(clearing));
-        ending.step = Step::Clearing {
+        ending.step = EndingStep::Clearing {
             by: self.now.plus(LAST),
         };
     }
 
     fn measure(&mut self, ending: &mut Ending) {
         self.todo.push(Do::Measure);
-        ending.step = Step::Measuring;
+        ending.step = EndingStep::Measuring;
     }
 
     fn unregister(&mut self, ending: &mut Ending) {
@@ -352,7 +360,7 @@ impl Mpi {
                 Some(_) => diagnostics(&ending.sentence, verdict::exit_code(verdict)),
             },
         });
-        ending.step = Step::Unregistering {
+        ending.step = EndingStep::Unregistering {
             tell_at: self.now.plus(TAKEN_SOON),
         };
         // A ResourceManager that does not answer is given time to, and may use it to end this very
@@ -394,7 +402,7 @@ impl Mpi {
             return self.take_leave(ending, unregistered);
         }
         self.todo.push(Do::Files(FileWork::Forget(leftovers)));
-        ending.step = Step::Forgetting {
+        ending.step = EndingStep::Forgetting {
             by: self.now.plus(LAST),
             unregistered,
         };
@@ -405,7 +413,7 @@ impl Mpi {
         let taken = ToClient::Unregistered(wire::Unregistered {});
         let taken = unregistered.then_some(taken);
         self.story.outbox.push_last(taken);
-        ending.step = Step::Farewell;
+        ending.step = EndingStep::Farewell;
     }
 
     /// Of a success, one line for YARN's pages.

@@ -81,11 +81,11 @@ pub(crate) struct Delivering {
     /// Results to be made, each with the folder in which this attempt has its files.
     outs: Vec<(StageOut, PendingFolder)>,
     hosts: Hosts,
-    step: Step,
+    step: ResultsStep,
 }
 
 #[derive(Debug)]
-enum Step {
+enum ResultsStep {
     /// It is looked which results are made already.
     Looking,
     /// Launchers look what they have.
@@ -117,7 +117,7 @@ impl Delivering {
         Self {
             outs: Vec::new(),
             hosts,
-            step: Step::Looking,
+            step: ResultsStep::Looking,
         }
     }
 
@@ -139,9 +139,10 @@ impl Delivering {
     /// Of trouble in the middle of a copy.
     fn cut_short(&self, broken: Broken) -> Broken {
         match (&self.step, broken) {
-            (Step::Moving { .. } | Step::Committing { .. }, Broken::Sentence(sentence)) => {
-                self.left(&sentence)
-            }
+            (
+                ResultsStep::Moving { .. } | ResultsStep::Committing { .. },
+                Broken::Sentence(sentence),
+            ) => self.left(&sentence),
             (_, broken) => broken,
         }
     }
@@ -169,7 +170,7 @@ impl Mpi {
         heard: WorkEvent,
     ) -> Delivered {
         if let Some(cause) = ending(&heard) {
-            if let Step::Moving { .. } = delivering.step {
+            if let ResultsStep::Moving { .. } = delivering.step {
                 let outs = std::mem::take(&mut delivering.outs);
                 self.delivery.abandoned = outs.into_iter().map(|(_, own)| own).collect();
             }
@@ -183,7 +184,7 @@ impl Mpi {
             WorkEvent::Lost(container) => {
                 self.links.remove(&container);
                 match &delivering.step {
-                    Step::Finding { waited, .. } | Step::Moving { waited, .. }
+                    ResultsStep::Finding { waited, .. } | ResultsStep::Moving { waited, .. }
                         if waited.contains(&container) =>
                     {
                         Poll::Ready(Err(delivering.lost_before(&container)))
@@ -201,18 +202,18 @@ impl Mpi {
 
     fn files_done(&mut self, delivering: &mut Delivering, done: FilesDone) -> Delivered {
         match (&mut delivering.step, done) {
-            (Step::Looking, FilesDone::Undelivered(found)) => match found {
+            (ResultsStep::Looking, FilesDone::Undelivered(found)) => match found {
                 Ok(found) => self.find(delivering, found),
                 Err(sentence) => Poll::Ready(Err(sentence.into())),
             },
-            (Step::Checking { copies, renames }, FilesDone::AreFree(free)) => {
+            (ResultsStep::Checking { copies, renames }, FilesDone::AreFree(free)) => {
                 if let Err(sentence) = free {
                     return Poll::Ready(Err(sentence.into()));
                 }
                 let (copies, renames) = (std::mem::take(copies), std::mem::take(renames));
                 self.copy(delivering, copies, renames)
             }
-            (Step::Committing { index, renames }, FilesDone::Committed(committed)) => {
+            (ResultsStep::Committing { index, renames }, FilesDone::Committed(committed)) => {
                 if let Err(sentence) = committed {
                     return Poll::Ready(Err(sentence.into()));
                 }
@@ -246,7 +247,7 @@ impl Mpi {
             self.order(container, order.clone());
         }
         let lost = self.first_lost(&all);
-        delivering.step = Step::Finding {
+        delivering.step = ResultsStep::Finding {
             waited: all,
             have: Vec::new(),
         };
@@ -270,7 +271,7 @@ impl Mpi {
         event: Said,
     ) -> Delivered {
         match (&mut delivering.step, event) {
-            (Step::Finding { waited, have }, Said::Found(found)) if found.id == FIND => {
+            (ResultsStep::Finding { waited, have }, Said::Found(found)) if found.id == FIND => {
                 if !found.trouble.is_empty() {
                     return Poll::Ready(Err(found.trouble.into()));
                 }
@@ -292,7 +293,7 @@ impl Mpi {
                     false => Poll::Pending,
                 }
             }
-            (Step::Moving { waited, renames }, Said::Moved(moved)) if moved.id == MOVE => {
+            (ResultsStep::Moving { waited, renames }, Said::Moved(moved)) if moved.id == MOVE => {
                 if !moved.trouble.is_empty() {
                     return Poll::Ready(Err(moved.trouble.into()));
                 }
@@ -323,7 +324,7 @@ impl Mpi {
         });
         self.todo
             .push(Do::Files(FileWork::AreFree(places.collect())));
-        delivering.step = Step::Checking {
+        delivering.step = ResultsStep::Checking {
             copies: layout.copies,
             renames: layout.renames,
         };
@@ -358,7 +359,7 @@ impl Mpi {
         }
         let lost = self.first_lost(&movers);
         let nobody = movers.is_empty();
-        delivering.step = Step::Moving {
+        delivering.step = ResultsStep::Moving {
             waited: movers,
             renames: renames.clone(),
         };
@@ -384,7 +385,7 @@ impl Mpi {
             own: own.clone(),
             renames: names.clone(),
         }));
-        delivering.step = Step::Committing { index, renames };
+        delivering.step = ResultsStep::Committing { index, renames };
         Poll::Pending
     }
 }

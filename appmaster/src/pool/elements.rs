@@ -7,7 +7,7 @@ use holding::Asking;
 use policy::elements::{GPU, Trust, counted_by, is_taken_whole};
 use policy::{ClusterView, ContainerId, NodeId, Resources};
 
-use super::place::State;
+use super::place::PlaceState;
 use super::{Pool, Want};
 
 impl Pool {
@@ -54,7 +54,7 @@ impl Pool {
             return Vec::new();
         }
         for (number, place) in &self.places {
-            let (State::Asked, Some(asked)) = (&place.state, &place.asked) else {
+            let (PlaceState::Asked, Some(asked)) = (&place.state, &place.asked) else {
                 continue;
             };
             let is_short = asked.fresh().any(|share| {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use policy::{ContainerId, Millis};
 
-use super::place::State;
+use super::place::PlaceState;
 use super::{Pool, Want};
 
 impl Pool {
@@ -24,7 +24,7 @@ impl Pool {
         place.idle_since = None;
         let mut wants = match place.state {
             // Nothing of any job is there.
-            State::Starting { .. } => self.close(number),
+            PlaceState::Starting { .. } => self.close(number),
             _ => Vec::new(),
         };
         while self.staying() < self.plan.containers.get() {

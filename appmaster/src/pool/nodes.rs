@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use policy::elements::{Trust, is_taken_whole};
 use policy::{ClusterView, MiB, Millis, NodeId, NodeView, Resources};
 
-use super::place::State;
+use super::place::PlaceState;
 use super::{AVOID, AVOID_ALONE, Pool};
 
 impl Pool {
@@ -66,7 +66,7 @@ impl Pool {
             let Some(asked) = place.asked.as_ref().filter(|_| *other != number) else {
                 continue;
             };
-            if !matches!(place.state, State::Asked) {
+            if !matches!(place.state, PlaceState::Asked) {
                 continue;
             }
             for share in asked.fresh().filter(|share| share.node == node.id) {

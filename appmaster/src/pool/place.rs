@@ -10,7 +10,7 @@ pub(super) struct PooledContainer {
     pub(super) gang: Gang,
     /// Where it is asked for, or is.
     pub(super) share: Option<NodeShare>,
-    pub(super) state: State,
+    pub(super) state: PlaceState,
     /// Why it is not there.
     pub(super) phase: Option<Phase>,
     /// What is asked for.
@@ -26,7 +26,7 @@ pub(super) struct PooledContainer {
 }
 
 #[derive(Debug)]
-pub(super) enum State {
+pub(super) enum PlaceState {
     Asked,
     /// Its launcher has been started.
     Starting {
@@ -43,12 +43,14 @@ pub(super) enum State {
 impl PooledContainer {
     pub(super) const fn container(&self) -> Option<&ContainerId> {
         match &self.state {
-            State::Starting { container, .. } | State::Joined(container) => Some(container),
-            State::Asked | State::Nowhere { .. } => None,
+            PlaceState::Starting { container, .. } | PlaceState::Joined(container) => {
+                Some(container)
+            }
+            PlaceState::Asked | PlaceState::Nowhere { .. } => None,
         }
     }
 
     pub(super) const fn is_joined(&self) -> bool {
-        matches!(self.state, State::Joined(_))
+        matches!(self.state, PlaceState::Joined(_))
     }
 }

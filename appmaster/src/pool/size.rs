@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use policy::{ContainerId, Millis};
 
-use super::place::{PooledContainer, State};
+use super::place::{PlaceState, PooledContainer};
 use super::step::nothing;
 use super::{Pool, Want};
 
@@ -80,9 +80,9 @@ impl Pool {
         all.extend(place.gang.end());
         let mut wants = Vec::new();
         match place.state {
-            State::Asked => wants.push(Want::Ask(number, nothing())),
-            State::Joined(container) => wants.push(Want::Withdraw(container)),
-            State::Starting { .. } | State::Nowhere { .. } => {}
+            PlaceState::Asked => wants.push(Want::Ask(number, nothing())),
+            PlaceState::Joined(container) => wants.push(Want::Withdraw(container)),
+            PlaceState::Starting { .. } | PlaceState::Nowhere { .. } => {}
         }
         wants.push(Want::Release(all));
         wants
@@ -91,8 +91,12 @@ impl Pool {
     fn note_use(&mut self, now: Millis, used: &BTreeSet<ContainerId>) {
         for place in self.places.values_mut() {
             let is_idle = match &place.state {
-                State::Joined(container) => !used.contains(container) && place.leaving.is_none(),
-                State::Asked | State::Starting { .. } | State::Nowhere { .. } => false,
+                PlaceState::Joined(container) => {
+                    !used.contains(container) && place.leaving.is_none()
+                }
+                PlaceState::Asked | PlaceState::Starting { .. } | PlaceState::Nowhere { .. } => {
+                    false
+                }
             };
             place.idle_since = match is_idle {
                 true => Some(place.idle_since.unwrap_or(now)),

@@ -6,7 +6,7 @@ use holding::Asking;
 use policy::gang::{Action, Event, Gang, GivenUp, Limits};
 use policy::{Demand, Listed, Millis, Mode};
 
-use super::place::{PooledContainer, State};
+use super::place::{PlaceState, PooledContainer};
 use super::{JOIN, LOOK_AGAIN, Pool, Want};
 
 impl Pool {
@@ -32,7 +32,7 @@ impl Pool {
                 self.seed.wrapping_add(number.into()),
             ),
             share: None,
-            state: State::Asked,
+            state: PlaceState::Asked,
             phase: None,
             asked: None,
             granted: None,
@@ -80,7 +80,7 @@ impl Pool {
                     for member in members {
                         place.share = Some(member.share);
                         place.granted = Some(member.grant.resources);
-                        place.state = State::Starting {
+                        place.state = PlaceState::Starting {
                             container: member.grant.container.clone(),
                             join_by: now.plus(JOIN),
                         };
@@ -92,7 +92,7 @@ impl Pool {
                     ..
                 } if alone => wants.push(Want::GiveUp(why)),
                 Action::GiveUp { held, .. } => {
-                    place.state = State::Nowhere {
+                    place.state = PlaceState::Nowhere {
                         until: now.plus(LOOK_AGAIN),
                     };
                     wants.push(Want::Release(held));

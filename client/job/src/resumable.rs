@@ -39,17 +39,17 @@ pub struct Message<T> {
 }
 
 /// One end. Its clones are the same end.
-pub struct Resumable<T>(Arc<Shared<T>>);
+pub struct Resumable<T>(Arc<SharedState<T>>);
 
-struct Shared<T> {
-    state: Mutex<State<T>>,
+struct SharedState<T> {
+    state: Mutex<ResumableState<T>>,
     /// Something that somebody may wait for has changed.
     changed: Notify,
     /// Zero of the clock of the sequence.
     born: Instant,
 }
 
-struct State<T> {
+struct ResumableState<T> {
     outgoing: Outgoing<T>,
     incoming: Incoming,
     /// What the peer has been told that we took.
@@ -72,7 +72,7 @@ struct State<T> {
     waker: Option<Waker>,
 }
 
-impl<T> State<T> {
+impl<T> ResumableState<T> {
     fn wake(&mut self) {
         if let Some(waker) = self.waker.take() {
             waker.wake();
@@ -96,8 +96,8 @@ impl<T: Clone> Resumable<T> {
     /// An end of which so much may wait for the peer.
     #[must_use]
     pub fn new(bounds: Bounds) -> Self {
-        Self(Arc::new(Shared {
-            state: Mutex::new(State {
+        Self(Arc::new(SharedState {
+            state: Mutex::new(ResumableState {
                 outgoing: Outgoing::new(bounds),
                 incoming: Incoming::default(),
                 told: 0,
@@ -116,7 +116,7 @@ impl<T: Clone> Resumable<T> {
         }))
     }
 
-    fn lock(&self) -> MutexGuard<'_, State<T>> {
+    fn lock(&self) -> MutexGuard<'_, ResumableState<T>> {
         // Nothing in here panics while it holds the lock.
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -281,7 +281,7 @@ impl<T: Clone> Resumable<T> {
         self.until(|state| state.overflow).await
     }
 
-    async fn until<U>(&self, look: impl Fn(&State<T>) -> Option<U>) -> U {
+    async fn until<U>(&self, look: impl Fn(&ResumableState<T>) -> Option<U>) -> U {
         loop {
             let changed = self.0.changed.notified();
             if let Some(found) = look(&self.lock()) {

@@ -69,7 +69,7 @@ pub struct Values<'a, K, V> {
     /// Whether the group is made by the first part of a tuple.
     pub(crate) by_first: bool,
     pub(crate) order: Order,
-    pub(crate) state: State,
+    pub(crate) state: GroupState,
     pub(crate) records: u64,
     /// What the maps have left could not be read on.
     pub(crate) is_broken: bool,
@@ -78,7 +78,7 @@ pub struct Values<'a, K, V> {
 
 /// Where a group is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum State {
+pub(crate) enum GroupState {
     /// The merge stands on the group's first record, which was not handed out.
     First,
     /// The merge stands on a record of the group that was handed out.
@@ -94,12 +94,12 @@ impl<K: Key, V: Value> Values<'_, K, V> {
     #[inline]
     pub(crate) fn step(&mut self) -> Result<bool> {
         match self.state {
-            State::First => self.state = State::Within,
-            State::Within => {
+            GroupState::First => self.state = GroupState::Within,
+            GroupState::Within => {
                 let more = self.merge.advance();
                 self.is_broken = more.is_err();
                 if !more? {
-                    self.state = State::End;
+                    self.state = GroupState::End;
                     return Ok(false);
                 }
                 let key = self.merge.key();
@@ -109,11 +109,11 @@ impl<K: Key, V: Value> Values<'_, K, V> {
                     key == self.group
                 };
                 if !same {
-                    self.state = State::Next;
+                    self.state = GroupState::Next;
                     return Ok(false);
                 }
             }
-            State::Next | State::End => return Ok(false),
+            GroupState::Next | GroupState::End => return Ok(false),
         }
         self.records += 1;
         Ok(true)

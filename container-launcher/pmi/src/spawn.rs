@@ -59,7 +59,7 @@ pub(crate) struct Incoming {
 }
 
 /// What a line made of it.
-pub(crate) enum Step {
+pub(crate) enum SpawnStep {
     More,
     Done(SpawnRequest),
     /// It makes no sense, for this reason.
@@ -68,10 +68,10 @@ pub(crate) enum Step {
 }
 
 impl Incoming {
-    pub(crate) fn on_line(&mut self, line: &[u8]) -> Step {
+    pub(crate) fn on_line(&mut self, line: &[u8]) -> SpawnStep {
         self.bytes = self.bytes.saturating_add(line.len()).saturating_add(1);
         if self.bytes > LINE_MAX {
-            return Step::TooLong;
+            return SpawnStep::TooLong;
         }
         let line = String::from_utf8_lossy(line);
         if line == "endcmd" {
@@ -82,10 +82,10 @@ impl Incoming {
         {
             self.lines.insert(key.to_owned(), value.to_owned());
         }
-        Step::More
+        SpawnStep::More
     }
 
-    fn on_end(&mut self) -> Step {
+    fn on_end(&mut self) -> SpawnStep {
         let lines = std::mem::take(&mut self.lines);
         let total = number(&lines, "totspawns").unwrap_or(1);
         let sofar = number(&lines, "spawnssofar").unwrap_or(total);
@@ -93,11 +93,11 @@ impl Incoming {
             self.refused = self.add(&lines, sofar, total).err();
         }
         if sofar < total {
-            return Step::More;
+            return SpawnStep::More;
         }
         match self.refused {
-            Some(why) => Step::Refused(why),
-            None => Step::Done(std::mem::take(&mut self.request)),
+            Some(why) => SpawnStep::Refused(why),
+            None => SpawnStep::Done(std::mem::take(&mut self.request)),
         }
     }
 

@@ -56,7 +56,7 @@ impl Api {
 
 /// What came of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Answer {
+pub(super) enum ApiAnswer {
     /// It knows these.
     Devices(Vec<Element>),
     /// It works, and knows none: why.
@@ -65,7 +65,7 @@ pub(super) enum Answer {
     Broken(String),
 }
 
-impl Answer {
+impl ApiAnswer {
     pub(super) fn nothing(why: &str) -> Self {
         Self::Nothing(why.to_owned())
     }
@@ -119,7 +119,7 @@ pub(super) fn ask(
     api: Api,
     library: &Path,
     until: Instant,
-) -> Answer {
+) -> ApiAnswer {
     let child = Command::new(executable)
         .arg(Role::Probe.argument())
         .arg(root)
@@ -131,11 +131,11 @@ pub(super) fn ask(
         .spawn();
     let mut child = match child {
         Ok(child) => child,
-        Err(error) => return Answer::Broken(format!("no process to ask it: {error}")),
+        Err(error) => return ApiAnswer::Broken(format!("no process to ask it: {error}")),
     };
     let (said, heard) = mpsc::sync_channel(LINES);
     let Some(out) = child.stdout.take() else {
-        return Answer::Broken("no pipe to its process".to_owned());
+        return ApiAnswer::Broken("no pipe to its process".to_owned());
     };
     // It ends with what the child has started: nobody waits for it.
     std::thread::spawn(move || {
@@ -186,31 +186,31 @@ fn ended(child: &mut Child, hung: bool, until: Instant) -> Option<ExitStatus> {
     }
 }
 
-fn understood(lines: Vec<Line>, hung: bool, ended: Option<ExitStatus>) -> Answer {
+fn understood(lines: Vec<Line>, hung: bool, ended: Option<ExitStatus>) -> ApiAnswer {
     let (mut call, mut devices, mut nothing) = (String::from("its start"), Vec::new(), None);
     for line in lines {
         match line {
             Line::Call(name) => call = name,
             Line::Device(element) => devices.push(element),
             Line::Nothing(why) => nothing = Some(why),
-            Line::Broken(why) => return Answer::Broken(why),
+            Line::Broken(why) => return ApiAnswer::Broken(why),
             Line::End => {}
         }
     }
     if hung {
         let seconds = super::DEADLINE.as_secs();
-        return Answer::Broken(format!("no answer within {seconds} s in {call}"));
+        return ApiAnswer::Broken(format!("no answer within {seconds} s in {call}"));
     }
     match ended.map(|status| (status.signal(), status.code())) {
-        Some((Some(signal), _)) => return Answer::Broken(format!("signal {signal} in {call}")),
+        Some((Some(signal), _)) => return ApiAnswer::Broken(format!("signal {signal} in {call}")),
         Some((_, Some(code))) if code != 0 => {
-            return Answer::Broken(format!("its process exited with code {code} in {call}"));
+            return ApiAnswer::Broken(format!("its process exited with code {code} in {call}"));
         }
         _ => {}
     }
     match (devices.is_empty(), nothing) {
-        (false, _) => Answer::Devices(devices),
-        (true, Some(why)) => Answer::Nothing(why),
-        (true, None) => Answer::Broken(format!("its process ended without a word in {call}")),
+        (false, _) => ApiAnswer::Devices(devices),
+        (true, Some(why)) => ApiAnswer::Nothing(why),
+        (true, None) => ApiAnswer::Broken(format!("its process ended without a word in {call}")),
     }
 }

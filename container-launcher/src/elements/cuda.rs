@@ -8,7 +8,7 @@ use std::ffi::{CStr, c_char, c_int, c_uint};
 use job::element::{Element, ElementKind};
 use libloading::Library;
 
-use super::api::{Answer, Line, add, tell};
+use super::api::{ApiAnswer, Line, add, tell};
 
 /// `CUDA_ERROR_NO_DEVICE`.
 const NO_DEVICE: c_int = 100;
@@ -21,7 +21,7 @@ const NAME: usize = 256;
 
 /// Asks the library; only in a process that may crash.
 #[expect(unsafe_code, reason = "CUDA is a C library")]
-pub(super) fn ask(library: &Library) -> Result<Answer, libloading::Error> {
+pub(super) fn ask(library: &Library) -> Result<ApiAnswer, libloading::Error> {
     // SAFETY: the functions have these types in every libcuda.so.1 (`cuda.h`); numbers go to functions that
     // take numbers, and what is written to lives across the call and has the length that is told.
     unsafe {
@@ -37,13 +37,13 @@ pub(super) fn ask(library: &Library) -> Result<Answer, libloading::Error> {
         tell(&Line::Call("cuInit".to_owned()));
         match init(0) {
             0 => {}
-            NO_DEVICE => return Ok(Answer::nothing("cuInit says 100 (no device)")),
+            NO_DEVICE => return Ok(ApiAnswer::nothing("cuInit says 100 (no device)")),
             STUB => {
-                return Ok(Answer::nothing(
+                return Ok(ApiAnswer::nothing(
                     "cuInit says 34 (a library without a driver)",
                 ));
             }
-            code => return Ok(Answer::Broken(format!("cuInit says {code}"))),
+            code => return Ok(ApiAnswer::Broken(format!("cuInit says {code}"))),
         }
         tell(&Line::Call("cuDriverGetVersion".to_owned()));
         let mut driver = 0;
@@ -56,8 +56,8 @@ pub(super) fn ask(library: &Library) -> Result<Answer, libloading::Error> {
         let mut devices = 0;
         match count(&raw mut devices) {
             0 if devices > 0 => {}
-            0 => return Ok(Answer::nothing("cuDeviceGetCount says 0")),
-            code => return Ok(Answer::Broken(format!("cuDeviceGetCount says {code}"))),
+            0 => return Ok(ApiAnswer::nothing("cuDeviceGetCount says 0")),
+            code => return Ok(ApiAnswer::Broken(format!("cuDeviceGetCount says {code}"))),
         }
         let mut elements: Vec<Element> = Vec::new();
         // Without a list of its own a process sees them by these numbers.
@@ -67,7 +67,7 @@ pub(super) fn ask(library: &Library) -> Result<Answer, libloading::Error> {
             let length = c_int::try_from(NAME - 1).unwrap_or(0);
             let code = name(text.as_mut_ptr().cast(), length, device);
             if code != 0 {
-                return Ok(Answer::Broken(format!(
+                return Ok(ApiAnswer::Broken(format!(
                     "cuDeviceGetName of device {device} says {code}"
                 )));
             }
@@ -75,7 +75,7 @@ pub(super) fn ask(library: &Library) -> Result<Answer, libloading::Error> {
             let mut bytes = 0;
             let code = memory(&raw mut bytes, device);
             if code != 0 {
-                return Ok(Answer::Broken(format!(
+                return Ok(ApiAnswer::Broken(format!(
                     "cuDeviceTotalMem of device {device} says {code}"
                 )));
             }
@@ -93,6 +93,6 @@ pub(super) fn ask(library: &Library) -> Result<Answer, libloading::Error> {
                 },
             );
         }
-        Ok(Answer::Devices(elements))
+        Ok(ApiAnswer::Devices(elements))
     }
 }

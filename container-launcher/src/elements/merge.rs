@@ -2,7 +2,7 @@
 
 use job::element::{Element, ElementKind};
 
-use super::api::Answer;
+use super::api::ApiAnswer;
 
 /// How OpenCL's platforms call makers that CUDA speaks of.
 const NVIDIA: &str = "nvidia";
@@ -11,8 +11,8 @@ const NVIDIA: &str = "nvidia";
 /// answer.
 pub(super) fn gpus(
     files: &[(&'static str, Vec<String>)],
-    cuda: Option<Answer>,
-    open_cl: Option<Answer>,
+    cuda: Option<ApiAnswer>,
+    open_cl: Option<ApiAnswer>,
 ) -> Vec<Element> {
     let mut elements = Vec::new();
     let own = files.iter().find(|(maker, _)| *maker == NVIDIA);
@@ -27,13 +27,13 @@ pub(super) fn gpus(
     }
     match open_cl {
         None => {}
-        Some(Answer::Devices(found)) => {
+        Some(ApiAnswer::Devices(found)) => {
             for found in found {
                 add(&mut elements, found);
             }
         }
-        Some(Answer::Nothing(why)) => elements.push(gpu("", &[why])),
-        Some(Answer::Broken(why)) => elements.push(Element {
+        Some(ApiAnswer::Nothing(why)) => elements.push(gpu("", &[why])),
+        Some(ApiAnswer::Broken(why)) => elements.push(Element {
             broken: Some(why),
             ..gpu("", &[])
         }),
@@ -49,7 +49,7 @@ fn gpu(maker: &str, evidence: &[String]) -> Element {
     }
 }
 
-fn of_cuda(files: &[String], answer: Option<Answer>) -> Vec<Element> {
+fn of_cuda(files: &[String], answer: Option<ApiAnswer>) -> Vec<Element> {
     let count = number(files.len());
     let broken = |why: String| Element {
         count,
@@ -59,14 +59,14 @@ fn of_cuda(files: &[String], answer: Option<Answer>) -> Vec<Element> {
     match answer {
         None if files.is_empty() => Vec::new(),
         None => vec![broken("libcuda.so.1 missing".to_owned())],
-        Some(Answer::Devices(mut found)) => {
+        Some(ApiAnswer::Devices(mut found)) => {
             for element in &mut found {
                 element.evidence.splice(0..0, files.iter().cloned());
             }
             found
         }
-        Some(Answer::Nothing(why)) if files.is_empty() => vec![gpu(NVIDIA, &[why])],
-        Some(Answer::Nothing(why) | Answer::Broken(why)) => vec![broken(why)],
+        Some(ApiAnswer::Nothing(why)) if files.is_empty() => vec![gpu(NVIDIA, &[why])],
+        Some(ApiAnswer::Nothing(why) | ApiAnswer::Broken(why)) => vec![broken(why)],
     }
 }
 
@@ -117,13 +117,16 @@ mod tests {
 
     #[test]
     fn a_device_counts_once_whoever_knows_of_it() {
-        let cuda = Some(Answer::Devices(vec![found(NVIDIA, 2)]));
-        let open_cl = Some(Answer::Devices(vec![found(NVIDIA, 2), found("intel", 1)]));
+        let cuda = Some(ApiAnswer::Devices(vec![found(NVIDIA, 2)]));
+        let open_cl = Some(ApiAnswer::Devices(vec![
+            found(NVIDIA, 2),
+            found("intel", 1),
+        ]));
         let both = gpus(&nvidia(2), cuda, open_cl);
         assert_eq!(said(&both), [(NVIDIA, 2, None), ("intel", 1, None)]);
         assert_eq!(both[0].evidence[0], "/dev/nvidia0");
         let file = vec![("intel", vec!["/dev/dri/renderD128".to_owned()])];
-        let open_cl = Some(Answer::Devices(vec![found("intel", 1)]));
+        let open_cl = Some(ApiAnswer::Devices(vec![found("intel", 1)]));
         let named = gpus(&file, None, open_cl);
         assert_eq!(said(&named), [("intel", 1, None)]);
         assert_eq!(named[0].model, "M");
@@ -132,16 +135,16 @@ mod tests {
     #[test]
     fn a_device_file_whose_library_has_no_device_is_broken() {
         let why = || "cuInit says 100 (no device)".to_owned();
-        let nothing = Some(Answer::Nothing(why()));
+        let nothing = Some(ApiAnswer::Nothing(why()));
         let there = gpus(&nvidia(2), nothing, None);
         assert_eq!(said(&there), [(NVIDIA, 2, Some(why().as_str()))]);
-        let nothing = Some(Answer::Nothing(why()));
+        let nothing = Some(ApiAnswer::Nothing(why()));
         let none = gpus(&[], nothing, None);
         assert_eq!(said(&none), [(NVIDIA, 0, None)]);
         assert_eq!(none[0].evidence, [why()]);
         let alone = gpus(&nvidia(1), None, None);
         assert_eq!(said(&alone), [(NVIDIA, 1, Some("libcuda.so.1 missing"))]);
-        let crashed = Some(Answer::Broken("signal 11 in cuInit".to_owned()));
+        let crashed = Some(ApiAnswer::Broken("signal 11 in cuInit".to_owned()));
         let crashed = gpus(&nvidia(1), crashed, None);
         assert_eq!(said(&crashed), [(NVIDIA, 1, Some("signal 11 in cuInit"))]);
     }

@@ -9,7 +9,7 @@ use std::ptr::null_mut;
 use job::element::{Element, ElementKind};
 use libloading::Library;
 
-use super::api::{Answer, Line, add, tell};
+use super::api::{ApiAnswer, Line, add, tell};
 
 /// `CL_PLATFORM_NOT_FOUND_KHR`.
 const NO_PLATFORM: c_int = -1001;
@@ -38,7 +38,7 @@ type Info = unsafe extern "C" fn(Handle, c_uint, usize, *mut c_void, *mut usize)
 
 /// Asks the library; only in a process that may crash.
 #[expect(unsafe_code, reason = "OpenCL is a C library")]
-pub(super) fn ask(library: &Library) -> Result<Answer, libloading::Error> {
+pub(super) fn ask(library: &Library) -> Result<ApiAnswer, libloading::Error> {
     // SAFETY: the functions have these types in every libOpenCL.so.1 (`CL/cl.h`); handles are those that the
     // library gave, and what is written to lives across the call and has the length that is told.
     unsafe {
@@ -52,9 +52,11 @@ pub(super) fn ask(library: &Library) -> Result<Answer, libloading::Error> {
         match platforms(length(MOST), all.as_mut_ptr(), &raw mut found) {
             0 if found > 0 => {}
             0 | NO_PLATFORM => {
-                return Ok(Answer::nothing("clGetPlatformIDs says -1001 (no driver)"));
+                return Ok(ApiAnswer::nothing(
+                    "clGetPlatformIDs says -1001 (no driver)",
+                ));
             }
-            code => return Ok(Answer::Broken(format!("clGetPlatformIDs says {code}"))),
+            code => return Ok(ApiAnswer::Broken(format!("clGetPlatformIDs says {code}"))),
         }
         let (mut elements, mut others) = (Vec::new(), Vec::new());
         for platform in all.into_iter().take(size(found)) {
@@ -70,7 +72,7 @@ pub(super) fn ask(library: &Library) -> Result<Answer, libloading::Error> {
             ) {
                 0 => {}
                 NO_DEVICE => continue,
-                code => return Ok(Answer::Broken(format!("clGetDeviceIDs says {code}"))),
+                code => return Ok(ApiAnswer::Broken(format!("clGetDeviceIDs says {code}"))),
             }
             for device in own.into_iter().take(size(found)) {
                 tell(&Line::Call("clGetDeviceInfo".to_owned()));
@@ -81,9 +83,9 @@ pub(super) fn ask(library: &Library) -> Result<Answer, libloading::Error> {
             }
         }
         Ok(match (elements.is_empty(), others.into_iter().next()) {
-            (false, _) => Answer::Devices(elements),
-            (true, Some(other)) => Answer::Nothing(other),
-            (true, None) => Answer::nothing("clGetDeviceIDs says -1 (no device)"),
+            (false, _) => ApiAnswer::Devices(elements),
+            (true, Some(other)) => ApiAnswer::Nothing(other),
+            (true, None) => ApiAnswer::nothing("clGetDeviceIDs says -1 (no device)"),
         })
     }
 }

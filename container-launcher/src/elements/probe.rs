@@ -15,7 +15,7 @@ use nix::sys::resource::{Resource, setrlimit};
 use nix::sys::signal::{SigHandler, Signal, signal};
 use nix::unistd::alarm;
 
-use super::api::{Answer, Api, Line, ask, tell};
+use super::api::{Api, ApiAnswer, Line, ask, tell};
 use super::{DEADLINE, cuda, files, merge, opencl};
 use crate::say;
 use crate::surroundings::Surroundings;
@@ -61,13 +61,13 @@ fn child(api: Api, library: &Path) {
         Api::OpenCl => opencl::ask(&library),
     });
     match asked {
-        Ok(Answer::Devices(elements)) => {
+        Ok(ApiAnswer::Devices(elements)) => {
             elements
                 .into_iter()
                 .for_each(|element| tell(&Line::Device(element)));
         }
-        Ok(Answer::Nothing(why)) => tell(&Line::Nothing(why)),
-        Ok(Answer::Broken(why)) => tell(&Line::Broken(why)),
+        Ok(ApiAnswer::Nothing(why)) => tell(&Line::Nothing(why)),
+        Ok(ApiAnswer::Broken(why)) => tell(&Line::Broken(why)),
         Err(error) => tell(&Line::Broken(format!("{}: {error}", api.library()))),
     }
     tell(&Line::End);
@@ -114,7 +114,7 @@ fn elements(root: &Path, around: &Surroundings) -> Vec<Element> {
         });
         let asking: Vec<_> = asking.collect();
         for (api, asked) in asking {
-            let failed = |_| Answer::Broken("its thread ended".to_owned());
+            let failed = |_| ApiAnswer::Broken("its thread ended".to_owned());
             let answer = Some(asked.join().unwrap_or_else(failed));
             match api {
                 Api::Cuda => cuda = answer,

@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::files::{look, without_answer};
 use crate::node_facts;
-use crate::processes::{self, Answer};
+use crate::processes::{self, SignalDisposition};
 
 /// Names a rank's folder to it.
 const FOLDER_VARIABLE: &str = "GERBIL_CHECKPOINT_DIR";
@@ -137,14 +137,14 @@ impl Folders {
             let Some((_, pid)) = led else {
                 return Err(format!("{host}: rank {rank} does not run"));
             };
-            let mut before = Answer::None;
+            let mut before = SignalDisposition::None;
             loop {
                 let answer = processes::answer(*pid, order.signal);
                 // A moment of holding back says nothing.
                 let answers = match answer {
-                    Answer::Handler => true,
-                    Answer::HeldBack => before == Answer::HeldBack,
-                    Answer::None => false,
+                    SignalDisposition::Handler => true,
+                    SignalDisposition::HeldBack => before == SignalDisposition::HeldBack,
+                    SignalDisposition::None => false,
                 };
                 before = answer;
                 if answers && (!owed || self.done(own).exists()) {

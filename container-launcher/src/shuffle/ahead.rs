@@ -29,10 +29,10 @@ const STACK: usize = 128 * 1024;
 
 /// What a launcher has of partitions from elsewhere. Its clones are the same.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Copies(Arc<Shared>);
+pub(crate) struct Copies(Arc<SharedCopies>);
 
 #[derive(Debug, Default)]
-struct Shared {
+struct SharedCopies {
     partitions: Mutex<BTreeMap<u32, Partition>>,
     /// A task has lacked room.
     is_closed: AtomicBool,

@@ -19,10 +19,10 @@ const TURNS: usize = 8;
 
 /// All turns of a port.
 #[derive(Debug)]
-pub(super) struct Turns(Mutex<State>);
+pub(super) struct Turns(Mutex<TurnsState>);
 
 #[derive(Debug)]
-struct State {
+struct TurnsState {
     /// Memory of the turns that nobody has.
     free: Vec<Vec<u8>>,
     line: Line<Thread>,
@@ -32,7 +32,7 @@ struct State {
 
 impl Default for Turns {
     fn default() -> Self {
-        Self(Mutex::new(State {
+        Self(Mutex::new(TurnsState {
             free: vec![Vec::new(); TURNS],
             line: Line::default(),
             called: BTreeMap::new(),
@@ -85,7 +85,7 @@ impl Turns {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, TurnsState> {
         // Nothing in here panics while it holds the lock.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

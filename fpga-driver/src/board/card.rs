@@ -29,12 +29,17 @@ pub trait Engine: Send + std::fmt::Debug {
     /// # Errors
     ///
     /// A code of [`error`].
-    fn run(&mut self, shape: &Shape, data: &[u8], table: Option<&Table>) -> Result<Answer, u32>;
+    fn run(
+        &mut self,
+        shape: &Shape,
+        data: &[u8],
+        table: Option<&Table>,
+    ) -> Result<EngineAnswer, u32>;
 }
 
 /// What an engine says.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Answer {
+pub struct EngineAnswer {
     /// The result.
     pub result: Vec<u8>,
     /// Cycles that it took.
@@ -84,12 +89,12 @@ pub struct Card {
     orders: Vec<Order>,
     functions: u32,
     engine: Mutex<Box<dyn Engine>>,
-    state: Mutex<State>,
+    state: Mutex<CardState>,
     changed: Condvar,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct CardState {
     irq: u32,
     result_length: u32,
     result_crc: u32,
@@ -159,7 +164,7 @@ impl Card {
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, CardState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -214,7 +219,7 @@ impl Card {
     }
 
     /// The second stage: computes what has arrived, outside the lock.
-    fn compute<'a>(&'a self, mut state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
+    fn compute<'a>(&'a self, mut state: MutexGuard<'a, CardState>) -> MutexGuard<'a, CardState> {
         let Some(packet) = state.received.pop_front() else {
             return state;
         };
@@ -296,7 +301,7 @@ impl Card {
     }
 
     /// Raises the interrupt of this packet's event, if it comes at all; true where it comes now.
-    fn raise(&self, state: &mut State, bit: u32, packet: u64, now: Instant) -> bool {
+    fn raise(&self, state: &mut CardState, bit: u32, packet: u64, now: Instant) -> bool {
         state.irq |= bit;
         let (late, lost) = if bit == SENT {
             (Fault::LateSent, Fault::LostSent)
@@ -312,7 +317,7 @@ impl Card {
         !self.ordered(lost, packet)
     }
 
-    fn present(&self, state: &mut State, now: Instant) -> bool {
+    fn present(&self, state: &mut CardState, now: Instant) -> bool {
         let Some(computed) = state.computed.take() else {
             return false;
         };
@@ -347,7 +352,7 @@ fn understand(
     Ok((header, shape))
 }
 
-impl State {
+impl CardState {
     fn held(&self) -> usize {
         self.received.len() + usize::from(self.computing) + usize::from(self.computed.is_some())
     }

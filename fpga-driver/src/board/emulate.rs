@@ -31,13 +31,13 @@ const LONGEST: u64 = 64 << 20;
 /// An emulated card; it is there until this is dropped.
 #[derive(Debug)]
 pub struct Emulator {
-    shared: Arc<Shared>,
+    shared: Arc<EmulatedCard>,
     threads: Vec<JoinHandle<()>>,
     folder: PathBuf,
 }
 
 #[derive(Debug)]
-struct Shared {
+struct EmulatedCard {
     card: Box<dyn Board>,
     registers: Registers,
     memory: OwnedFd,
@@ -86,7 +86,7 @@ impl Emulator {
             Mode::RUSR | Mode::WUSR,
         )
         .map_err(failed("cannot make", "events_0"))?;
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(EmulatedCard {
             registers: Registers::map(&user).map_err(failed("cannot map", "user"))?,
             events: open("events_0", OFlags::NONBLOCK)?,
             memory,
@@ -105,8 +105,8 @@ impl Emulator {
             folder: folder.to_owned(),
         };
         for (name, work) in [
-            ("registers", Shared::watch as fn(&Shared)),
-            ("interrupts", Shared::interrupt),
+            ("registers", EmulatedCard::watch as fn(&EmulatedCard)),
+            ("interrupts", EmulatedCard::interrupt),
         ] {
             let shared = Arc::clone(&emulator.shared);
             let thread = std::thread::Builder::new()
@@ -139,7 +139,7 @@ impl Drop for Emulator {
     }
 }
 
-impl Shared {
+impl EmulatedCard {
     /// Looks at what the driver writes.
     fn watch(&self) {
         while !self.stop.load(Ordering::Acquire) {

@@ -9,7 +9,7 @@
 //! | one partial sum (reduce)   | d + 1                                            |
 //! | one document (Bayes)       | 1, 1 a term, and k for its class                 |
 
-use super::card::{Answer, Engine, Table};
+use super::card::{Engine, EngineAnswer, Table};
 use super::error;
 use crate::function::{Function, Shape};
 
@@ -22,12 +22,17 @@ impl Engine for Model {
         Function::ALL.iter().fold(0, |all, it| all | it.bit())
     }
 
-    fn run(&mut self, shape: &Shape, data: &[u8], table: Option<&Table>) -> Result<Answer, u32> {
+    fn run(
+        &mut self,
+        shape: &Shape,
+        data: &[u8],
+        table: Option<&Table>,
+    ) -> Result<EngineAnswer, u32> {
         match shape.function {
             Function::KmeansMap => kmeans_map(shape, data),
             Function::KmeansReduce => kmeans_reduce(shape, data),
             Function::BayesMap => bayes_map(shape, data, table.ok_or(error::NO_MODEL)?),
-            Function::Echo => Ok(Answer {
+            Function::Echo => Ok(EngineAnswer {
                 result: data.to_vec(),
                 cycles: 0,
             }),
@@ -37,10 +42,10 @@ impl Engine for Model {
 }
 
 /// What `sink` answers: length and CRC of what it swallowed.
-pub fn sink(data: &[u8]) -> Answer {
+pub fn sink(data: &[u8]) -> EngineAnswer {
     let mut result = (data.len() as u64).to_le_bytes().to_vec();
     result.extend(u64::from(crc32c::crc32c(data)).to_le_bytes());
-    Answer { result, cycles: 0 }
+    EngineAnswer { result, cycles: 0 }
 }
 
 /// Little-endian words of 32 bits; what is left over is dropped.
@@ -69,7 +74,7 @@ fn part(data: &[u8], at: usize, length: usize) -> Result<&[u8], u32> {
         .ok_or(error::DATA)
 }
 
-fn kmeans_map(shape: &Shape, data: &[u8]) -> Result<Answer, u32> {
+fn kmeans_map(shape: &Shape, data: &[u8]) -> Result<EngineAnswer, u32> {
     let (k, d) = (shape.k, shape.dimension);
     let centroids: Vec<i32> = signed(part(data, shape.centroids_at, k * d * 4)?).collect();
     let stride = shape.key + d * 4;
@@ -108,13 +113,13 @@ fn kmeans_map(shape: &Shape, data: &[u8]) -> Result<Answer, u32> {
     }
     let beat = d.max(k);
     let cycles = k * d + (shape.pairs + 2) * beat + sums.len();
-    Ok(Answer {
+    Ok(EngineAnswer {
         result,
         cycles: cycles as u64,
     })
 }
 
-fn kmeans_reduce(shape: &Shape, data: &[u8]) -> Result<Answer, u32> {
+fn kmeans_reduce(shape: &Shape, data: &[u8]) -> Result<EngineAnswer, u32> {
     let width = shape.dimension + 1;
     let stride = shape.key + width * 8;
     let pairs = part(data, shape.pairs_at, shape.pairs * stride)?;
@@ -129,7 +134,7 @@ fn kmeans_reduce(shape: &Shape, data: &[u8]) -> Result<Answer, u32> {
         }
     }
     let result = sums.iter().flat_map(|sum| sum.to_le_bytes()).collect();
-    Ok(Answer {
+    Ok(EngineAnswer {
         result,
         cycles: ((shape.pairs + shape.k) * width) as u64,
     })
@@ -145,7 +150,7 @@ pub fn key(bytes: &[u8]) -> Option<usize> {
     usize::try_from(value).ok()
 }
 
-fn bayes_map(shape: &Shape, data: &[u8], table: &Table) -> Result<Answer, u32> {
+fn bayes_map(shape: &Shape, data: &[u8], table: &Table) -> Result<EngineAnswer, u32> {
     let classes = table.shape.k;
     let terms = table.shape.dimension;
     if terms != shape.dimension {
@@ -183,7 +188,7 @@ fn bayes_map(shape: &Shape, data: &[u8], table: &Table) -> Result<Answer, u32> {
         result.extend(class.to_le_bytes());
         cycles += 1 + list.len() / 4 + classes;
     }
-    Ok(Answer {
+    Ok(EngineAnswer {
         result,
         cycles: cycles as u64,
     })

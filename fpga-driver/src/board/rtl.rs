@@ -28,7 +28,7 @@ pub fn engine(board: &str) -> Result<Box<dyn Engine>, BoardError> {
 #[cfg(rtl)]
 mod cores {
     use super::BoardError;
-    use crate::board::card::{Answer, Engine, Table};
+    use crate::board::card::{Engine, EngineAnswer, Table};
     use crate::board::{error, model};
     use crate::function::{Function, Shape};
     use std::ffi::c_void;
@@ -105,7 +105,7 @@ mod cores {
         }
 
         #[expect(unsafe_code, reason = "the simulated cores are C++")]
-        fn kmeans_map(&mut self, shape: &Shape, data: &[u8]) -> Result<Answer, u32> {
+        fn kmeans_map(&mut self, shape: &Shape, data: &[u8]) -> Result<EngineAnswer, u32> {
             let (k, d) = (shape.k, shape.dimension);
             if k > MOST_CENTROIDS || d > MOST_ELEMENTS {
                 return Err(error::TOO_LARGE);
@@ -145,11 +145,11 @@ mod cores {
                 result.extend(cluster.to_le_bytes());
             }
             result.extend(sums.iter().flat_map(|sum| sum.to_le_bytes()));
-            Ok(Answer { result, cycles })
+            Ok(EngineAnswer { result, cycles })
         }
 
         #[expect(unsafe_code, reason = "the simulated cores are C++")]
-        fn kmeans_reduce(&mut self, shape: &Shape, data: &[u8]) -> Result<Answer, u32> {
+        fn kmeans_reduce(&mut self, shape: &Shape, data: &[u8]) -> Result<EngineAnswer, u32> {
             let (k, d) = (shape.k, shape.dimension);
             if k > MOST_CENTROIDS || d > MOST_ELEMENTS {
                 return Err(error::TOO_LARGE);
@@ -174,11 +174,16 @@ mod cores {
                 return Err(error::DATA);
             }
             let result = sums.iter().flat_map(|sum| sum.to_le_bytes()).collect();
-            Ok(Answer { result, cycles })
+            Ok(EngineAnswer { result, cycles })
         }
 
         #[expect(unsafe_code, reason = "the simulated cores are C++")]
-        fn bayes_map(&mut self, shape: &Shape, data: &[u8], table: &Table) -> Result<Answer, u32> {
+        fn bayes_map(
+            &mut self,
+            shape: &Shape,
+            data: &[u8],
+            table: &Table,
+        ) -> Result<EngineAnswer, u32> {
             let classes = table.shape.k;
             let rows = table.shape.dimension + 1;
             if rows != shape.dimension + 1 {
@@ -226,7 +231,7 @@ mod cores {
                 result.extend_from_slice(key);
                 result.extend(class.to_le_bytes());
             }
-            Ok(Answer { result, cycles })
+            Ok(EngineAnswer { result, cycles })
         }
     }
 
@@ -240,13 +245,13 @@ mod cores {
             shape: &Shape,
             data: &[u8],
             table: Option<&Table>,
-        ) -> Result<Answer, u32> {
+        ) -> Result<EngineAnswer, u32> {
             match shape.function {
                 Function::KmeansMap => self.kmeans_map(shape, data),
                 Function::KmeansReduce => self.kmeans_reduce(shape, data),
                 Function::BayesMap => self.bayes_map(shape, data, table.ok_or(error::NO_MODEL)?),
                 // The data mover's own, without a core.
-                Function::Echo => Ok(Answer {
+                Function::Echo => Ok(EngineAnswer {
                     result: data.to_vec(),
                     cycles: 0,
                 }),

@@ -2,7 +2,7 @@
 
 use super::{CONFIG, Failure, UNAVAILABLE, complain, failed};
 use fpga_driver::client::address::{self, Reach};
-use fpga_driver::daemon::{Driver, Options};
+use fpga_driver::daemon::{Driver, DriverOptions};
 use fpga_driver::profile::Profile;
 use std::path::{Path, PathBuf};
 
@@ -15,7 +15,7 @@ pub fn run(socket: PathBuf, profile: &Path, allowed: Vec<u32>) -> Result<(), Fai
         Reach::Others
     };
     address::prepare_folder(&socket, reach).map_err(failed(UNAVAILABLE))?;
-    let options = Options {
+    let options = DriverOptions {
         socket,
         allowed,
         profile,

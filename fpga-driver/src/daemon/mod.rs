@@ -26,4 +26,4 @@ mod sender;
 mod serve;
 
 pub use lock::{Lock, LockError};
-pub use serve::{Driver, DriverError, Options, Stop, open_alone};
+pub use serve::{Driver, DriverError, DriverOptions, Stop, open_alone};

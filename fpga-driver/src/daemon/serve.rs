@@ -25,7 +25,7 @@ const NOTICE: u64 = u64::MAX - 1;
 
 /// How a driver is to run.
 #[derive(Debug, Clone)]
-pub struct Options {
+pub struct DriverOptions {
     /// Where it listens.
     pub socket: PathBuf,
     /// Users besides this process's own and root who may connect.
@@ -68,7 +68,7 @@ pub enum DriverError {
 /// The driver.
 #[derive(Debug)]
 pub struct Driver {
-    options: Options,
+    options: DriverOptions,
     door: Door,
     _locks: Vec<Lock>,
     queues: Vec<Arc<BoardQueue>>,
@@ -132,7 +132,7 @@ impl Driver {
     /// # Errors
     ///
     /// Another driver listens there, or no board can be had.
-    pub fn start(options: Options, mut warn: impl FnMut(&str)) -> Result<Self, DriverError> {
+    pub fn start(options: DriverOptions, mut warn: impl FnMut(&str)) -> Result<Self, DriverError> {
         let door = Door::open(&options.socket, &options.allowed)?;
         let watch = epoll::create(epoll::CreateFlags::CLOEXEC).map_err(std::io::Error::from)?;
         let flags = EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK;

@@ -127,12 +127,12 @@ struct File {
     #[serde(default)]
     node: Node,
     #[serde(default)]
-    board: Vec<Row>,
+    board: Vec<BoardEntry>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Row {
+struct BoardEntry {
     kind: Kind,
     path: Option<PathBuf>,
     functions: BTreeMap<String, usize>,
@@ -212,7 +212,7 @@ impl Profile {
     }
 }
 
-impl Row {
+impl BoardEntry {
     fn check(self, same: usize) -> Result<BoardProfile, String> {
         let mut functions = BTreeMap::new();
         for (name, count) in self.functions {

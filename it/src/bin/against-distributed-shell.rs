@@ -21,7 +21,7 @@ use serde::Serialize;
 
 /// Times launches: `gerbil-run` against Hadoop's own DistributedShell.
 #[derive(Debug, Parser)]
-struct Options {
+struct AgainstDistributedShellOptions {
     /// Of each peer; one more before warms caches.
     #[arg(default_value = "10")]
     rounds: NonZeroUsize,
@@ -86,7 +86,7 @@ struct Spread {
 
 /// One figure of one peer.
 #[derive(Debug, Serialize)]
-struct Row {
+struct PeerRow {
     figure: &'static str,
     peer: Peer,
     seconds: Spread,
@@ -109,7 +109,7 @@ struct Report {
     load: (f64, f64),
     peers: Vec<Peer>,
     rounds: Vec<Round>,
-    rows: Vec<Row>,
+    rows: Vec<PeerRow>,
 }
 
 struct Bench {
@@ -152,7 +152,7 @@ fn main() -> ExitCode {
 }
 
 fn run() -> Result<()> {
-    let options = Options::parse();
+    let options = AgainstDistributedShellOptions::parse();
     let (count, nodes) = (options.rounds.get(), options.nodes.get());
     let (version, json) = (options.version, options.json);
     let ours: &[Peer] = match options.deploy_mode {
@@ -267,7 +267,7 @@ fn print(out: &mut impl std::io::Write, report: &Report) -> Result<()> {
     Ok(())
 }
 
-fn rows(peers: &[Peer], has_target: bool, rounds: &[Round]) -> Vec<Row> {
+fn rows(peers: &[Peer], has_target: bool, rounds: &[Round]) -> Vec<PeerRow> {
     type Figure = (&'static str, fn(&Times) -> f64, bool);
     let figures: [Figure; 2] = [
         ("last process started", |times| times.last_process, true),
@@ -280,7 +280,7 @@ fn rows(peers: &[Peer], has_target: bool, rounds: &[Round]) -> Vec<Row> {
         for (place, peer) in peers.iter().copied().enumerate() {
             let own = spread(rounds.iter().map(|round| of(&round[place])).collect());
             let ratios = rounds.iter().map(|round| of(&round[place]) / of(&round[0]));
-            rows.push(Row {
+            rows.push(PeerRow {
                 figure,
                 peer,
                 seconds: own,

@@ -28,7 +28,7 @@ use job::report::Report;
 
 /// Times launches from containers that are there: `gerbil-run` against stock Hydra.
 #[derive(Debug, Parser)]
-struct Options {
+struct AgainstHydraOptions {
     /// Of each peer; one more before warms caches.
     #[arg(default_value = "5")]
     rounds: NonZeroUsize,
@@ -100,7 +100,7 @@ fn main() -> ExitCode {
 }
 
 fn run() -> Result<()> {
-    let options = Options::parse();
+    let options = AgainstHydraOptions::parse();
     let (rounds, ranks) = (options.rounds.get(), options.ranks.get());
     gerbil::binary()?;
     let each = ranks.div_ceil(NODES) as u64;

@@ -19,7 +19,7 @@ use job::report::Report;
 
 /// Table III and Figure 10 of the paper: the five modes on a cluster that is partly busy.
 #[derive(Debug, Parser)]
-struct Options {
+struct Figure10Options {
     /// For tables, JSON and SVG.
     #[arg(long, default_value_os_t = results::folder())]
     out: PathBuf,
@@ -59,7 +59,7 @@ struct Lengths {
 }
 
 /// One mode.
-struct Row {
+struct ModeRow {
     mode: &'static str,
     /// Processes on each node used, by group.
     placed: [Vec<u32>; 3],
@@ -84,7 +84,7 @@ fn main() -> ExitCode {
 }
 
 fn run() -> Result<()> {
-    let Options { out, quick } = Options::parse();
+    let Figure10Options { out, quick } = Figure10Options::parse();
     let lengths = if quick { QUICK } else { LENGTHS };
     gerbil::binary()?;
     let fleet = Fleet::start(&Plan {
@@ -94,10 +94,10 @@ fn run() -> Result<()> {
         ..Plan::default()
     })?;
     let setting = Setting::begin(&fleet.cluster().version()?)?;
-    let bed = Bed::new(&fleet)?;
+    let bench = Bench::new(&fleet)?;
     let mut rows = Vec::new();
     for mode in MODES {
-        let row = bed.measure(mode, lengths)?;
+        let row = bench.measure(mode, lengths)?;
         writeln!(
             std::io::stdout(),
             "{mode}: all containers after {:.1} s, over after {:.1} s; degraded: {:?}",
@@ -113,41 +113,42 @@ fn run() -> Result<()> {
     Ok(())
 }
 
-struct Bed<'a> {
+struct Bench<'a> {
     fleet: &'a Fleet,
     desk: Desk,
     /// Of each group.
     hosts: Vec<Vec<String>>,
 }
 
-impl<'a> Bed<'a> {
+impl<'a> Bench<'a> {
     fn new(fleet: &'a Fleet) -> Result<Self> {
         let mut names = fleet.nodes().iter().map(|node| node.id().host.clone());
         let hosts: Vec<Vec<String>> = GROUPS
             .iter()
             .map(|&(_, count)| names.by_ref().take(count).collect())
             .collect();
-        let bed = Self {
+        let bench = Self {
             fleet,
             desk: Desk::new()?,
             hosts,
         };
         for (place, (group, _)) in GROUPS.iter().enumerate() {
-            let lines = bed.hosts[place]
+            let lines = bench.hosts[place]
                 .iter()
                 .map(|host| format!("{host}:{UNITS}\n"));
-            std::fs::write(bed.list(*group), lines.collect::<String>())?;
+            std::fs::write(bench.list(*group), lines.collect::<String>())?;
         }
-        let wanted = bed.hosts.iter().zip(LISTED);
+        let wanted = bench.hosts.iter().zip(LISTED);
         let wanted = wanted.flat_map(|(hosts, count)| {
             let first_two = hosts.iter().take(2);
             first_two.map(move |host| format!("{host}:{count}\n"))
         });
-        std::fs::write(bed.list('J'), wanted.collect::<String>())?;
+        std::fs::write(bench.list('J'), wanted.collect::<String>())?;
         // Files are staged, and the ResourceManager's code is warm.
-        bed.desk
+        bench
+            .desk
             .run(fleet, &["-n", "1"], &["idle", "0"], DEADLINE)?;
-        Ok(bed)
+        Ok(bench)
     }
 
     fn list(&self, name: char) -> PathBuf {
@@ -182,7 +183,7 @@ impl<'a> Bed<'a> {
         Ok(started)
     }
 
-    fn measure(&self, mode: &'static str, lengths: Lengths) -> Result<Row> {
+    fn measure(&self, mode: &'static str, lengths: Lengths) -> Result<ModeRow> {
         let on_a = self.fill(0, lengths.on_a)?;
         let on_b = self.fill(1, lengths.on_b)?;
         wait::pause(LATER);
@@ -199,7 +200,7 @@ impl<'a> Bed<'a> {
         let (on_a, on_b) = (on_a.finish(self.fleet)?, on_b.finish(self.fleet)?);
         self.settle()?;
         let since = |us: i64| seconds(job.phases.started_us, us);
-        Ok(Row {
+        Ok(ModeRow {
             mode,
             placed: self.placed(&job)?,
             degraded: job.degraded,
@@ -239,7 +240,7 @@ impl<'a> Bed<'a> {
     }
 }
 
-fn figure(rows: &[Row], lengths: Lengths, setting: Setting) -> Figure {
+fn figure(rows: &[ModeRow], lengths: Lengths, setting: Setting) -> Figure {
     let mut table = Table::new(&[
         "mode",
         "on A",
@@ -268,13 +269,13 @@ fn figure(rows: &[Row], lengths: Lengths, setting: Setting) -> Figure {
             format!("{:.1}", row.ends.1),
         ]);
     }
-    let bars = |value: fn(&Row) -> f64| {
+    let bars = |value: fn(&ModeRow) -> f64| {
         let points = rows.iter().enumerate();
         points
             .map(|(place, row)| (place as f64, value(row)))
             .collect::<Vec<_>>()
     };
-    let word = |row: &Row| match row.granted {
+    let word = |row: &ModeRow| match row.granted {
         at if at + 0.5 < row.ends.1 => format!("`{}` did not wait ({at:.1} s)", row.mode),
         at if at < row.ends.0 => format!("`{}` waited for group B ({at:.1} s)", row.mode),
         at => format!("`{}` waited for group A ({at:.1} s)", row.mode),

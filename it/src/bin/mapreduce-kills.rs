@@ -16,7 +16,7 @@ use it::{Cluster, session};
 /// Kills a task's process or a launcher in each round, and compares what the job has written with what an
 /// undisturbed one writes. Prints a row a round; the seed of a row does that round again.
 #[derive(Debug, Parser)]
-struct Options {
+struct MapReduceKillsOptions {
     /// Rounds in which the kill is to hit; others are done besides.
     #[arg(long, default_value_t = 200)]
     rounds: u64,
@@ -41,7 +41,7 @@ const NODES: usize = 4;
 
 #[expect(clippy::print_stderr, reason = "a command says on stderr why it ends")]
 fn main() -> ExitCode {
-    match run(&Options::parse()) {
+    match run(&MapReduceKillsOptions::parse()) {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
         Err(error) => {
@@ -52,7 +52,7 @@ fn main() -> ExitCode {
 }
 
 /// Whether all was as it should be.
-fn run(options: &Options) -> Result<bool> {
+fn run(options: &MapReduceKillsOptions) -> Result<bool> {
     let size = Size {
         memory_mib: 4096,
         vcores: 4,

@@ -35,7 +35,7 @@ const HEARTBEAT: &str = "yarn.resourcemanager.nodemanagers.heartbeat-interval-ms
 /// gerbil-run on a Hadoop cluster that is started for it. Fails when a test that passes with mpiexec does
 /// not with gerbil-run.
 #[derive(Debug, Parser)]
-struct Options {
+struct MpichSuiteOptions {
     /// These folders of the suite alone.
     #[arg(long, value_name = "FOLDER", value_delimiter = ',')]
     only: Vec<String>,
@@ -77,7 +77,7 @@ fn main() -> ExitCode {
 }
 
 fn run() -> Result<bool> {
-    let options = Options::parse();
+    let options = MpichSuiteOptions::parse();
     gerbil::binary()?;
     let suite = Suite::prepare(&options.device)?;
     let mut listed = lists::read(&suite.built(), &suite.source())?;

@@ -17,7 +17,7 @@ use it::{Cluster, Mpich, gerbil};
 
 /// What more ranks than cores cost: the time of a barrier, busy waiting and yielding.
 #[derive(Debug, Parser)]
-struct Options {
+struct OversubscriptionOptions {
     /// Of which the best counts.
     #[arg(default_value = "3")]
     runs: NonZeroUsize,
@@ -50,7 +50,7 @@ fn main() -> ExitCode {
 }
 
 fn run() -> Result<()> {
-    let runs = Options::parse().runs.get();
+    let runs = OversubscriptionOptions::parse().runs.get();
     gerbil::binary()?;
     let folder = tempfile::tempdir()?;
     let libraries = libraries(folder.path())?;

@@ -17,7 +17,7 @@ use session::status::Status;
 /// holds, and prints what the ApplicationMaster needs: memory with none, a tenth and all of them, and how long its
 /// policy decides on the mean. Then it lets them run for a while.
 #[derive(Debug, Parser)]
-struct Options {
+struct QueuedOptions {
     /// How many.
     #[arg(long, default_value_t = 10_000)]
     jobs: u32,
@@ -40,7 +40,7 @@ const DEADLINE: Duration = Duration::from_secs(120);
 
 #[expect(clippy::print_stderr, reason = "a command says on stderr why it ends")]
 fn main() -> ExitCode {
-    match run(&Options::parse()) {
+    match run(&QueuedOptions::parse()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("queued: {error:#}");
@@ -49,7 +49,7 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(options: &Options) -> Result<()> {
+fn run(options: &QueuedOptions) -> Result<()> {
     let folder = tempfile::tempdir()?;
     let gerbil = folder.path().join("gerbil");
     symlink(gerbil::binary()?, &gerbil)?;
@@ -103,7 +103,7 @@ impl Filling {
         })
     }
 
-    async fn fill(mut self, options: &Options) -> Result<()> {
+    async fn fill(mut self, options: &QueuedOptions) -> Result<()> {
         let holder = self.queue.submit("sleep", &["3600"], options.slots).await?;
         let mut begin = Instant::now();
         let before = self.queue.status().await?;

@@ -8,7 +8,7 @@ use it::results;
 
 /// Makes the page of results, and the charts, of the figures in a folder.
 #[derive(Debug, Parser)]
-struct Options {
+struct ResultsPageOptions {
     /// Where the figures' JSON is, and where the page goes.
     #[arg(default_value_os_t = results::folder())]
     folder: PathBuf,
@@ -16,7 +16,7 @@ struct Options {
 
 #[expect(clippy::print_stderr, reason = "a command says on stderr why it ends")]
 fn main() -> ExitCode {
-    let options = Options::parse();
+    let options = ResultsPageOptions::parse();
     match results::page::write(&options.folder) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {

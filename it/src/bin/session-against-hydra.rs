@@ -22,7 +22,7 @@ use it::{Cluster, Mpich, Run, gerbil};
 
 /// Times programs in a session against stock Hydra.
 #[derive(Debug, Parser)]
-struct Options {
+struct SessionAgainstHydraOptions {
     /// Of each peer; one more before warms caches.
     #[arg(default_value = "10")]
     rounds: NonZeroUsize,
@@ -70,7 +70,7 @@ fn main() -> ExitCode {
 }
 
 fn run() -> Result<()> {
-    let options = Options::parse();
+    let options = SessionAgainstHydraOptions::parse();
     let (rounds, ranks) = (options.rounds.get(), options.ranks.get());
     let each = ranks.div_ceil(NODES);
     let size = Size {

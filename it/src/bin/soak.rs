@@ -15,7 +15,7 @@ use it::results::{Setting, page};
 /// Tries each case again and again, one after the other on one cluster, and prints what became of it: a line
 /// a run on stderr, a table at the end on stdout. Needs root, iptables and mount.
 #[derive(Debug, Parser)]
-struct Options {
+struct SoakOptions {
     /// Of each case.
     #[arg(long, default_value_t = 20)]
     times: u64,
@@ -55,13 +55,13 @@ fn main() -> ExitCode {
 }
 
 fn wanted() -> Result<SoakPlan> {
-    let Options {
+    let SoakOptions {
         times,
         seed,
         words,
         session,
         out,
-    } = Options::parse();
+    } = SoakOptions::parse();
     let all = match session {
         true => &SESSION_CASES[..],
         false => &CASES[..],

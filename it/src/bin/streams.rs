@@ -23,7 +23,7 @@ use it::{Cluster, Mpich, gerbil, mpi};
 
 /// How fast a rank's standard output comes through, and what it costs in memory, beside stock Hydra.
 #[derive(Debug, Parser)]
-struct Options {
+struct StreamsOptions {
     #[arg(default_value = "5")]
     rounds: NonZeroUsize,
     /// That the rank writes.
@@ -54,7 +54,7 @@ fn main() -> ExitCode {
 }
 
 fn run() -> Result<()> {
-    let options = Options::parse();
+    let options = StreamsOptions::parse();
     let (rounds, mib) = (options.rounds.get(), options.mib.get());
     gerbil::binary()?;
     let folder = tempfile::tempdir()?;

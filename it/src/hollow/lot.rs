@@ -59,7 +59,7 @@ impl Lot {
         let room = Arc::new(Semaphore::new(AT_ONCE));
         let mut starting = JoinSet::new();
         for (index, host) in (self.first..).zip(&self.hosts) {
-            let options = node_manager::Options {
+            let options = node_manager::NodeManagerOptions {
                 host: host.clone(),
                 resource: Resource::new(self.memory_mib, self.vcores),
                 trackers: vec![self.tracker.clone()],

@@ -7,7 +7,7 @@ use it::bed::{Case, Given};
 use output_committer::Output;
 use policy::Millis;
 use policy::commit::{
-    Answer, AttemptCommit, AttemptVerdict, JobCommit, JobVerdict, Op, Setup, SetupVerdict,
+    AttemptCommit, AttemptVerdict, CallAnswer, JobCommit, JobVerdict, Op, Setup, SetupVerdict,
 };
 use policy::gang::Chance;
 use sim::NameNode;
@@ -96,7 +96,7 @@ fn compare(address: &Address, top: &str) -> Result<()> {
 }
 
 /// The call and what it came to, without names.
-fn kind(op: &Op, answer: &Answer) -> String {
+fn kind(op: &Op, answer: &CallAnswer) -> String {
     let word = |shown: String| {
         let end = shown.find(['(', ' ', '{']).unwrap_or(shown.len());
         shown[..end].to_owned()

@@ -14,7 +14,7 @@ mod refused;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use it::{Cluster, Shared, Version};
+use it::{Cluster, SharedCluster, Version};
 use libtest_mimic::{Arguments, Failed, Trial};
 
 use given::{Case, DEADLINE, Given};
@@ -38,7 +38,7 @@ fn main() -> ExitCode {
     // The cases share the cluster, and each looks whether anything is left on it.
     arguments.test_threads = Some(1);
     let builder = Cluster::builder().nodes(2);
-    let shared = Arc::new(Shared::new(builder.clone()));
+    let shared = Arc::new(SharedCluster::new(builder.clone()));
     let Ok(folder) = tempfile::tempdir() else {
         return ExitCode::FAILURE;
     };

@@ -9,7 +9,7 @@
 
 use std::time::Duration;
 
-use mini::node_manager::{NodeManager, Options};
+use mini::node_manager::{NodeManager, NodeManagerOptions};
 use proto_hadoop::conf::Configuration;
 use proto_hadoop::yarn::Resource;
 use tokio::io::{AsyncReadExt, stdin};
@@ -33,7 +33,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         }
     };
     let folder = tempfile::tempdir()?;
-    let node = NodeManager::start(Options {
+    let node = NodeManager::start(NodeManagerOptions {
         host,
         resource: Resource::new(memory.parse()?, 4),
         trackers: vec![tracker],

@@ -47,7 +47,7 @@ impl Cluster {
     ///
     /// When a port or folder cannot be had, or a node is refused.
     pub async fn start(
-        options: resource_manager::Options,
+        options: resource_manager::ResourceManagerOptions,
         nodes: &[Resource],
         folder: &RunFolder,
         user: &str,
@@ -55,7 +55,7 @@ impl Cluster {
         let resource_manager = ResourceManager::start(options).await?;
         let mut starting = JoinSet::new();
         for (index, resource) in nodes.iter().enumerate() {
-            let options = node_manager::Options {
+            let options = node_manager::NodeManagerOptions {
                 host: format!("127.0.0.{}", 1 + index % 254),
                 resource: resource.clone(),
                 trackers: vec![resource_manager.tracker_address()],

@@ -6,7 +6,7 @@ mod support;
 mod tests {
     use std::time::Duration;
 
-    use mini::resource_manager::Options;
+    use mini::resource_manager::ResourceManagerOptions;
     use proto_hadoop::server::{Fault, Refusal};
     use proto_hadoop::yarn::{
         AllocateRequest, ContainerLaunch, ContainerStart, FinalApplicationStatus, NodeState,
@@ -281,9 +281,9 @@ mod tests {
 
     #[tokio::test(flavor = "multi_thread")]
     async fn a_silent_master_is_taken_for_dead_and_its_containers_end() {
-        let options = Options {
+        let options = ResourceManagerOptions {
             am_expiry: Duration::from_millis(400),
-            ..Options::default()
+            ..ResourceManagerOptions::default()
         };
         let mini = Mini::with(1, options).await;
         let mut master = registered(&mini).await;
@@ -307,9 +307,9 @@ mod tests {
 
     #[tokio::test(flavor = "multi_thread")]
     async fn a_silent_node_is_lost_and_its_containers_with_it() {
-        let options = Options {
+        let options = ResourceManagerOptions {
             node_expiry: Duration::from_millis(500),
-            ..Options::default()
+            ..ResourceManagerOptions::default()
         };
         let mini = Mini::with(2, options).await;
         let mut master = registered(&mini).await;

@@ -8,7 +8,7 @@ mod tests {
     use std::time::Duration;
 
     use mini::ResourceManager;
-    use mini::resource_manager::Options;
+    use mini::resource_manager::ResourceManagerOptions;
     use proto_hadoop::yarn::{
         AllocateRequest, ContainerLaunch, ContainerStart, ContainerState, FinalApplicationStatus,
         LocalResource, LocalResourceKind, Resource, ResourceUrl, Visibility, YarnApplicationState,
@@ -62,7 +62,7 @@ mod tests {
     async fn clusters_that_start_together_have_ids_of_their_own() {
         let mut managers = Vec::new();
         for _ in 0..32 {
-            let manager = ResourceManager::start(Options::default());
+            let manager = ResourceManager::start(ResourceManagerOptions::default());
             managers.push(manager.await.unwrap());
         }
         let mut ids = BTreeSet::new();

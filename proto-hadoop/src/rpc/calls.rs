@@ -9,7 +9,7 @@ use tokio::sync::{oneshot, watch};
 use super::connection::Disconnect;
 
 /// What a waiting call is told.
-pub(crate) type Answer = Result<Bytes, Failure>;
+pub(crate) type CallResult = Result<Bytes, Failure>;
 
 /// Why a call got no result.
 #[derive(Debug, Clone)]
@@ -37,7 +37,7 @@ pub(crate) struct Calls {
 #[derive(Debug)]
 struct Table {
     next: i32,
-    waiting: BTreeMap<i32, oneshot::Sender<Answer>>,
+    waiting: BTreeMap<i32, oneshot::Sender<CallResult>>,
     /// Messages from the peer so far.
     heard: u64,
     end: Option<Disconnect>,
@@ -86,7 +86,7 @@ impl Calls {
     }
 
     /// Hands an answer to its caller. Late and repeated answers find nobody.
-    pub(crate) fn answer(&self, id: i32, answer: Answer) {
+    pub(crate) fn answer(&self, id: i32, answer: CallResult) {
         let waiting = self.table().waiting.remove(&id);
         match waiting.map(|sender| sender.send(answer)) {
             Some(Ok(())) => {}
@@ -138,13 +138,13 @@ impl Calls {
 pub(crate) struct Waiting {
     calls: Arc<Calls>,
     pub(crate) id: i32,
-    answer: oneshot::Receiver<Answer>,
+    answer: oneshot::Receiver<CallResult>,
     /// Messages that had come when the call began.
     heard_before: u64,
 }
 
 impl Waiting {
-    pub(crate) async fn answer(&mut self) -> Answer {
+    pub(crate) async fn answer(&mut self) -> CallResult {
         match (&mut self.answer).await {
             Ok(answer) => answer,
             Err(_dropped) => Err(Failure::End(

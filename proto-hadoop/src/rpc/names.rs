@@ -27,11 +27,11 @@ const STACK: usize = 512 << 10;
 const KEPT: usize = 20_000;
 
 /// The addresses of a name, or what kept them from being found.
-type Answer = Result<Arc<[IpAddr]>, Arc<io::Error>>;
+type Resolved = Result<Arc<[IpAddr]>, Arc<io::Error>>;
 
 #[derive(Debug)]
 struct Entry {
-    answer: watch::Receiver<Option<Answer>>,
+    answer: watch::Receiver<Option<Resolved>>,
     /// When it was asked for.
     asked: Instant,
 }
@@ -39,7 +39,7 @@ struct Entry {
 #[derive(Debug, Default)]
 struct Book {
     entries: BTreeMap<String, Entry>,
-    waiting: VecDeque<(String, watch::Sender<Option<Answer>>)>,
+    waiting: VecDeque<(String, watch::Sender<Option<Resolved>>)>,
     threads: usize,
     idle: usize,
 }
@@ -104,7 +104,7 @@ impl Names {
     }
 
     /// A look-up that is under way, or its answer while that is fresh.
-    fn ask(&'static self, name: &str) -> io::Result<watch::Receiver<Option<Answer>>> {
+    fn ask(&'static self, name: &str) -> io::Result<watch::Receiver<Option<Resolved>>> {
         let now = Instant::now();
         let mut book = self.lock();
         if let Some(entry) = book.entries.get(name) {

@@ -22,7 +22,7 @@ use crate::wire::common::{
     RpcSaslProto,
 };
 
-use super::listener::{Caller, Door, Shared};
+use super::listener::{Caller, Door, ServerTerms};
 use super::log_in::{Keyring, Puzzle};
 use super::{Fault, Refusal, neighbour};
 
@@ -80,7 +80,7 @@ impl From<Garbled> for CloseReason {
 }
 
 /// Serves a connection to its end.
-pub(crate) async fn serve(stream: TcpStream, shared: &Shared) {
+pub(crate) async fn serve(stream: TcpStream, shared: &ServerTerms) {
     let (mut reader, mut writer) = stream.into_split();
     let logged_in = timeout(LOG_IN, log_in(&mut reader, &mut writer, &shared.door)).await;
     let caller = match logged_in {
@@ -332,7 +332,7 @@ struct Calls<'a> {
 }
 
 impl Calls<'_> {
-    async fn run(&mut self, shared: &Shared) -> Result<(), CloseReason> {
+    async fn run(&mut self, shared: &ServerTerms) -> Result<(), CloseReason> {
         loop {
             while self.tasks.try_join_next().is_some() {
                 // The writer has given up on a peer that takes nothing.

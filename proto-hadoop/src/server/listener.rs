@@ -44,7 +44,7 @@ pub enum Caller {
 }
 
 /// What all connections of a server share.
-pub(crate) struct Shared {
+pub(crate) struct ServerTerms {
     pub(crate) protocol: Protocol,
     pub(crate) door: Door,
     pub(crate) faults: Faults,
@@ -71,7 +71,7 @@ impl Server {
         faults: Faults,
     ) -> io::Result<Self> {
         let address = listener.local_addr()?;
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(ServerTerms {
             protocol,
             door,
             faults,
@@ -93,7 +93,7 @@ impl Server {
     }
 }
 
-async fn accept(listener: TcpListener, shared: Arc<Shared>) {
+async fn accept(listener: TcpListener, shared: Arc<ServerTerms>) {
     let room = Arc::new(Semaphore::new(CONNECTIONS));
     let mut connections = JoinSet::new();
     loop {

@@ -1,6 +1,6 @@
 //! An attempt makes what it has written the result of its task.
 
-use super::{Answer, Op, folder};
+use super::{CallAnswer, Op, folder};
 
 /// Signs the attempt's folder, with an empty folder called `.` and the attempt's name, and renames the folder to the
 /// task's.
@@ -12,14 +12,14 @@ pub struct AttemptCommit {
     job: String,
     task: String,
     attempt: String,
-    step: Step,
+    step: AttemptStep,
 }
 
 /// Whoever has made a result that no attempt has signed.
 const UNSIGNED: &str = "nobody known";
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-enum Step {
+enum AttemptStep {
     Sign,
     Rename,
     /// `refused`: the rename was answered with a refusal, so this attempt's folder may be gone.
@@ -52,7 +52,7 @@ impl AttemptCommit {
             job,
             task,
             attempt,
-            step: Step::Sign,
+            step: AttemptStep::Sign,
         }
     }
 
@@ -70,10 +70,10 @@ impl AttemptCommit {
     #[must_use]
     pub fn next(&self) -> Option<Op> {
         Some(match &self.step {
-            Step::Sign => Op::MakeFolder(format!("{}/.{}", self.writes_to(), self.attempt)),
-            Step::Rename => Op::Rename(self.writes_to(), self.result()),
-            Step::ReadWinner { .. } => Op::List(self.result()),
-            Step::Over(_) => return None,
+            AttemptStep::Sign => Op::MakeFolder(format!("{}/.{}", self.writes_to(), self.attempt)),
+            AttemptStep::Rename => Op::Rename(self.writes_to(), self.result()),
+            AttemptStep::ReadWinner { .. } => Op::List(self.result()),
+            AttemptStep::Over(_) => return None,
         })
     }
 
@@ -81,31 +81,31 @@ impl AttemptCommit {
     #[must_use]
     pub fn verdict(&self) -> Option<&AttemptVerdict> {
         match &self.step {
-            Step::Over(verdict) => Some(verdict),
+            AttemptStep::Over(verdict) => Some(verdict),
             _ => None,
         }
     }
 
     /// What the call came to.
-    pub fn answered(&mut self, answer: Answer) {
-        use Answer::{Done, Exists, Lost, Names, NotThere};
-        let over = |verdict| Step::Over(verdict);
+    pub fn answered(&mut self, answer: CallAnswer) {
+        use CallAnswer::{Done, Exists, Lost, Names, NotThere};
+        let over = |verdict| AttemptStep::Over(verdict);
         self.step = match (&self.step, answer) {
-            (Step::Sign, Done | Exists) => Step::Rename,
-            (Step::Sign, NotThere) => Step::ReadWinner { refused: true },
-            (Step::Sign, _) => Step::Sign,
-            (Step::Rename, Done) => over(AttemptVerdict::Committed),
-            (Step::Rename, Lost) => Step::ReadWinner { refused: false },
-            (Step::Rename, _) => Step::ReadWinner { refused: true },
-            (Step::ReadWinner { .. }, Names(names)) => over(match signature(&names) {
+            (AttemptStep::Sign, Done | Exists) => AttemptStep::Rename,
+            (AttemptStep::Sign, NotThere) => AttemptStep::ReadWinner { refused: true },
+            (AttemptStep::Sign, _) => AttemptStep::Sign,
+            (AttemptStep::Rename, Done) => over(AttemptVerdict::Committed),
+            (AttemptStep::Rename, Lost) => AttemptStep::ReadWinner { refused: false },
+            (AttemptStep::Rename, _) => AttemptStep::ReadWinner { refused: true },
+            (AttemptStep::ReadWinner { .. }, Names(names)) => over(match signature(&names) {
                 Some(winner) if winner == self.attempt => AttemptVerdict::Committed,
                 by => AttemptVerdict::Beaten {
                     by: by.unwrap_or(UNSIGNED).to_owned(),
                 },
             }),
             // Neither a result nor a folder of its own.
-            (Step::ReadWinner { refused: true }, NotThere) => over(AttemptVerdict::Gone),
-            (Step::ReadWinner { refused: false }, NotThere) => Step::Rename,
+            (AttemptStep::ReadWinner { refused: true }, NotThere) => over(AttemptVerdict::Gone),
+            (AttemptStep::ReadWinner { refused: false }, NotThere) => AttemptStep::Rename,
             (step, _) => step.clone(),
         };
     }

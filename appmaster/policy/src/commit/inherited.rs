@@ -1,6 +1,6 @@
 //! What is to be done with a job of an ApplicationMaster that is gone.
 
-use super::{Answer, JobCommit, JobVerdict, Op, folder};
+use super::{CallAnswer, JobCommit, JobVerdict, Op, folder};
 
 /// The next ApplicationMaster's part in a job of which it knows no more than the output folder: its commit is
 /// finished where its manifest stands, and the job is given up where none does.
@@ -12,11 +12,11 @@ pub struct Inherited {
     job: String,
     /// Numbers this ApplicationMaster.
     attempt: u32,
-    step: Step,
+    step: InheritedStep,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-enum Step {
+enum InheritedStep {
     ReadOwner,
     /// Whether the job has owned the folder, and has left it already.
     LookForOwn,
@@ -67,7 +67,7 @@ impl Inherited {
         Self {
             job: job.to_owned(),
             attempt,
-            step: Step::ReadOwner,
+            step: InheritedStep::ReadOwner,
         }
     }
 
@@ -75,8 +75,8 @@ impl Inherited {
     #[must_use]
     pub fn open(&self) -> Vec<usize> {
         match &self.step {
-            Step::Finish(job) => job.open(),
-            Step::Over(_) => Vec::new(),
+            InheritedStep::Finish(job) => job.open(),
+            InheritedStep::Over(_) => Vec::new(),
             _ => vec![0],
         }
     }
@@ -85,13 +85,13 @@ impl Inherited {
     #[must_use]
     pub fn call(&self, number: usize) -> Option<Op> {
         Some(match &self.step {
-            Step::ReadOwner => Op::Read("_temporary/.owner".to_owned()),
-            Step::LookForOwn => Op::Look(format!("{}/.owner", folder(&self.job))),
-            Step::Finish(job) => return job.call(number),
-            Step::Clear => Op::DeleteAll(folder(&self.job)),
-            Step::Tidy { .. } => Op::DeleteEmpty("_temporary".to_owned()),
-            Step::LookForSuccess { .. } => Op::Look("_SUCCESS".to_owned()),
-            Step::Over(_) => return None,
+            InheritedStep::ReadOwner => Op::Read("_temporary/.owner".to_owned()),
+            InheritedStep::LookForOwn => Op::Look(format!("{}/.owner", folder(&self.job))),
+            InheritedStep::Finish(job) => return job.call(number),
+            InheritedStep::Clear => Op::DeleteAll(folder(&self.job)),
+            InheritedStep::Tidy { .. } => Op::DeleteEmpty("_temporary".to_owned()),
+            InheritedStep::LookForSuccess { .. } => Op::Look("_SUCCESS".to_owned()),
+            InheritedStep::Over(_) => return None,
         })
     }
 
@@ -99,47 +99,47 @@ impl Inherited {
     #[must_use]
     pub fn verdict(&self) -> Option<&Inheritance> {
         match &self.step {
-            Step::Over(verdict) => Some(verdict),
+            InheritedStep::Over(verdict) => Some(verdict),
             _ => None,
         }
     }
 
     /// What the call of `number` came to.
-    pub fn answered_to(&mut self, number: usize, answer: Answer) {
-        use Answer::{Content, Done, Lost};
-        if let Step::Finish(job) = &mut self.step {
+    pub fn answered_to(&mut self, number: usize, answer: CallAnswer) {
+        use CallAnswer::{Content, Done, Lost};
+        if let InheritedStep::Finish(job) = &mut self.step {
             job.answered_to(number, answer);
             if let Some(verdict) = job.verdict() {
-                self.step = Step::Over(verdict.into());
+                self.step = InheritedStep::Over(verdict.into());
             }
             return;
         }
         self.step = match (&self.step, answer) {
             // Asked again: looking changes nothing, and what is gone is gone.
             (_, Lost) => return,
-            (Step::ReadOwner, Content(owner)) if owner == self.job => self.finish(),
-            (Step::ReadOwner, _) => Step::LookForOwn,
-            (Step::LookForOwn, Done) => self.finish(),
-            (Step::LookForOwn, _) => Step::Clear,
-            (Step::Clear, answer) => Step::Tidy {
+            (InheritedStep::ReadOwner, Content(owner)) if owner == self.job => self.finish(),
+            (InheritedStep::ReadOwner, _) => InheritedStep::LookForOwn,
+            (InheritedStep::LookForOwn, Done) => self.finish(),
+            (InheritedStep::LookForOwn, _) => InheritedStep::Clear,
+            (InheritedStep::Clear, answer) => InheritedStep::Tidy {
                 was_there: answer == Done,
             },
-            (Step::Tidy { was_there }, _) => Step::LookForSuccess {
+            (InheritedStep::Tidy { was_there }, _) => InheritedStep::LookForSuccess {
                 was_there: *was_there,
             },
-            (Step::LookForSuccess { was_there }, answer) => {
-                Step::Over(match (was_there, answer == Done) {
+            (InheritedStep::LookForSuccess { was_there }, answer) => {
+                InheritedStep::Over(match (was_there, answer == Done) {
                     (true, true) => Inheritance::Finished,
                     (false, true) => Inheritance::Before,
                     (true, false) => Inheritance::GivenUp,
                     (false, false) => Inheritance::Absent,
                 })
             }
-            (step @ (Step::Finish(_) | Step::Over(_)), _) => step.clone(),
+            (step @ (InheritedStep::Finish(_) | InheritedStep::Over(_)), _) => step.clone(),
         };
     }
 
-    fn finish(&self) -> Step {
-        Step::Finish(JobCommit::give_up(&self.job, self.attempt))
+    fn finish(&self) -> InheritedStep {
+        InheritedStep::Finish(JobCommit::give_up(&self.job, self.attempt))
     }
 }

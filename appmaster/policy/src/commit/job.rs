@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Answer, Op, folder};
+use super::{CallAnswer, Op, folder};
 
 /// Most files that are on their way to their places at once: a rename waits for a NameNode's log or a disk, and
 /// neither waits for one at a time.
@@ -71,11 +71,11 @@ pub struct JobCommit {
     tasks: Vec<String>,
     files: Vec<String>,
     wanted: Option<Manifest>,
-    step: Step,
+    step: JobStep,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-enum Step {
+enum JobStep {
     ListTask(usize),
     Draft,
     /// What the draft says, where that is said by a name.
@@ -124,18 +124,18 @@ impl Publishing {
     }
 
     /// What the call of `file` came to.
-    fn hear(&mut self, file: usize, answer: Answer) {
-        let lost = answer == Answer::Lost;
+    fn hear(&mut self, file: usize, answer: CallAnswer) {
+        let lost = answer == CallAnswer::Lost;
         let Some(open) = self.open.get_mut(&file) else {
             return;
         };
         match (&open, answer) {
-            (_, Answer::Done) => {
+            (_, CallAnswer::Done) => {
                 self.open.remove(&file);
             }
             (Move::Rename, _) => *open = Move::LookFor { lost },
             // Asked again.
-            (Move::LookFor { .. }, Answer::Lost) => {}
+            (Move::LookFor { .. }, CallAnswer::Lost) => {}
             (Move::LookFor { lost: true }, _) => *open = Move::Rename,
             (Move::LookFor { lost: false }, _) => {
                 self.open.remove(&file);
@@ -163,9 +163,9 @@ impl JobCommit {
     #[must_use]
     pub fn commit(job: &str, attempt: u32, tasks: &[String]) -> Self {
         let step = if tasks.is_empty() {
-            Step::Draft
+            JobStep::Draft
         } else {
-            Step::ListTask(0)
+            JobStep::ListTask(0)
         };
         Self {
             job: job.to_owned(),
@@ -197,7 +197,7 @@ impl JobCommit {
             tasks: Vec::new(),
             files: Vec::new(),
             wanted: Some(Manifest::GiveUp),
-            step: Step::Draft,
+            step: JobStep::Draft,
         }
     }
 
@@ -218,8 +218,8 @@ impl JobCommit {
     #[must_use]
     pub fn open(&self) -> Vec<usize> {
         match &self.step {
-            Step::Publish(files) => files.open.keys().copied().collect(),
-            Step::Over(_) => Vec::new(),
+            JobStep::Publish(files) => files.open.keys().copied().collect(),
+            JobStep::Over(_) => Vec::new(),
             _ => vec![0],
         }
     }
@@ -232,7 +232,7 @@ impl JobCommit {
 
     fn first(&self) -> usize {
         match &self.step {
-            Step::Publish(files) => files.open.keys().next().copied().unwrap_or(0),
+            JobStep::Publish(files) => files.open.keys().next().copied().unwrap_or(0),
             _ => 0,
         }
     }
@@ -241,19 +241,19 @@ impl JobCommit {
     #[must_use]
     pub fn call(&self, number: usize) -> Option<Op> {
         Some(match &self.step {
-            Step::ListTask(number) => {
+            JobStep::ListTask(number) => {
                 Op::List(self.path(self.tasks.get(*number).map_or("", String::as_str)))
             }
-            Step::Draft => match &self.wanted {
+            JobStep::Draft => match &self.wanted {
                 Some(wanted) if wanted.to_name().is_none() => {
                     Op::Create(self.draft(), wanted.to_text())
                 }
                 _ => Op::MakeFolder(self.draft()),
             },
-            Step::Say(name) => Op::MakeFolder(format!("{}/{name}", self.draft())),
-            Step::Decide => Op::Rename(self.draft(), self.path(".manifest")),
-            Step::ReadManifest { .. } => Op::Read(self.path(".manifest")),
-            Step::Publish(files) => {
+            JobStep::Say(name) => Op::MakeFolder(format!("{}/{name}", self.draft())),
+            JobStep::Decide => Op::Rename(self.draft(), self.path(".manifest")),
+            JobStep::ReadManifest { .. } => Op::Read(self.path(".manifest")),
+            JobStep::Publish(files) => {
                 let file = self.file(number);
                 let target = Manifest::target(file).to_owned();
                 match files.open.get(&number)? {
@@ -261,13 +261,13 @@ impl JobCommit {
                     Move::LookFor { .. } => Op::Look(target),
                 }
             }
-            Step::MakeSuccess => Op::Create(self.path("_SUCCESS"), String::new()),
-            Step::PublishSuccess => Op::Rename(self.path("_SUCCESS"), "_SUCCESS".to_owned()),
-            Step::LookForSuccess { .. } => Op::Look("_SUCCESS".to_owned()),
-            Step::Disown(_) => Op::Rename("_temporary/.owner".to_owned(), self.path(".owner")),
-            Step::Clear(_) => Op::DeleteAll(folder(&self.job)),
-            Step::Tidy(_) => Op::DeleteEmpty("_temporary".to_owned()),
-            Step::Over(_) => return None,
+            JobStep::MakeSuccess => Op::Create(self.path("_SUCCESS"), String::new()),
+            JobStep::PublishSuccess => Op::Rename(self.path("_SUCCESS"), "_SUCCESS".to_owned()),
+            JobStep::LookForSuccess { .. } => Op::Look("_SUCCESS".to_owned()),
+            JobStep::Disown(_) => Op::Rename("_temporary/.owner".to_owned(), self.path(".owner")),
+            JobStep::Clear(_) => Op::DeleteAll(folder(&self.job)),
+            JobStep::Tidy(_) => Op::DeleteEmpty("_temporary".to_owned()),
+            JobStep::Over(_) => return None,
         })
     }
 
@@ -275,21 +275,21 @@ impl JobCommit {
     #[must_use]
     pub fn verdict(&self) -> Option<&JobVerdict> {
         match &self.step {
-            Step::Over(verdict) => Some(verdict),
+            JobStep::Over(verdict) => Some(verdict),
             _ => None,
         }
     }
 
     /// What the call of [`next`](Self::next) came to.
-    pub fn answered(&mut self, answer: Answer) {
+    pub fn answered(&mut self, answer: CallAnswer) {
         self.answered_to(self.first(), answer);
     }
 
     /// What the call of `number` came to.
-    pub fn answered_to(&mut self, number: usize, answer: Answer) {
-        use Answer::{Content, Done, Lost, Names, NotThere};
+    pub fn answered_to(&mut self, number: usize, answer: CallAnswer) {
+        use CallAnswer::{Content, Done, Lost, Names, NotThere};
         let lost = answer == Lost;
-        if let Step::Publish(files) = &mut self.step {
+        if let JobStep::Publish(files) = &mut self.step {
             let mut files = std::mem::take(files);
             files.hear(number, answer);
             files.fill(self.files.len());
@@ -300,65 +300,65 @@ impl JobCommit {
             // Asked again: looking changes nothing, a draft is this one's alone, what is there is there,
             // and what is gone is gone.
             (
-                Step::ListTask(_)
-                | Step::Draft
-                | Step::Say(_)
-                | Step::ReadManifest { .. }
-                | Step::LookForSuccess { .. }
-                | Step::MakeSuccess
-                | Step::Disown(_)
-                | Step::Clear(_)
-                | Step::Tidy(_),
+                JobStep::ListTask(_)
+                | JobStep::Draft
+                | JobStep::Say(_)
+                | JobStep::ReadManifest { .. }
+                | JobStep::LookForSuccess { .. }
+                | JobStep::MakeSuccess
+                | JobStep::Disown(_)
+                | JobStep::Clear(_)
+                | JobStep::Tidy(_),
                 Lost,
             ) => return,
-            (Step::ListTask(number), Names(names)) => self.listed(*number, names),
+            (JobStep::ListTask(number), Names(names)) => self.listed(*number, names),
             // Another has moved the results on: the manifest says to what end.
-            (Step::ListTask(_), _) => Step::ReadManifest { lost: false },
-            (Step::Draft | Step::Say(_), NotThere) => Step::LookForSuccess { lost: false },
-            (Step::Draft, _) => match self.wanted.as_ref().and_then(Manifest::to_name) {
-                Some(name) if !name.is_empty() => Step::Say(name),
-                _ => Step::Decide,
+            (JobStep::ListTask(_), _) => JobStep::ReadManifest { lost: false },
+            (JobStep::Draft | JobStep::Say(_), NotThere) => JobStep::LookForSuccess { lost: false },
+            (JobStep::Draft, _) => match self.wanted.as_ref().and_then(Manifest::to_name) {
+                Some(name) if !name.is_empty() => JobStep::Say(name),
+                _ => JobStep::Decide,
             },
-            (Step::Say(_), _) => Step::Decide,
+            (JobStep::Say(_), _) => JobStep::Decide,
             // This one's own draft. A giving up reads: its draft may be what a commit has left that was refused.
-            (Step::Decide, Done) if matches!(self.wanted, Some(Manifest::Commit(_))) => {
+            (JobStep::Decide, Done) if matches!(self.wanted, Some(Manifest::Commit(_))) => {
                 let text = self.wanted.as_ref().map(Manifest::to_text);
                 self.decided(&text.unwrap_or_default())
             }
-            (Step::Decide, _) => Step::ReadManifest { lost },
-            (Step::ReadManifest { .. }, Content(text)) => self.decided(&text),
-            (Step::ReadManifest { lost: true }, _) => Step::Decide,
-            (Step::ReadManifest { lost: false }, _) => Step::LookForSuccess { lost: false },
-            (Step::MakeSuccess, NotThere) => Step::LookForSuccess { lost: false },
-            (Step::MakeSuccess, _) => Step::PublishSuccess,
-            (Step::PublishSuccess, Done) => Step::Disown(true),
-            (Step::PublishSuccess, _) => Step::LookForSuccess { lost },
-            (Step::LookForSuccess { .. }, Done) => Step::Disown(true),
-            (Step::LookForSuccess { lost: true }, _) => Step::PublishSuccess,
+            (JobStep::Decide, _) => JobStep::ReadManifest { lost },
+            (JobStep::ReadManifest { .. }, Content(text)) => self.decided(&text),
+            (JobStep::ReadManifest { lost: true }, _) => JobStep::Decide,
+            (JobStep::ReadManifest { lost: false }, _) => JobStep::LookForSuccess { lost: false },
+            (JobStep::MakeSuccess, NotThere) => JobStep::LookForSuccess { lost: false },
+            (JobStep::MakeSuccess, _) => JobStep::PublishSuccess,
+            (JobStep::PublishSuccess, Done) => JobStep::Disown(true),
+            (JobStep::PublishSuccess, _) => JobStep::LookForSuccess { lost },
+            (JobStep::LookForSuccess { .. }, Done) => JobStep::Disown(true),
+            (JobStep::LookForSuccess { lost: true }, _) => JobStep::PublishSuccess,
             // Without its folder and without success: given up, by whoever removed the folder.
-            (Step::LookForSuccess { .. }, _) => Step::Tidy(false),
-            (Step::Disown(ok), _) => Step::Clear(*ok),
-            (Step::Clear(ok), _) => Step::Tidy(*ok),
-            (Step::Tidy(true), _) => Step::Over(JobVerdict::Committed),
-            (Step::Tidy(false), _) => Step::Over(JobVerdict::GivenUp),
-            (step @ (Step::Publish(_) | Step::Over(_)), _) => step.clone(),
+            (JobStep::LookForSuccess { .. }, _) => JobStep::Tidy(false),
+            (JobStep::Disown(ok), _) => JobStep::Clear(*ok),
+            (JobStep::Clear(ok), _) => JobStep::Tidy(*ok),
+            (JobStep::Tidy(true), _) => JobStep::Over(JobVerdict::Committed),
+            (JobStep::Tidy(false), _) => JobStep::Over(JobVerdict::GivenUp),
+            (step @ (JobStep::Publish(_) | JobStep::Over(_)), _) => step.clone(),
         };
     }
 
-    fn listed(&mut self, number: usize, names: Vec<String>) -> Step {
+    fn listed(&mut self, number: usize, names: Vec<String>) -> JobStep {
         let task = self.tasks.get(number).cloned().unwrap_or_default();
         let files = names.into_iter().filter(|name| !name.starts_with('.'));
         self.files
             .extend(files.map(|name| format!("{task}/{name}")));
         let next = number.saturating_add(1);
         if next < self.tasks.len() {
-            return Step::ListTask(next);
+            return JobStep::ListTask(next);
         }
         self.wanted = Some(Manifest::Commit(self.files.clone()));
-        Step::Draft
+        JobStep::Draft
     }
 
-    fn decided(&mut self, text: &str) -> Step {
+    fn decided(&mut self, text: &str) -> JobStep {
         match Manifest::from_text(text) {
             Some(Manifest::Commit(files)) => {
                 self.files = files;
@@ -366,19 +366,19 @@ impl JobCommit {
                 files.fill(self.files.len());
                 self.published(files)
             }
-            Some(Manifest::GiveUp) => Step::Disown(false),
-            None => Step::Over(JobVerdict::Unreadable),
+            Some(Manifest::GiveUp) => JobStep::Disown(false),
+            None => JobStep::Over(JobVerdict::Unreadable),
         }
     }
 
     /// What comes when `files` are on their way: they, until each is known to be in its place or nowhere.
-    fn published(&self, files: Publishing) -> Step {
+    fn published(&self, files: Publishing) -> JobStep {
         match files.missing {
-            _ if !files.open.is_empty() => Step::Publish(files),
-            Some(file) => Step::Over(JobVerdict::Missing(
+            _ if !files.open.is_empty() => JobStep::Publish(files),
+            Some(file) => JobStep::Over(JobVerdict::Missing(
                 Manifest::target(self.file(file)).to_owned(),
             )),
-            None => Step::MakeSuccess,
+            None => JobStep::MakeSuccess,
         }
     }
 }

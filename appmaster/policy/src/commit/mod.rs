@@ -26,7 +26,7 @@
 //! Four machines, each a list of single calls: [`Setup`] makes the job's folder and becomes its owner,
 //! [`AttemptCommit`] commits an attempt, [`JobCommit`] commits the job or gives it up, from wherever an
 //! earlier one stopped, and [`Inherited`] does so for an ApplicationMaster that knows no more of the job than
-//! where its output goes, which it has from a record ([`Records`]). Each is asked for its [`next`](Setup::next) call, and told the [`Answer`]. A call
+//! where its output goes, which it has from a record ([`Records`]). Each is asked for its [`next`](Setup::next) call, and told the [`CallAnswer`]. A call
 //! may be carried out twice. The job's files go to their places [`AT_ONCE`] at a time, begun in the order of the
 //! manifest; every other call waits for the one before.
 //!
@@ -82,7 +82,7 @@ pub enum Op {
 
 /// What a call came to.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Answer {
+pub enum CallAnswer {
     /// It was carried out; or there is such a file.
     Done,
     /// The file, the folder, or the target's parent is not there.

@@ -1,7 +1,7 @@
 //! A job becomes the owner of its output folder.
 
 use super::withdrawal::{Withdrawal, Withdrawn, aside};
-use super::{Answer, Op, folder};
+use super::{CallAnswer, Op, folder};
 
 const OWNER: &str = "_temporary/.owner";
 
@@ -17,13 +17,13 @@ const OWNER: &str = "_temporary/.owner";
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Setup {
     job: String,
-    step: Step,
+    step: SetupStep,
     /// Its folder may be there.
     has_folder: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-enum Step {
+enum SetupStep {
     Look,
     /// There is output without success: whose?
     ReadOwnerOf(Vec<String>),
@@ -83,7 +83,7 @@ impl Setup {
     pub fn new(job: &str) -> Self {
         Self {
             job: job.to_owned(),
-            step: Step::Look,
+            step: SetupStep::Look,
             has_folder: false,
         }
     }
@@ -92,7 +92,7 @@ impl Setup {
     /// since is seen as what comes after a look of its own.
     #[must_use]
     pub fn where_nothing_was(mut self) -> Self {
-        self.step = Step::MakeFolders;
+        self.step = SetupStep::MakeFolders;
         self
     }
 
@@ -100,22 +100,27 @@ impl Setup {
     #[must_use]
     pub fn next(&self) -> Option<Op> {
         Some(match &self.step {
-            Step::Look | Step::LookOnce | Step::LookSigned => Op::List(String::new()),
-            Step::MakeFolders => Op::MakeFolders(format!("{}/{}", self.draft(), self.job)),
-            Step::Sign => Op::Rename(self.draft(), OWNER.to_owned()),
-            Step::ReadOwnerOf(_) | Step::ReadOwner | Step::LookAgain(_) | Step::LookUnsigned(_) => {
-                Op::Read(OWNER.to_owned())
+            SetupStep::Look | SetupStep::LookOnce | SetupStep::LookSigned => {
+                Op::List(String::new())
             }
-            Step::Unsign(_) => Op::DeleteAll(self.draft()),
-            Step::Withdraw(withdrawal) => return withdrawal.next(),
-            Step::TakeOver(dead) => Op::Rename(OWNER.to_owned(), format!("{}/.owner", aside(dead))),
-            Step::Clear(dead) => Op::DeleteAll(aside(dead)),
-            Step::Disown(_) => {
+            SetupStep::MakeFolders => Op::MakeFolders(format!("{}/{}", self.draft(), self.job)),
+            SetupStep::Sign => Op::Rename(self.draft(), OWNER.to_owned()),
+            SetupStep::ReadOwnerOf(_)
+            | SetupStep::ReadOwner
+            | SetupStep::LookAgain(_)
+            | SetupStep::LookUnsigned(_) => Op::Read(OWNER.to_owned()),
+            SetupStep::Unsign(_) => Op::DeleteAll(self.draft()),
+            SetupStep::Withdraw(withdrawal) => return withdrawal.next(),
+            SetupStep::TakeOver(dead) => {
+                Op::Rename(OWNER.to_owned(), format!("{}/.owner", aside(dead)))
+            }
+            SetupStep::Clear(dead) => Op::DeleteAll(aside(dead)),
+            SetupStep::Disown(_) => {
                 Op::Rename(OWNER.to_owned(), format!("{}/.owner", folder(&self.job)))
             }
-            Step::ClearOwn(_) => Op::DeleteAll(folder(&self.job)),
-            Step::Tidy(_) => Op::DeleteEmpty("_temporary".to_owned()),
-            Step::AskAlive(_) | Step::Over(_) => return None,
+            SetupStep::ClearOwn(_) => Op::DeleteAll(folder(&self.job)),
+            SetupStep::Tidy(_) => Op::DeleteEmpty("_temporary".to_owned()),
+            SetupStep::AskAlive(_) | SetupStep::Over(_) => return None,
         })
     }
 
@@ -123,19 +128,19 @@ impl Setup {
     #[must_use]
     pub fn asks(&self) -> Option<&str> {
         match &self.step {
-            Step::AskAlive(job) => Some(job),
+            SetupStep::AskAlive(job) => Some(job),
             _ => None,
         }
     }
 
     /// Whether that job lives.
     pub fn alive(&mut self, alive: bool) {
-        if let Step::AskAlive(job) = &self.step {
+        if let SetupStep::AskAlive(job) = &self.step {
             let job = job.clone();
             self.step = if alive {
                 self.refused(SetupVerdict::Taken { by: job })
             } else {
-                Step::Withdraw(Withdrawal::new(&job))
+                SetupStep::Withdraw(Withdrawal::new(&job))
             };
         }
     }
@@ -144,103 +149,107 @@ impl Setup {
     #[must_use]
     pub fn verdict(&self) -> Option<&SetupVerdict> {
         match &self.step {
-            Step::Over(verdict) => Some(verdict),
+            SetupStep::Over(verdict) => Some(verdict),
             _ => None,
         }
     }
 
     /// What the call came to.
-    pub fn answered(&mut self, answer: Answer) {
-        use Answer::{Content, Done, Lost, Names, NotThere};
-        if let Step::Withdraw(withdrawal) = &mut self.step {
+    pub fn answered(&mut self, answer: CallAnswer) {
+        use CallAnswer::{Content, Done, Lost, Names, NotThere};
+        if let SetupStep::Withdraw(withdrawal) = &mut self.step {
             withdrawal.answered(answer);
             let dead = withdrawal.dead().to_owned();
             self.step = match withdrawal.verdict().cloned() {
                 None => return,
-                Some(Withdrawn::Free) => Step::TakeOver(dead),
+                Some(Withdrawn::Free) => SetupStep::TakeOver(dead),
                 Some(Withdrawn::Foreign(names)) => self.found(&names),
-                Some(Withdrawn::Absent) => Step::Look,
+                Some(Withdrawn::Absent) => SetupStep::Look,
             };
             return;
         }
-        let step = std::mem::replace(&mut self.step, Step::Look);
+        let step = std::mem::replace(&mut self.step, SetupStep::Look);
         self.step = match (step, answer) {
-            (step @ (Step::Look | Step::LookOnce), Names(names)) => {
-                let is_half = step == Step::Look && is_unfinished(&names);
+            (step @ (SetupStep::Look | SetupStep::LookOnce), Names(names)) => {
+                let is_half = step == SetupStep::Look && is_unfinished(&names);
                 let output = output(names);
                 match output.is_empty() {
-                    true => Step::MakeFolders,
-                    false if is_half => Step::ReadOwnerOf(output),
+                    true => SetupStep::MakeFolders,
+                    false if is_half => SetupStep::ReadOwnerOf(output),
                     false => self.found(&output),
                 }
             }
-            (Step::Look | Step::LookOnce, NotThere) => Step::MakeFolders,
-            (Step::ReadOwnerOf(output), Content(owner)) if owner == self.job => self.found(&output),
-            (Step::ReadOwnerOf(_), Content(owner)) => Step::AskAlive(owner),
-            (Step::ReadOwnerOf(_), NotThere) => Step::LookOnce,
-            // A file is in the way.
-            (Step::MakeFolders, NotThere) => Step::Over(SetupVerdict::NoParent),
-            // Who signs without a folder could never be taken over from.
-            (Step::MakeFolders, Lost) => {
-                self.has_folder = true;
-                Step::MakeFolders
+            (SetupStep::Look | SetupStep::LookOnce, NotThere) => SetupStep::MakeFolders,
+            (SetupStep::ReadOwnerOf(output), Content(owner)) if owner == self.job => {
+                self.found(&output)
             }
-            (Step::MakeFolders, _) => {
+            (SetupStep::ReadOwnerOf(_), Content(owner)) => SetupStep::AskAlive(owner),
+            (SetupStep::ReadOwnerOf(_), NotThere) => SetupStep::LookOnce,
+            // A file is in the way.
+            (SetupStep::MakeFolders, NotThere) => SetupStep::Over(SetupVerdict::NoParent),
+            // Who signs without a folder could never be taken over from.
+            (SetupStep::MakeFolders, Lost) => {
                 self.has_folder = true;
-                Step::Sign
+                SetupStep::MakeFolders
+            }
+            (SetupStep::MakeFolders, _) => {
+                self.has_folder = true;
+                SetupStep::Sign
             }
             // Somebody has removed it in between.
-            (Step::Sign, NotThere) => Step::Look,
-            (Step::Sign, Done) => Step::LookSigned,
-            (Step::Sign, _) => Step::ReadOwner,
-            (Step::ReadOwner, Content(owner)) if owner == self.job => Step::LookSigned,
-            (Step::ReadOwner, Content(owner)) => Step::AskAlive(owner),
-            (Step::ReadOwner, NotThere) => Step::MakeFolders,
-            (Step::TakeOver(dead), Done) => Step::Clear(dead),
+            (SetupStep::Sign, NotThere) => SetupStep::Look,
+            (SetupStep::Sign, Done) => SetupStep::LookSigned,
+            (SetupStep::Sign, _) => SetupStep::ReadOwner,
+            (SetupStep::ReadOwner, Content(owner)) if owner == self.job => SetupStep::LookSigned,
+            (SetupStep::ReadOwner, Content(owner)) => SetupStep::AskAlive(owner),
+            (SetupStep::ReadOwner, NotThere) => SetupStep::MakeFolders,
+            (SetupStep::TakeOver(dead), Done) => SetupStep::Clear(dead),
             // Another was first, or it was this one and the answer was lost: who has signed says.
-            (Step::TakeOver(dead), NotThere) => Step::LookAgain(dead),
-            (Step::TakeOver(_), _) => Step::ReadOwner,
-            (Step::LookAgain(dead), Content(owner)) if owner == dead => {
+            (SetupStep::TakeOver(dead), NotThere) => SetupStep::LookAgain(dead),
+            (SetupStep::TakeOver(_), _) => SetupStep::ReadOwner,
+            (SetupStep::LookAgain(dead), Content(owner)) if owner == dead => {
                 self.refused(SetupVerdict::Orphaned { by: dead })
             }
-            (Step::LookAgain(dead), Lost) => Step::LookAgain(dead),
-            (Step::LookAgain(_), _) => Step::ReadOwner,
-            (Step::Clear(dead), Lost) => Step::Clear(dead),
-            (Step::LookSigned, Names(names)) => match output(names) {
-                none if none.is_empty() => Step::Over(SetupVerdict::Owner),
-                output => Step::Disown(output),
+            (SetupStep::LookAgain(dead), Lost) => SetupStep::LookAgain(dead),
+            (SetupStep::LookAgain(_), _) => SetupStep::ReadOwner,
+            (SetupStep::Clear(dead), Lost) => SetupStep::Clear(dead),
+            (SetupStep::LookSigned, Names(names)) => match output(names) {
+                none if none.is_empty() => SetupStep::Over(SetupVerdict::Owner),
+                output => SetupStep::Disown(output),
             },
-            (Step::LookSigned, NotThere) => Step::Look,
+            (SetupStep::LookSigned, NotThere) => SetupStep::Look,
             (
-                step @ (Step::Disown(_)
-                | Step::Unsign(_)
-                | Step::LookUnsigned(_)
-                | Step::ClearOwn(_)
-                | Step::Tidy(_)),
+                step @ (SetupStep::Disown(_)
+                | SetupStep::Unsign(_)
+                | SetupStep::LookUnsigned(_)
+                | SetupStep::ClearOwn(_)
+                | SetupStep::Tidy(_)),
                 Lost,
             ) => step,
-            (Step::Disown(output), _) => Step::ClearOwn(exists(&output)),
-            (Step::Unsign(verdict), _) => Step::LookUnsigned(verdict),
-            (Step::LookUnsigned(_), Content(owner)) if owner == self.job => Step::LookSigned,
-            (Step::LookUnsigned(verdict), _) => Step::ClearOwn(verdict),
-            (Step::ClearOwn(verdict), _) => Step::Tidy(verdict),
-            (Step::Tidy(verdict), _) => Step::Over(verdict),
+            (SetupStep::Disown(output), _) => SetupStep::ClearOwn(exists(&output)),
+            (SetupStep::Unsign(verdict), _) => SetupStep::LookUnsigned(verdict),
+            (SetupStep::LookUnsigned(_), Content(owner)) if owner == self.job => {
+                SetupStep::LookSigned
+            }
+            (SetupStep::LookUnsigned(verdict), _) => SetupStep::ClearOwn(verdict),
+            (SetupStep::ClearOwn(verdict), _) => SetupStep::Tidy(verdict),
+            (SetupStep::Tidy(verdict), _) => SetupStep::Over(verdict),
             // Who came upon output has no folder yet.
-            (Step::Clear(_), _) => Step::MakeFolders,
+            (SetupStep::Clear(_), _) => SetupStep::MakeFolders,
             (step, _) => step,
         };
     }
 
     /// It may not write there: what it has made goes.
-    fn refused(&self, verdict: SetupVerdict) -> Step {
+    fn refused(&self, verdict: SetupVerdict) -> SetupStep {
         match self.has_folder {
-            true => Step::Unsign(verdict),
-            false => Step::Over(verdict),
+            true => SetupStep::Unsign(verdict),
+            false => SetupStep::Over(verdict),
         }
     }
 
     /// There is output.
-    fn found(&self, output: &[String]) -> Step {
+    fn found(&self, output: &[String]) -> SetupStep {
         self.refused(exists(output))
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Answer, Manifest, Op, folder};
+use super::{CallAnswer, Manifest, Op, folder};
 
 /// Where the folder of a dead job is brought.
 pub(super) fn aside(dead: &str) -> String {
@@ -18,11 +18,11 @@ pub(super) fn aside(dead: &str) -> String {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct Withdrawal {
     dead: String,
-    step: Step,
+    step: WithdrawalStep,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-enum Step {
+enum WithdrawalStep {
     SetAside,
     ReadManifest,
     /// What is there of these files, `TASK/NAME` each.
@@ -48,7 +48,7 @@ impl Withdrawal {
     pub(super) fn new(dead: &str) -> Self {
         Self {
             dead: dead.to_owned(),
-            step: Step::SetAside,
+            step: WithdrawalStep::SetAside,
         }
     }
 
@@ -60,48 +60,50 @@ impl Withdrawal {
     pub(super) fn next(&self) -> Option<Op> {
         let aside = aside(&self.dead);
         Some(match &self.step {
-            Step::SetAside => Op::Rename(folder(&self.dead), aside),
-            Step::ReadManifest => Op::Read(format!("{aside}/.manifest")),
-            Step::List(_) | Step::ListAgain => Op::List(String::new()),
-            Step::TakeBack(files) => {
+            WithdrawalStep::SetAside => Op::Rename(folder(&self.dead), aside),
+            WithdrawalStep::ReadManifest => Op::Read(format!("{aside}/.manifest")),
+            WithdrawalStep::List(_) | WithdrawalStep::ListAgain => Op::List(String::new()),
+            WithdrawalStep::TakeBack(files) => {
                 let file = files.last().map_or("", String::as_str);
                 Op::Rename(Manifest::target(file).to_owned(), format!("{aside}/{file}"))
             }
-            Step::Over(_) => return None,
+            WithdrawalStep::Over(_) => return None,
         })
     }
 
     pub(super) fn verdict(&self) -> Option<&Withdrawn> {
         match &self.step {
-            Step::Over(verdict) => Some(verdict),
+            WithdrawalStep::Over(verdict) => Some(verdict),
             _ => None,
         }
     }
 
-    pub(super) fn answered(&mut self, answer: Answer) {
-        use Answer::{Content, Exists, Lost, Names, NotThere};
-        let step = std::mem::replace(&mut self.step, Step::ListAgain);
+    pub(super) fn answered(&mut self, answer: CallAnswer) {
+        use CallAnswer::{Content, Exists, Lost, Names, NotThere};
+        let step = std::mem::replace(&mut self.step, WithdrawalStep::ListAgain);
         self.step = match (step, answer) {
             // Asked again: what has been moved is not there to be moved.
             (step, Lost) => step,
-            (Step::SetAside, _) => Step::ReadManifest,
-            (Step::ReadManifest, Content(text)) => match Manifest::from_text(&text) {
-                Some(Manifest::Commit(files)) => Step::List(files),
-                Some(Manifest::GiveUp) | None => Step::List(Vec::new()),
+            (WithdrawalStep::SetAside, _) => WithdrawalStep::ReadManifest,
+            (WithdrawalStep::ReadManifest, Content(text)) => match Manifest::from_text(&text) {
+                Some(Manifest::Commit(files)) => WithdrawalStep::List(files),
+                Some(Manifest::GiveUp) | None => WithdrawalStep::List(Vec::new()),
             },
-            (Step::ReadManifest, _) => Step::List(Vec::new()),
-            (Step::List(files), Names(names)) => listed(files, &names),
-            (Step::ListAgain, Names(names)) => listed(Vec::new(), &names),
-            (Step::List(_) | Step::ListAgain, NotThere) => Step::Over(Withdrawn::Absent),
-            (Step::TakeBack(files), Exists) => {
-                let name = files.last().map_or("", |file| Manifest::target(file));
-                Step::Over(Withdrawn::Foreign(vec![name.to_owned()]))
+            (WithdrawalStep::ReadManifest, _) => WithdrawalStep::List(Vec::new()),
+            (WithdrawalStep::List(files), Names(names)) => listed(files, &names),
+            (WithdrawalStep::ListAgain, Names(names)) => listed(Vec::new(), &names),
+            (WithdrawalStep::List(_) | WithdrawalStep::ListAgain, NotThere) => {
+                WithdrawalStep::Over(Withdrawn::Absent)
             }
-            (Step::TakeBack(mut files), _) => {
+            (WithdrawalStep::TakeBack(files), Exists) => {
+                let name = files.last().map_or("", |file| Manifest::target(file));
+                WithdrawalStep::Over(Withdrawn::Foreign(vec![name.to_owned()]))
+            }
+            (WithdrawalStep::TakeBack(mut files), _) => {
                 files.pop();
                 match files.is_empty() {
-                    true => Step::ListAgain,
-                    false => Step::TakeBack(files),
+                    true => WithdrawalStep::ListAgain,
+                    false => WithdrawalStep::TakeBack(files),
                 }
             }
             (step, _) => step,
@@ -110,7 +112,7 @@ impl Withdrawal {
 }
 
 /// What comes when `names` are in the output folder, and `files` were to be there.
-fn listed(mut files: Vec<String>, names: &[String]) -> Step {
+fn listed(mut files: Vec<String>, names: &[String]) -> WithdrawalStep {
     let there: BTreeSet<&str> = names.iter().map(String::as_str).collect();
     let ours: BTreeSet<&str> = files.iter().map(|file| Manifest::target(file)).collect();
     let foreign = there
@@ -118,11 +120,11 @@ fn listed(mut files: Vec<String>, names: &[String]) -> Step {
         .filter(|name| **name != "_temporary");
     let foreign: Vec<String> = foreign.map(|name| (*name).to_owned()).collect();
     if !foreign.is_empty() {
-        return Step::Over(Withdrawn::Foreign(foreign));
+        return WithdrawalStep::Over(Withdrawn::Foreign(foreign));
     }
     files.retain(|file| there.contains(Manifest::target(file)));
     match files.is_empty() {
-        true => Step::Over(Withdrawn::Free),
-        false => Step::TakeBack(files),
+        true => WithdrawalStep::Over(Withdrawn::Free),
+        false => WithdrawalStep::TakeBack(files),
     }
 }

@@ -3,7 +3,7 @@
 use super::limits::{LONGEST_LOOK, LONGEST_ROOM_LOOK};
 use super::members::Members;
 use super::shortfall::Shortfall;
-use super::{Action, Gang, GivenUp, NoRoom, Phase, State, Unused};
+use super::{Action, Gang, GangState, GivenUp, NoRoom, Phase, Unused};
 use crate::{ClusterView, Millis, Placement, Rejection};
 
 /// What it takes to read many nodes, at [`Gang::cost`].
@@ -11,7 +11,7 @@ const MANY: Millis = Millis(1_000);
 
 impl Gang {
     pub(super) fn look(&mut self) -> Vec<Action> {
-        self.state = State::Looking;
+        self.state = GangState::Looking;
         vec![Action::TakeSnapshot]
     }
 
@@ -26,7 +26,7 @@ impl Gang {
                 let span = self.span_to_gather();
                 self.members = Members::default();
                 self.used.clear();
-                self.state = State::Gathering {
+                self.state = GangState::Gathering {
                     until: now.plus(span),
                     look_at: None,
                 };
@@ -110,7 +110,7 @@ impl Gang {
     /// what is no longer wanted. Nothing is sent when nothing changes.
     pub(super) fn ask(&mut self, now: Millis, placement: Placement) -> Vec<Action> {
         let span = self.until_next_look(now, self.limits.reissue, self.longest_look());
-        let State::Gathering { look_at, .. } = &mut self.state else {
+        let GangState::Gathering { look_at, .. } = &mut self.state else {
             return Vec::new();
         };
         *look_at = Some(now.plus(span));
@@ -145,7 +145,7 @@ impl Gang {
             self.shortfall = Some(Shortfall::Room(why.clone()));
         }
         let span = self.until_next_look(now, self.limits.look_again, LONGEST_ROOM_LOOK);
-        self.state = State::Waiting {
+        self.state = GangState::Waiting {
             until: now.plus(span),
         };
         vec![Action::Show(Phase::WaitingForRoom(why))]

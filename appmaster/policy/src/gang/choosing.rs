@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Gang, State, silence};
+use super::{Gang, GangState, silence};
 use crate::{ClusterView, Millis, Mode, NodeId, NodeShare, NodeView, Placement, Rejection};
 
 /// Nodes that look alike are passed over only where more of them are left than this, for each that is missing.
@@ -21,7 +21,7 @@ impl Gang {
     ) -> Result<Placement, Rejection> {
         self.avoided.retain(|_, until| now < *until);
         let alike = match self.state {
-            State::Gathering { .. } => self.neighbours_of_silent(view),
+            GangState::Gathering { .. } => self.neighbours_of_silent(view),
             _ => self.first_of_equals(view),
         };
         let without = |left_out: &dyn Fn(&NodeId) -> bool| {

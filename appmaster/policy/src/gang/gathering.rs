@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::limits::{LONGEST_PAUSE, LONGEST_REST};
 use super::shortfall::Shortfall;
-use super::{Action, Event, Gang, GivenUp, LetGo, Phase, State, Unused, unused};
+use super::{Action, Event, Gang, GangState, GivenUp, LetGo, Phase, Unused, unused};
 use crate::{ClusterView, Millis, Placement, Rejection};
 
 impl Gang {
@@ -15,7 +15,7 @@ impl Gang {
             self.limits.reissue,
             self.longest_look().min(LONGEST_REST),
         );
-        let State::Gathering { until, look_at } = &mut self.state else {
+        let GangState::Gathering { until, look_at } = &mut self.state else {
             return Vec::new();
         };
         match event {
@@ -70,7 +70,7 @@ impl Gang {
     /// as soon as the rate allows, without a look before: nodes take a while to come back, too.
     fn ask_anew(&mut self, now: Millis) -> Vec<Action> {
         let next_look = self.looked.plus(self.limits.reissue);
-        let State::Gathering { look_at, .. } = &mut self.state else {
+        let GangState::Gathering { look_at, .. } = &mut self.state else {
             return Vec::new();
         };
         let used = &self.used;
@@ -102,7 +102,7 @@ impl Gang {
     /// stays, the rest is placed again.
     fn place_rest(&mut self, now: Millis, view: ClusterView) -> Vec<Action> {
         let span = self.until_next_look(now, self.limits.reissue, self.longest_look());
-        let State::Gathering { look_at, .. } = &mut self.state else {
+        let GangState::Gathering { look_at, .. } = &mut self.state else {
             return Vec::new();
         };
         *look_at = Some(now.plus(span));
@@ -155,7 +155,7 @@ impl Gang {
 
     /// Who is waited for and silent, and for how long.
     fn show_silent(&self, now: Millis) -> Option<Action> {
-        let State::Gathering { .. } = self.state else {
+        let GangState::Gathering { .. } = self.state else {
             return None;
         };
         let silent = self.silent.among(now, &self.members.outstanding())?;
@@ -169,12 +169,12 @@ impl Gang {
 
     /// Hands the containers over once nothing is missing.
     pub(super) fn complete(&mut self) -> Option<Action> {
-        let State::Gathering { .. } = self.state else {
+        let GangState::Gathering { .. } = self.state else {
             return None;
         };
         let members = self.members.complete()?;
         self.give_up_at = None;
-        self.state = State::Whole;
+        self.state = GangState::Whole;
         Some(Action::Complete(members))
     }
 
@@ -186,7 +186,7 @@ impl Gang {
         let next_look = self.looked.plus(self.limits.reissue);
         let held = self.members.held();
         let (granted, wanted) = self.members.progress();
-        self.state = State::Waiting {
+        self.state = GangState::Waiting {
             until: now.plus(pause).max(next_look),
         };
         let mut actions = Vec::new();
@@ -222,7 +222,7 @@ impl Gang {
 
     /// Remembers what is missing now.
     pub(super) fn note_shortfall(&mut self) {
-        let (State::Gathering { .. }, Some(view)) = (self.state, &self.view) else {
+        let (GangState::Gathering { .. }, Some(view)) = (self.state, &self.view) else {
             return;
         };
         self.shortfall = Some(Shortfall::Containers {

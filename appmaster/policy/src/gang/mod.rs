@@ -73,11 +73,11 @@ pub struct Gang {
     silent: Silence,
     /// Since when nothing has come.
     idle_since: Millis,
-    state: State,
+    state: GangState,
 }
 
 #[derive(Clone, Copy, Debug)]
-enum State {
+enum GangState {
     /// Not begun.
     New,
     /// A snapshot has been ordered.
@@ -119,7 +119,7 @@ impl Gang {
             avoided: BTreeMap::new(),
             silent: Silence::default(),
             idle_since: Millis(0),
-            state: State::New,
+            state: GangState::New,
         }
     }
 
@@ -146,8 +146,11 @@ impl Gang {
     #[must_use]
     pub const fn is_gathering(&self) -> bool {
         match self.state {
-            State::New | State::Looking | State::Waiting { .. } | State::Gathering { .. } => true,
-            State::Whole | State::Over => false,
+            GangState::New
+            | GangState::Looking
+            | GangState::Waiting { .. }
+            | GangState::Gathering { .. } => true,
+            GangState::Whole | GangState::Over => false,
         }
     }
 
@@ -156,7 +159,7 @@ impl Gang {
     pub const fn has_nothing(&self) -> bool {
         matches!(
             self.state,
-            State::New | State::Looking | State::Waiting { .. } | State::Over
+            GangState::New | GangState::Looking | GangState::Waiting { .. } | GangState::Over
         )
     }
 
@@ -164,10 +167,12 @@ impl Gang {
     #[must_use]
     pub fn held(&self) -> Vec<ContainerId> {
         match self.state {
-            State::Gathering { .. } => self.members.held(),
-            State::New | State::Looking | State::Waiting { .. } | State::Whole | State::Over => {
-                Vec::new()
-            }
+            GangState::Gathering { .. } => self.members.held(),
+            GangState::New
+            | GangState::Looking
+            | GangState::Waiting { .. }
+            | GangState::Whole
+            | GangState::Over => Vec::new(),
         }
     }
 
@@ -175,9 +180,9 @@ impl Gang {
     #[must_use]
     pub fn wakes_at(&self) -> Option<Millis> {
         let by_state = match self.state {
-            State::New | State::Looking | State::Whole | State::Over => None,
-            State::Waiting { until } => Some(until),
-            State::Gathering { until, look_at } => earliest(Some(until), look_at),
+            GangState::New | GangState::Looking | GangState::Whole | GangState::Over => None,
+            GangState::Waiting { until } => Some(until),
+            GangState::Gathering { until, look_at } => earliest(Some(until), look_at),
         };
         earliest(by_state, self.give_up_at)
     }
@@ -191,7 +196,7 @@ impl Gang {
         }
         let room_look = self.soonest_look(now, self.limits.look_again, limits::LONGEST_REST);
         match &mut self.state {
-            State::New => match event {
+            GangState::New => match event {
                 Event::Begin => {
                     self.idle_since = now;
                     self.give_up_at = self.limits.wait.map(|span| now.plus(span));
@@ -199,12 +204,12 @@ impl Gang {
                 }
                 other => surplus(other),
             },
-            State::Looking => match event {
+            GangState::Looking => match event {
                 Event::Snapshot(view) => self.place(now, view),
                 Event::SnapshotFailed(why) => self.wait_for_room(now, NoRoom::Unseen(why)),
                 other => surplus(other),
             },
-            State::Waiting { until } => match event {
+            GangState::Waiting { until } => match event {
                 Event::Tick if now >= *until => self.look(),
                 Event::Freed => {
                     *until = (*until).max(now).min(room_look);
@@ -212,8 +217,8 @@ impl Gang {
                 }
                 other => surplus(other),
             },
-            State::Gathering { .. } => self.gather(now, event),
-            State::Whole | State::Over => surplus(event),
+            GangState::Gathering { .. } => self.gather(now, event),
+            GangState::Whole | GangState::Over => surplus(event),
         }
     }
 
@@ -222,7 +227,7 @@ impl Gang {
     pub fn end(&mut self) -> Vec<ContainerId> {
         let held = self.held();
         self.give_up_at = None;
-        self.state = State::Over;
+        self.state = GangState::Over;
         held
     }
 
@@ -250,12 +255,12 @@ impl Gang {
             if look_now {
                 return self.look();
             }
-            self.state = State::Waiting { until: next_look };
+            self.state = GangState::Waiting { until: next_look };
             return vec![self.granted_so_far()];
         }
         let mut actions = vec![self.granted_so_far()];
         let span = self.span_to_gather();
-        self.state = State::Gathering {
+        self.state = GangState::Gathering {
             until: now.plus(span),
             look_at: (!look_now).then_some(next_look),
         };

@@ -178,7 +178,7 @@ fn a_lost_container_is_lent_to_nobody() {
 }
 
 #[derive(Clone, Debug)]
-enum Step {
+enum LendingStep {
     Join(u32),
     Lose(u32),
     Want(u32),
@@ -186,13 +186,13 @@ enum Step {
     Wait,
 }
 
-fn step() -> impl Strategy<Value = Step> {
+fn step() -> impl Strategy<Value = LendingStep> {
     prop_oneof![
-        (1_u32..5).prop_map(Step::Join),
-        (0_u32..8).prop_map(Step::Lose),
-        (1_u32..7).prop_map(Step::Want),
-        (0_u32..12).prop_map(Step::Return),
-        Just(Step::Wait),
+        (1_u32..5).prop_map(LendingStep::Join),
+        (0_u32..8).prop_map(LendingStep::Lose),
+        (1_u32..7).prop_map(LendingStep::Want),
+        (0_u32..12).prop_map(LendingStep::Return),
+        Just(LendingStep::Wait),
     ]
 }
 
@@ -210,29 +210,29 @@ proptest! {
                 now += 1_000;
                 let at = Millis(now);
                 let given = match step {
-                    Step::Join(count) => {
+                    LendingStep::Join(count) => {
                         joined += 1;
                         slots.insert(id(joined), *count);
                         lending.joined(at, offer(joined, *count))
                     }
-                    Step::Lose(which) => {
+                    LendingStep::Lose(which) => {
                         slots.remove(&id(*which));
                         for shares in lent.values_mut() {
                             shares.remove(&id(*which));
                         }
                         lending.lost(at, &id(*which))
                     }
-                    Step::Want(count) => {
+                    LendingStep::Want(count) => {
                         jobs += 1;
                         wanted.insert(jobs, *count);
                         lending.wanted(at, jobs, request(*count))
                     }
-                    Step::Return(which) => {
+                    LendingStep::Return(which) => {
                         lent.remove(which);
                         wanted.remove(which);
                         lending.returned(at, *which)
                     }
-                    Step::Wait => lending.tick(at),
+                    LendingStep::Wait => lending.tick(at),
                 };
                 for one in gangs(given) {
                     let sum: u32 = one.shares.iter().map(|(_, count)| count).sum();

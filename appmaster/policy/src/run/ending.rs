@@ -2,14 +2,14 @@
 
 use super::ranks::Ranks;
 use super::repeating::{hides_its_ranks, may_follow, settles_at};
-use super::{Action, Cause, Event, Phase, Run, Seat, State, Verdict};
+use super::{Action, Cause, Event, Phase, Run, RunState, Seat, Verdict};
 use crate::Millis;
 
 impl Run {
     pub(super) fn end(&mut self, now: Millis, event: Event) -> Vec<Action> {
         // Whether there will be ranks that those of this run must not meet.
         let may_repeat = self.has_begun() && self.may_repeat();
-        let State::Ending {
+        let RunState::Ending {
             ranks,
             cause,
             until,
@@ -78,9 +78,9 @@ impl Run {
     /// Whether a rank of the present run was started.
     const fn has_begun(&self) -> bool {
         match &self.state {
-            State::Starting { .. } => false,
-            State::Ending { begun, .. } => *begun,
-            State::Idle | State::Running { .. } | State::Over => true,
+            RunState::Starting { .. } => false,
+            RunState::Ending { begun, .. } => *begun,
+            RunState::Idle | RunState::Running { .. } | RunState::Over => true,
         }
     }
 
@@ -88,10 +88,10 @@ impl Run {
     pub fn fail(&mut self, now: Millis, mut cause: Cause) -> Vec<Action> {
         let begun = self.has_begun();
         let is_to_be_repeated = self.may_go_on(begun) && cause.is_loss();
-        let state = std::mem::replace(&mut self.state, State::Over);
+        let state = std::mem::replace(&mut self.state, RunState::Over);
         let (ranks, held) = match state {
-            State::Over => return Vec::new(),
-            State::Ending {
+            RunState::Over => return Vec::new(),
+            RunState::Ending {
                 ranks,
                 cause: mut first,
                 until,
@@ -103,7 +103,7 @@ impl Run {
                     first = Self::after_loss(first, cause);
                     settle = None;
                 }
-                self.state = State::Ending {
+                self.state = RunState::Ending {
                     ranks,
                     cause: first,
                     until,
@@ -112,8 +112,8 @@ impl Run {
                 };
                 return self.settle(now);
             }
-            State::Idle => (None, Vec::new()),
-            State::Starting { seats, joined, .. } => {
+            RunState::Idle => (None, Vec::new()),
+            RunState::Starting { seats, joined, .. } => {
                 let (there, silent): (Vec<Seat>, Vec<Seat>) = seats
                     .all
                     .into_iter()
@@ -124,7 +124,7 @@ impl Run {
                 let silent = silent.into_iter().map(|seat| seat.container).collect();
                 (Some(ranks), silent)
             }
-            State::Running { ranks, first, .. } => {
+            RunState::Running { ranks, first, .. } => {
                 // A rank that failed while the others were spared came first.
                 if let Some(first) = first.filter(|_| !matches!(cause, Cause::Killed(_))) {
                     cause = first;
@@ -151,7 +151,7 @@ impl Run {
             actions.push(Action::Show(Phase::Ending));
         }
         let until = now.plus(self.limits.grace).plus(self.limits.reap);
-        self.state = State::Ending {
+        self.state = RunState::Ending {
             ranks,
             cause,
             until: settle.map_or(until, |settle| settle.max(until)),
@@ -165,7 +165,7 @@ impl Run {
     /// The verdict, or the next run, once every rank is gone and nothing more is to be learnt of the
     /// cause.
     fn settle(&mut self, now: Millis) -> Vec<Action> {
-        let State::Ending {
+        let RunState::Ending {
             ranks,
             until,
             settle,
@@ -182,7 +182,8 @@ impl Run {
         if now < *until && !(ranks.all_ended() && settle.is_none()) {
             return Vec::new();
         }
-        let State::Ending { ranks, cause, .. } = std::mem::replace(&mut self.state, State::Over)
+        let RunState::Ending { ranks, cause, .. } =
+            std::mem::replace(&mut self.state, RunState::Over)
         else {
             return Vec::new();
         };

@@ -49,11 +49,11 @@ pub struct Run {
     launchers: Launchers,
     /// Why the last run ended, while the next has not begun.
     lost: Option<Cause>,
-    state: State,
+    state: RunState,
 }
 
 #[derive(Debug)]
-enum State {
+enum RunState {
     /// Its containers are not all there.
     Idle,
     /// All are ordered to start, not all have joined.
@@ -101,7 +101,7 @@ impl Run {
             replaced: 0,
             launchers: Launchers::default(),
             lost: None,
-            state: State::Idle,
+            state: RunState::Idle,
         }
     }
 
@@ -114,33 +114,36 @@ impl Run {
     /// Whether the verdict is out.
     #[must_use]
     pub const fn is_over(&self) -> bool {
-        matches!(self.state, State::Over)
+        matches!(self.state, RunState::Over)
     }
 
     /// Whether ranks run, and nothing ends them.
     #[must_use]
     pub const fn is_running(&self) -> bool {
-        matches!(self.state, State::Running { .. })
+        matches!(self.state, RunState::Running { .. })
     }
 
     /// Whether it has all containers that it needs, and nothing ends it.
     #[must_use]
     pub const fn needs_nothing(&self) -> bool {
-        matches!(self.state, State::Starting { .. } | State::Running { .. })
+        matches!(
+            self.state,
+            RunState::Starting { .. } | RunState::Running { .. }
+        )
     }
 
     /// When [`Event::Tick`] is due, if nothing else happens before.
     #[must_use]
     pub fn wakes_at(&self) -> Option<Millis> {
         match &self.state {
-            State::Idle | State::Over => None,
-            State::Starting { until, .. } => Some(*until),
-            State::Running {
+            RunState::Idle | RunState::Over => None,
+            RunState::Starting { until, .. } => Some(*until),
+            RunState::Running {
                 until,
                 linger_until,
                 ..
             } => earliest(*until, *linger_until),
-            State::Ending { until, settle, .. } => earliest(Some(*until), *settle),
+            RunState::Ending { until, settle, .. } => earliest(Some(*until), *settle),
         }
     }
 
@@ -154,10 +157,10 @@ impl Run {
             return Vec::new();
         }
         match &self.state {
-            State::Idle | State::Over => Vec::new(),
-            State::Starting { .. } => self.start(now, event),
-            State::Running { .. } => self.run(now, event),
-            State::Ending { .. } => self.end(now, event),
+            RunState::Idle | RunState::Over => Vec::new(),
+            RunState::Starting { .. } => self.start(now, event),
+            RunState::Running { .. } => self.run(now, event),
+            RunState::Ending { .. } => self.end(now, event),
         }
     }
 

@@ -15,7 +15,7 @@
 //! unless YARN says that its container is over.
 
 use super::ranks::Ranks;
-use super::{Action, Cause, Loss, Run, State};
+use super::{Action, Cause, Loss, Run, RunState};
 use crate::{ContainerId, End, Millis};
 
 impl Run {
@@ -55,7 +55,7 @@ impl Run {
         }
         self.launchers.keep(&kept);
         self.lost = Some(cause.clone());
-        self.state = State::Idle;
+        self.state = RunState::Idle;
         vec![Action::Repeat {
             number: self.number,
             cause,

@@ -1,11 +1,11 @@
 //! While ranks run.
 
-use super::{Action, Cause, Event, Run, State, Verdict};
+use super::{Action, Cause, Event, Run, RunState, Verdict};
 use crate::Millis;
 
 impl Run {
     pub(super) fn run(&mut self, now: Millis, event: Event) -> Vec<Action> {
-        let State::Running {
+        let RunState::Running {
             ranks,
             until,
             linger_until,
@@ -45,7 +45,7 @@ impl Run {
         }
         if ranks.all_ended() {
             let cause = first.take();
-            self.state = State::Over;
+            self.state = RunState::Over;
             return vec![Action::Finish(Verdict { cause })];
         }
         if one_ended && linger_until.is_none() {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::limits::PROBE;
 use super::ranks::Ranks;
-use super::{Action, Cause, Event, Phase, Run, Seat, Seats, State};
+use super::{Action, Cause, Event, Phase, Run, RunState, Seat, Seats};
 use crate::{ContainerId, Millis};
 
 impl Run {
@@ -21,7 +21,7 @@ impl Run {
         }
         self.launchers.start(&new);
         let there = joined.len();
-        self.state = State::Starting {
+        self.state = RunState::Starting {
             seats: Seats::new(seats),
             joined,
             until: now.plus(self.limits.join),
@@ -39,7 +39,7 @@ impl Run {
     }
 
     pub(super) fn start(&mut self, now: Millis, event: Event) -> Vec<Action> {
-        let State::Starting {
+        let RunState::Starting {
             seats,
             joined,
             until,
@@ -122,7 +122,7 @@ impl Run {
 
     /// Hands the ranks out once every launcher is there.
     fn begin_if_joined(&mut self, now: Millis) -> Vec<Action> {
-        let State::Starting { seats, joined, .. } = &mut self.state else {
+        let RunState::Starting { seats, joined, .. } = &mut self.state else {
             return Vec::new();
         };
         if joined.len() < seats.all.len() {
@@ -135,7 +135,7 @@ impl Run {
         ];
         self.lost = None;
         self.replaced = 0;
-        self.state = State::Running {
+        self.state = RunState::Running {
             ranks,
             until: self.limits.run.map(|span| now.plus(span)),
             linger_until: None,

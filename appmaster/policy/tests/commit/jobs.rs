@@ -1,5 +1,5 @@
 use super::world::{Actor, Walk, World};
-use policy::commit::{AT_ONCE, Answer, JobCommit, JobVerdict, Manifest, Op};
+use policy::commit::{AT_ONCE, CallAnswer, JobCommit, JobVerdict, Manifest, Op};
 use sim::NameNode;
 
 fn results() -> NameNode {
@@ -178,12 +178,12 @@ fn publishing(files: usize) -> (JobCommit, Vec<String>) {
     let files: Vec<String> = (0..files).map(|n| format!("t0/part-{n:04}")).collect();
     let mut job = JobCommit::commit("n", 1, &["t0".to_owned()]);
     let names = files.iter().map(|file| file[3..].to_owned()).collect();
-    job.answered(Answer::Names(names));
+    job.answered(CallAnswer::Names(names));
     // So many do not fit into a name.
     let manifest = Manifest::Commit(files.clone()).to_text();
     assert!(matches!(job.next(), Some(Op::Create(_, text)) if text == manifest));
     for _draft_and_rename in 0..2 {
-        job.answered(Answer::Done);
+        job.answered(CallAnswer::Done);
     }
     (job, files)
 }
@@ -254,7 +254,7 @@ fn a_bounded_number_of_files_is_on_its_way_and_they_begin_in_the_manifest_s_orde
         );
         assert_eq!(open.len(), AT_ONCE.min(200 - begun.len() + open.len()));
         // The last begun is answered first.
-        job.answered_to(*open.last().unwrap(), Answer::Done);
+        job.answered_to(*open.last().unwrap(), CallAnswer::Done);
     }
     assert_eq!(begun, (0..files.len()).collect::<Vec<_>>());
     assert_eq!(job.open(), [0]);
@@ -265,17 +265,17 @@ fn a_bounded_number_of_files_is_on_its_way_and_they_begin_in_the_manifest_s_orde
 fn a_file_that_is_nowhere_is_named_when_all_that_were_begun_are_known() {
     let (mut job, _) = publishing(100);
     for missing in [40, 7] {
-        job.answered_to(missing, Answer::NotThere);
+        job.answered_to(missing, CallAnswer::NotThere);
         assert_eq!(
             job.call(missing),
             Some(Op::Look(format!("part-{missing:04}")))
         );
-        job.answered_to(missing, Answer::NotThere);
+        job.answered_to(missing, CallAnswer::NotThere);
         assert_eq!(job.verdict(), None);
     }
     while let Some(number) = job.open().first().copied() {
         assert!(number < AT_ONCE, "{number} was begun after that");
-        job.answered_to(number, Answer::Done);
+        job.answered_to(number, CallAnswer::Done);
     }
     let first = JobVerdict::Missing("part-0007".to_owned());
     assert_eq!(job.verdict(), Some(&first));

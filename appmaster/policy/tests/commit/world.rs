@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::io::Write as _;
 
-use policy::commit::{Answer, AttemptCommit, Inherited, JobCommit, Op, Setup};
+use policy::commit::{AttemptCommit, CallAnswer, Inherited, JobCommit, Op, Setup};
 use sim::NameNode;
 
 /// One of the machines.
@@ -38,7 +38,7 @@ impl Actor {
         }
     }
 
-    fn answered(&mut self, number: usize, answer: Answer) {
+    fn answered(&mut self, number: usize, answer: CallAnswer) {
         match self {
             Self::Setup(setup) => setup.answered(answer),
             Self::Attempt(attempt) => attempt.answered(answer),
@@ -152,7 +152,7 @@ impl Walk {
                 if world.losses > 0 {
                     for mut lost in [unheard, world.clone()] {
                         lost.losses -= 1;
-                        lost.actors[number].answered(call, Answer::Lost);
+                        lost.actors[number].answered(call, CallAnswer::Lost);
                         next.push(lost);
                     }
                 }
@@ -161,7 +161,7 @@ impl Walk {
                     late.delays -= 1;
                     late.late.push(op);
                     late.late.sort();
-                    late.actors[number].answered(call, Answer::Lost);
+                    late.actors[number].answered(call, CallAnswer::Lost);
                     next.push(late);
                 }
             }

@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use super::clusters::{Cluster, E1, E2, E3};
-use super::figure::{Drawing, Figure, Row, Table};
+use super::figure::{Drawing, Figure, FigureRow, Table};
 use super::jobs::Version;
 use super::world::{Policy, World};
 use crate::{gantt, report};
@@ -31,7 +31,7 @@ pub(super) fn figure(world: &World) -> Result<Figure> {
     for (letter, cluster, policy, version) in PARTS {
         let outcome = world.play(cluster, policy, version, QUEUE)?;
         let ends = outcome.jobs.iter().map(|job| job.end_s);
-        rows.push(Row::new(
+        rows.push(FigureRow::new(
             format!("{letter}: {}", cluster.name),
             ends.collect(),
         ));

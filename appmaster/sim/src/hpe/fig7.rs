@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use super::chart;
 use super::clusters::{Cluster, E1, E2, E3};
-use super::figure::{Claim, Drawing, Figure, Row, Table};
+use super::figure::{Claim, Drawing, Figure, FigureRow, Table};
 use super::jobs::Version;
 use super::world::{Policy, World, gain};
 
@@ -42,7 +42,7 @@ pub(super) fn figure(world: &World) -> Result<Figure> {
         unit: "s",
         columns: ["M", "D", "W", "queue"].map(String::from).to_vec(),
         rows: rows
-            .map(|(name, ends)| Row::new(name, ends.to_vec()))
+            .map(|(name, ends)| FigureRow::new(name, ends.to_vec()))
             .to_vec(),
     };
     Ok(Figure {

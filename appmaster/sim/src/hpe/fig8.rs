@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use super::chart;
 use super::clusters::{Cluster, E2, E3};
-use super::figure::{Claim, Drawing, Figure, Row, Table};
+use super::figure::{Claim, Drawing, Figure, FigureRow, Table};
 use super::jobs::Version;
 use super::world::{Policy, World, gain};
 
@@ -41,15 +41,15 @@ pub(super) fn figure(world: &World) -> Result<Figure> {
         unit: "s",
         columns: columns.clone(),
         rows: vec![
-            Row::new("E2, fifo-barrier", base.to_vec()),
-            Row::new("E3, hpe", hpe.to_vec()),
+            FigureRow::new("E2, fifo-barrier", base.to_vec()),
+            FigureRow::new("E3, hpe", hpe.to_vec()),
         ],
     };
     let gain = Table {
         title: "less time on E3 than on E2".to_owned(),
         unit: "%",
         columns: columns.clone(),
-        rows: vec![Row::new("gain", gained.to_vec())],
+        rows: vec![FigureRow::new("gain", gained.to_vec())],
     };
     let svg = chart::svg(&table);
     let mut caption = vec![
@@ -126,7 +126,7 @@ fn beside(world: &World, columns: Vec<String>, base: Ends, hpe: Ends) -> Result<
         unit: "%",
         columns,
         rows: rows
-            .map(|(name, values)| Row::new(name, values.to_vec()))
+            .map(|(name, values)| FigureRow::new(name, values.to_vec()))
             .to_vec(),
     })
 }

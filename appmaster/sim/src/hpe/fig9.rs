@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use super::chart;
 use super::clusters::{E2, E3};
-use super::figure::{Claim, Drawing, Figure, Row, Table};
+use super::figure::{Claim, Drawing, Figure, FigureRow, Table};
 use super::jobs::Version;
 use super::orders::{orders, spread};
 use super::world::{Policy, World};
@@ -40,8 +40,8 @@ impl Both {
             unit: "s",
             columns,
             rows: vec![
-                Row::new("E2, fifo-barrier", self.base.clone()),
-                Row::new("E3, hpe", self.hpe.clone()),
+                FigureRow::new("E2, fifo-barrier", self.base.clone()),
+                FigureRow::new("E3, hpe", self.hpe.clone()),
             ],
         }
     }
@@ -82,8 +82,8 @@ pub(super) fn figure(world: &World) -> Result<Figure> {
                 .map(String::from)
                 .to_vec(),
             rows: vec![
-                Row::new("E2, fifo-barrier", spreads.map(|(_, base)| base).to_vec()),
-                Row::new("E3, hpe", spreads.map(|(hpe, _)| hpe).to_vec()),
+                FigureRow::new("E2, fifo-barrier", spreads.map(|(_, base)| base).to_vec()),
+                FigureRow::new("E3, hpe", spreads.map(|(hpe, _)| hpe).to_vec()),
             ],
         },
     ];

@@ -30,12 +30,12 @@ pub struct Table {
     /// Names of the columns.
     pub columns: Vec<String>,
     /// A series each.
-    pub rows: Vec<Row>,
+    pub rows: Vec<FigureRow>,
 }
 
 /// A series.
 #[derive(Clone, Debug, Serialize)]
-pub struct Row {
+pub struct FigureRow {
     /// Cluster, version, policy.
     pub name: String,
     /// One a column.
@@ -64,7 +64,7 @@ pub struct Drawing {
     pub svg: String,
 }
 
-impl Row {
+impl FigureRow {
     pub(super) fn new(name: impl Into<String>, values: Vec<f64>) -> Self {
         let name = name.into();
         Self { name, values }

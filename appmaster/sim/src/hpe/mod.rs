@@ -25,7 +25,7 @@ mod world;
 use anyhow::{Result, bail};
 
 pub use clusters::{Cluster, E1, E2, E3};
-pub use figure::{Claim, Drawing, Figure, Row, Table};
+pub use figure::{Claim, Drawing, Figure, FigureRow, Table};
 pub use jobs::Version;
 pub use orders::{orders, spread};
 pub use world::{Policy, World, gain};

@@ -5,7 +5,7 @@ use anyhow::{Context as _, Result};
 use super::clusters::{E2, E3};
 use super::fig8::{ends, gains};
 use super::fig9::{Both, three};
-use super::figure::{Figure, Row, Table};
+use super::figure::{Figure, FigureRow, Table};
 use super::world::{Policy, World};
 
 const M_MAPS: [u32; 4] = [16, 32, 48, 64];
@@ -107,14 +107,14 @@ pub(super) fn figure(world: &World) -> Result<Figure> {
                 unit: "%",
                 columns: vec!["share".to_owned()],
                 rows: shares
-                    .map(|(name, share)| Row::new(name, vec![share]))
+                    .map(|(name, share)| FigureRow::new(name, vec![share]))
                     .to_vec(),
             },
             Table {
                 title: "gain at 9 jobs over all sets".to_owned(),
                 unit: "%",
                 columns: ["least", "median", "most"].map(String::from).to_vec(),
-                rows: vec![Row::new(
+                rows: vec![FigureRow::new(
                     "gain",
                     vec![at(0), at(nine.len() / 2), at(nine.len().saturating_sub(1))],
                 )],

@@ -33,7 +33,7 @@ pub(super) struct Tls {
 }
 
 /// What came of looking at what has been read.
-enum Step {
+enum TlsStep {
     Again,
     ReadOn,
     Ready,
@@ -71,9 +71,9 @@ impl Tls {
         };
         loop {
             match tls.step(&mut hear, None)? {
-                Step::Again => {}
-                Step::Ready => break,
-                Step::ReadOn => {
+                TlsStep::Again => {}
+                TlsStep::Ready => break,
+                TlsStep::ReadOn => {
                     let left = until.saturating_duration_since(Instant::now());
                     if left.is_zero() {
                         return Err(ErrorKind::TimedOut.into());
@@ -125,8 +125,8 @@ impl Tls {
         self.fill()?;
         loop {
             match self.step(&mut hear, None)? {
-                Step::Again => {}
-                Step::ReadOn | Step::Ready => return Ok(()),
+                TlsStep::Again => {}
+                TlsStep::ReadOn | TlsStep::Ready => return Ok(()),
             }
         }
     }
@@ -136,9 +136,9 @@ impl Tls {
         let mut unread = |_: &[u8]| Err(ErrorKind::InvalidData.into());
         loop {
             match self.step(&mut unread, Some(data))? {
-                Step::Again => {}
-                Step::Ready => return self.flush(),
-                Step::ReadOn => return Err(ErrorKind::InvalidData.into()),
+                TlsStep::Again => {}
+                TlsStep::Ready => return self.flush(),
+                TlsStep::ReadOn => return Err(ErrorKind::InvalidData.into()),
             }
         }
     }
@@ -148,7 +148,7 @@ impl Tls {
         &mut self,
         hear: &mut dyn FnMut(&[u8]) -> io::Result<()>,
         data: Option<&[u8]>,
-    ) -> io::Result<Step> {
+    ) -> io::Result<TlsStep> {
         let unread = self.incoming.get_mut(self.from..self.to);
         let status = self
             .connection
@@ -160,14 +160,14 @@ impl Tls {
             ConnectionState::EncodeTlsData(mut data) => {
                 let room = self.outgoing.get_mut(self.written..).unwrap_or_default();
                 self.written += data.encode(room).map_err(too_much)?;
-                Step::Again
+                TlsStep::Again
             }
             ConnectionState::TransmitTlsData(data) => {
                 let whole = self.outgoing.get(..self.written).unwrap_or_default();
                 self.stream.write_all(whole)?;
                 self.written = 0;
                 data.done();
-                Step::Again
+                TlsStep::Again
             }
             ConnectionState::ReadTraffic(mut traffic) => {
                 while let Some(record) = traffic.next_record() {
@@ -175,16 +175,16 @@ impl Tls {
                     discard += record.discard;
                     hear(record.payload)?;
                 }
-                Step::Again
+                TlsStep::Again
             }
             ConnectionState::WriteTraffic(mut traffic) => {
                 if let Some(data) = data {
                     let room = self.outgoing.get_mut(self.written..).unwrap_or_default();
                     self.written += traffic.encrypt(data, room).map_err(too_long)?;
                 }
-                Step::Ready
+                TlsStep::Ready
             }
-            ConnectionState::BlockedHandshake => Step::ReadOn,
+            ConnectionState::BlockedHandshake => TlsStep::ReadOn,
             ConnectionState::PeerClosed | ConnectionState::Closed => {
                 return Err(ErrorKind::UnexpectedEof.into());
             }

@@ -52,7 +52,7 @@ enum Item {
     Unwritable(io::Error),
 }
 
-type Shared = Arc<Mutex<OutputWriter<File, Stderr>>>;
+type SharedWriter = Arc<Mutex<OutputWriter<File, Stderr>>>;
 
 /// What there is for output that is much.
 pub(crate) struct Wide {
@@ -193,7 +193,7 @@ fn widen() {
 }
 
 /// Writes what comes by a lane: the stream is that of the chunk which announced it.
-fn take(outlet: Shared, announced: wire::OutputChunk, queue: mpsc::Sender<Item>) -> Take {
+fn take(outlet: SharedWriter, announced: wire::OutputChunk, queue: mpsc::Sender<Item>) -> Take {
     // Dropped in this order.
     let mut held = (outlet, queue);
     Box::new(move |data| {
@@ -219,6 +219,6 @@ fn take(outlet: Shared, announced: wire::OutputChunk, queue: mpsc::Sender<Item>)
     })
 }
 
-fn lock(outlet: &Shared) -> MutexGuard<'_, OutputWriter<File, Stderr>> {
+fn lock(outlet: &SharedWriter) -> MutexGuard<'_, OutputWriter<File, Stderr>> {
     outlet.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,9 +1,9 @@
 //! Hydra's mpiexec: all its options, in its own order.
 
 use super::meaning::Meaning::{File, Is, LabelOrList, Refused, Same};
-use super::{LAUNCH_NODE, Row, STARTED_BY_YARN, nothing, row};
+use super::{LAUNCH_NODE, LauncherOption, STARTED_BY_YARN, nothing, row};
 
-pub(super) const ROWS: &[Row] = &[
+pub(super) const ROWS: &[LauncherOption] = &[
     row("help", Same),
     row("h", Same),
     row("genv", Same),

@@ -12,7 +12,7 @@ use meaning::Meaning::{NoEffect, Ours, Same};
 pub(crate) use page::page;
 
 /// What one option of another launcher is here.
-struct Row {
+struct LauncherOption {
     /// Without its dashes.
     word: &'static str,
     meaning: Meaning,
@@ -23,7 +23,7 @@ struct Launcher {
     name: &'static str,
     /// Before a word of more than one letter.
     dashes: &'static str,
-    rows: &'static [Row],
+    rows: &'static [LauncherOption],
 }
 
 const LAUNCHERS: [Launcher; 3] = [
@@ -63,15 +63,15 @@ const QUIET: &str = "-q means silence to Open MPI and a quality of service to Sl
     for the queue";
 const SHARED: &str = "the program is always brought to the nodes, and nodes are shared";
 
-const fn row(word: &'static str, meaning: Meaning) -> Row {
-    Row { word, meaning }
+const fn row(word: &'static str, meaning: Meaning) -> LauncherOption {
+    LauncherOption { word, meaning }
 }
 
 const fn nothing(values: usize, because: &'static str) -> Meaning {
     NoEffect { values, because }
 }
 
-fn rows() -> impl Iterator<Item = &'static Row> {
+fn rows() -> impl Iterator<Item = &'static LauncherOption> {
     LAUNCHERS.iter().flat_map(|launcher| launcher.rows)
 }
 

@@ -2,8 +2,8 @@
 
 use super::meaning::Meaning::{File, Is, Means, Ours, Refused, Same};
 use super::{
-    ALWAYS_SHIPPED, AS_IT_COMES, CORES, LAUNCH_NODE, NO_DAEMONS, NODES, OPEN_MPIS_OWN, QUIET, Row,
-    SHARED, UNITS, nothing, row,
+    ALWAYS_SHIPPED, AS_IT_COMES, CORES, LAUNCH_NODE, LauncherOption, NO_DAEMONS, NODES,
+    OPEN_MPIS_OWN, QUIET, SHARED, UNITS, nothing, row,
 };
 
 const FAULTS: &str =
@@ -12,7 +12,7 @@ const APPLICATION: &str =
     "the application's id is said when it is submitted, and in --report; gerbil-run -k ends it";
 const DEBUGGER: &str = "a debugger is not started; start it as the program: gdb --args ./cpi";
 
-pub(super) const ROWS: &[Row] = &[
+pub(super) const ROWS: &[LauncherOption] = &[
     row("help", Same),
     row("h", Same),
     row("report-bindings", Same),

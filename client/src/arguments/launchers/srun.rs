@@ -2,12 +2,13 @@
 
 use super::meaning::Meaning::{Is, LabelOrList, Ours, Refused, Same};
 use super::{
-    ALWAYS_SHIPPED, AS_IT_COMES, BY_PROCESS, CORES, NODES, QUIET, Row, SHARED, UNITS, nothing, row,
+    ALWAYS_SHIPPED, AS_IT_COMES, BY_PROCESS, CORES, LauncherOption, NODES, QUIET, SHARED, UNITS,
+    nothing, row,
 };
 
 const CLUSTERS: &str = "the cluster is the one that HADOOP_CONF_DIR names";
 
-pub(super) const ROWS: &[Row] = &[
+pub(super) const ROWS: &[LauncherOption] = &[
     row("help", Same),
     row("h", Same),
     row("N", Refused(NODES)),

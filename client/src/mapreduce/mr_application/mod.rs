@@ -72,12 +72,12 @@ pub(super) struct MrApplication {
     /// As YARN lists it.
     name: String,
     timing: Timing,
-    state: Mutex<State>,
+    state: Mutex<MrApplicationState>,
 }
 
 /// How far it is.
 #[derive(Default)]
-struct State {
+struct MrApplicationState {
     /// What it waits for.
     waits: String,
     submitted: Option<ApplicationId>,
@@ -133,7 +133,7 @@ impl MrApplication {
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, MrApplicationState> {
         // Whoever panicked while he held it has left it whole.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -1,6 +1,6 @@
 //! The whole of a job against a small cluster that misbehaves on order.
 
-use mini::resource_manager::Options;
+use mini::resource_manager::ResourceManagerOptions;
 use mini::{Cluster, RunFolder};
 use proto_hadoop::ApplicationClient;
 use proto_hadoop::conf::Configuration;
@@ -25,9 +25,9 @@ impl Faulty {
     pub async fn with(sizes: &[Resource]) -> Self {
         let folder = folder();
         let run = RunFolder::create(folder.path()).unwrap();
-        let options = Options {
+        let options = ResourceManagerOptions {
             step_mib: 128,
-            ..Options::default()
+            ..ResourceManagerOptions::default()
         };
         let cluster = Cluster::start(options, sizes, &run, "tester")
             .await

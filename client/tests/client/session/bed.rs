@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use mini::resource_manager::Options;
+use mini::resource_manager::ResourceManagerOptions;
 use mini::{Cluster, RunFolder};
 use nix::unistd::Pid;
 use proto_hadoop::yarn::Resource;
@@ -34,9 +34,9 @@ impl Bed {
             .tempdir()
             .unwrap();
         let run = RunFolder::create(folder.path()).unwrap();
-        let options = Options {
+        let options = ResourceManagerOptions {
             step_mib: 64,
-            ..Options::default()
+            ..ResourceManagerOptions::default()
         };
         let nodes = vec![Resource::new(2048, 8); 2];
         let cluster = Cluster::start(options, &nodes, &run, USER).await.unwrap();

@@ -5,7 +5,7 @@ use std::process::{Output, Stdio};
 use std::time::{Duration, Instant};
 
 use mini::ResourceManager;
-use mini::resource_manager::Options;
+use mini::resource_manager::ResourceManagerOptions;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use proto_hadoop::yarn::{ApplicationSubmission, ContainerLaunch, Resource, YarnApplicationState};
@@ -42,7 +42,9 @@ impl Night {
             .permissions(open)
             .tempdir()
             .unwrap();
-        let manager = ResourceManager::start(Options::default()).await.unwrap();
+        let manager = ResourceManager::start(ResourceManagerOptions::default())
+            .await
+            .unwrap();
         let rm = ApplicationClient::new(vec![manager.client_address()], USER);
         let appmaster = fake::serve().await;
         let id = rm.new_application().await.unwrap().id;

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use rustix::fs::{MemfdFlags, ftruncate, memfd_create};
 
-use crate::shared::{self, BYTES, Shared};
+use crate::shared::{self, BYTES, SharedPage};
 
 /// Words of eight bytes that a slot has.
 const WORDS: usize = 8;
@@ -93,7 +93,7 @@ pub struct Blame {
 /// A slot's view of the page.
 #[derive(Clone, Debug)]
 pub struct Page {
-    memory: Arc<Shared>,
+    memory: Arc<SharedPage>,
     slot: usize,
 }
 
@@ -116,7 +116,7 @@ impl Page {
     /// # Errors
     /// A slot beyond the page, a file that is too small, and what the kernel says.
     pub fn over(descriptor: impl AsFd, slot: u32) -> io::Result<Self> {
-        match Shared::over(descriptor, 0)? {
+        match SharedPage::over(descriptor, 0)? {
             Some(memory) if slot < SLOTS => Ok(Self {
                 memory: Arc::new(memory),
                 slot: slot as usize,

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use rustix::fs::{MemfdFlags, ftruncate, memfd_create};
 
 use crate::blame::Page;
-use crate::shared::{BYTES, Shared};
+use crate::shared::{BYTES, SharedPage};
 
 /// The page of the blame page's file.
 const NUMBER: usize = 1;
@@ -23,7 +23,7 @@ const MOST: usize = NOW + 1;
 /// The count, as the launcher or one of its tasks adds to it.
 #[derive(Clone, Debug)]
 pub struct Footprint {
-    memory: Arc<Shared>,
+    memory: Arc<SharedPage>,
     slot: Option<usize>,
 }
 
@@ -42,7 +42,7 @@ impl Footprint {
     pub fn create() -> io::Result<(Page, Self, OwnedFd)> {
         let descriptor = memfd_create("gerbil-blame", MemfdFlags::CLOEXEC)?;
         ftruncate(&descriptor, ((NUMBER + 1) * BYTES) as u64)?;
-        let memory = Shared::over(&descriptor, NUMBER)?.ok_or(io::ErrorKind::UnexpectedEof)?;
+        let memory = SharedPage::over(&descriptor, NUMBER)?.ok_or(io::ErrorKind::UnexpectedEof)?;
         let footprint = Self {
             memory: Arc::new(memory),
             slot: None,
@@ -56,7 +56,7 @@ impl Footprint {
     /// # Errors
     /// What the kernel says.
     pub fn over(descriptor: impl AsFd, slot: u32) -> io::Result<Option<Self>> {
-        let memory = Shared::over(descriptor, NUMBER)?;
+        let memory = SharedPage::over(descriptor, NUMBER)?;
         Ok(memory.map(|memory| {
             Self {
                 memory: Arc::new(memory),

@@ -14,18 +14,18 @@ pub(crate) const BYTES: usize = WORDS * 8;
 
 /// A page.
 #[derive(Debug)]
-pub(crate) struct Shared {
+pub(crate) struct SharedPage {
     address: NonNull<[AtomicU64; WORDS]>,
 }
 
 // SAFETY: the memory is shared between processes by design and is only touched through atomics.
 #[expect(unsafe_code, reason = "memory that a launcher and its tasks share")]
-unsafe impl Send for Shared {}
+unsafe impl Send for SharedPage {}
 // SAFETY: as above.
 #[expect(unsafe_code, reason = "memory that a launcher and its tasks share")]
-unsafe impl Sync for Shared {}
+unsafe impl Sync for SharedPage {}
 
-impl Shared {
+impl SharedPage {
     /// Maps page `number` of the file behind `descriptor`; `None`: the file ends before that.
     #[expect(unsafe_code, reason = "memory that a launcher and its tasks share")]
     pub(crate) fn over(descriptor: impl AsFd, number: usize) -> io::Result<Option<Self>> {
@@ -58,7 +58,7 @@ impl Shared {
     }
 }
 
-impl Drop for Shared {
+impl Drop for SharedPage {
     #[expect(unsafe_code, reason = "what was mapped is unmapped")]
     fn drop(&mut self) {
         // SAFETY: mapped by `over` with this length; no reference outlives `self`.

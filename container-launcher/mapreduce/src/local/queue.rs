@@ -67,7 +67,7 @@ pub(crate) struct JobResult {
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct TaskQueueState {
     waiting: VecDeque<Work>,
     maps_left: usize,
     reduces_left: usize,
@@ -81,7 +81,7 @@ struct State {
 /// The tasks of a job.
 #[derive(Debug)]
 pub(crate) struct Queue {
-    state: Mutex<State>,
+    state: Mutex<TaskQueueState>,
     changed: Condvar,
     reduces: u32,
     maps: usize,
@@ -142,12 +142,12 @@ impl Queue {
                 skip: Vec::new(),
             })
         };
-        let mut state = State {
+        let mut state = TaskQueueState {
             waiting: (0_u32..).zip(splits).map(order).collect(),
             maps_left: maps,
             reduces_left: reduces as usize,
             began: Some(Instant::now()),
-            ..State::default()
+            ..TaskQueueState::default()
         };
         state.outputs.resize_with(maps, || None);
         state.outcome.maps = crate::width::word(maps);
@@ -170,7 +170,7 @@ impl Queue {
         Ok(queue)
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, TaskQueueState> {
         // A thread that panicked while it held the lock has changed nothing by halves.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -228,7 +228,7 @@ impl Queue {
         )
     }
 
-    fn begin_reduces(&self, state: &mut State) {
+    fn begin_reduces(&self, state: &mut TaskQueueState) {
         state.outcome.map_time = state.began.map(|began| began.elapsed()).unwrap_or_default();
         state.began = Some(Instant::now());
         for task in 0..self.reduces {

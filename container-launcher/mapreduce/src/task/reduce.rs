@@ -11,7 +11,7 @@ use crate::emit::{Output, Sink, Writers};
 use crate::error::{Context as _, Error, Result};
 use crate::order::Order;
 use crate::output::WriterOf;
-use crate::reduce::{Reducer, State, Values};
+use crate::reduce::{GroupState, Reducer, Values};
 use crate::sort::block::SortedRun;
 use crate::sort::merge::{fan_in, narrow};
 use crate::sort::scratch::Scratch;
@@ -104,7 +104,7 @@ pub(crate) fn run_reduce<K: Key, V: Value, R: Reducer<K, V>>(
             group,
             by_first,
             order: by,
-            state: State::First,
+            state: GroupState::First,
             records: 0,
             is_broken: false,
             of: PhantomData::<fn(K, V)>,
@@ -128,7 +128,7 @@ pub(crate) fn run_reduce<K: Key, V: Value, R: Reducer<K, V>>(
         })?;
         // Values that the reducer did not ask for.
         while values.step().inspect_err(unread)? {}
-        more = values.state == State::Next;
+        more = values.state == GroupState::Next;
         records += values.records;
         if is_skipped {
             skipped_groups += 1;

@@ -4,7 +4,7 @@
 //! a word that says why.
 
 use super::{Asked, Effect, NameRequest, NodeServer, PmiStage};
-use crate::spawn::Step;
+use crate::spawn::SpawnStep;
 use crate::text::{Command, shown, write};
 use crate::{KEY_MAX, KVS_NAME_MAX, LINE_MAX, VALUE_MAX};
 
@@ -28,17 +28,17 @@ impl NodeServer {
             return Vec::new();
         };
         match state.incoming.get_or_insert_default().on_line(line) {
-            Step::More => Vec::new(),
-            Step::Done(request) => {
+            SpawnStep::More => Vec::new(),
+            SpawnStep::Done(request) => {
                 state.incoming = None;
                 let asked = Asked::One(SPAWN_RESULT);
                 self.ask(rank, asked, Effect::Spawn { rank, request })
             }
-            Step::Refused(why) => {
+            SpawnStep::Refused(why) => {
                 state.incoming = None;
                 vec![refused(rank, SPAWN_RESULT, why)]
             }
-            Step::TooLong => {
+            SpawnStep::TooLong => {
                 let sentence = format!(
                     "it sent a request of more than {LINE_MAX} bytes, at {:?}",
                     shown(line)

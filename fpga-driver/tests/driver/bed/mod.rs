@@ -2,7 +2,7 @@
 
 use fpga_driver::Function;
 use fpga_driver::client::Accelerator;
-use fpga_driver::daemon::{Driver, DriverError, Options, Stop};
+use fpga_driver::daemon::{Driver, DriverError, DriverOptions, Stop};
 use fpga_driver::profile::{BoardProfile, Profile};
 use std::path::{Path, PathBuf};
 use std::thread::JoinHandle;
@@ -35,7 +35,7 @@ impl Bed {
     }
 
     pub fn try_start(board: BoardProfile, socket: &Path) -> Result<Driver, DriverError> {
-        let options = Options {
+        let options = DriverOptions {
             socket: socket.to_owned(),
             allowed: Vec::new(),
             profile: Profile {

@@ -6,7 +6,7 @@ use anyhow::{Context as _, Result};
 use it::results::{Axis, Chart, Figure, Series, Setting, Table};
 use sim::hpe::{Cluster, E1, E2, E3, Policy, Version, World, gain, orders, spread};
 
-use crate::{Name, Options};
+use crate::{HpeOptions, Name};
 
 /// In the order in which they are started.
 pub(crate) const CLUSTERS: [Cluster; 3] = [E1, E2, E3];
@@ -162,7 +162,7 @@ fn each(ends: &[f64]) -> String {
 /// A figure of what was played for it.
 pub(crate) fn figure(
     name: Name,
-    options: &Options,
+    options: &HpeOptions,
     setting: Setting,
     runs: &[Run],
     played: &[Played],

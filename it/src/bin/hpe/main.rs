@@ -7,7 +7,7 @@
 //! has all slots; then these come free at once. Counted from the first task's start by the clock of the
 //! ApplicationMaster, and from time 0 in the simulator, which knows no heartbeat, no process and no file.
 
-mod bed;
+mod bench;
 mod figures;
 
 use std::io::Write as _;
@@ -19,12 +19,12 @@ use clap::{Parser, ValueEnum};
 use it::results::{Setting, page};
 use sim::hpe::World;
 
-use bed::Bed;
+use bench::Bench;
 use figures::{Played, Run, figure};
 
 /// Plays Pamar's queues on real daemons.
 #[derive(Debug, Parser)]
-struct Options {
+struct HpeOptions {
     /// Which figures; all of them without it.
     figures: Vec<Name>,
     /// What the times of `gerbil-sim hpe` are divided by.
@@ -80,7 +80,7 @@ fn main() -> ExitCode {
 }
 
 fn run() -> Result<()> {
-    let mut options = Options::parse();
+    let mut options = HpeOptions::parse();
     if options.figures.is_empty() {
         options.figures = Name::value_variants().to_vec();
     }
@@ -105,23 +105,23 @@ fn run() -> Result<()> {
         if wanted.is_empty() {
             continue;
         }
-        let bed = Bed::start(&world, cluster)?;
+        let bench = Bench::start(&world, cluster)?;
         if setting.is_none() {
-            setting = Some(Setting::begin(&bed.version()?)?);
+            setting = Some(Setting::begin(&bench.version()?)?);
         }
         for policy in figures::POLICIES {
             let of_policy: Vec<&Run> = wanted.iter().filter(|run| run.policy == policy).collect();
             if of_policy.is_empty() {
                 continue;
             }
-            bed.session(&world.policy(policy))?;
+            bench.session(&world.policy(policy))?;
             for run in of_policy {
-                let real = bed.play(&world, run)?;
+                let real = bench.play(&world, run)?;
                 let one = Played::new(&world, run, real)?;
                 writeln!(std::io::stderr(), "{}", one.row().join("  "))?;
                 played.push(one);
             }
-            bed.stop()?;
+            bench.stop()?;
         }
     }
     let Some(setting) = setting else {

@@ -14,7 +14,7 @@ use crate::{DEADLINE, with_cluster};
 /// Counts the words of a file of a few lines of which one is as long as said, without a session: once with the
 /// longest record that there is as a rule, once with a setting that allows it, in slots that have no room for it.
 #[derive(Debug, Args)]
-pub struct Options {
+pub struct LineOptions {
     /// Of the line, 10^6 bytes.
     #[arg(long, default_value_t = 3_000)]
     megabytes: u64,
@@ -25,7 +25,7 @@ const PIECE: usize = 1 << 20;
 /// What stands before the line.
 const FIRST: &str = "a line\n";
 
-pub fn run(options: &Options) -> Result<()> {
+pub fn run(options: &LineOptions) -> Result<()> {
     with_cluster(|given| {
         write(given, options.megabytes * 1_000_000)?;
         let at = format!("/line/in/a: the line at byte {}", FIRST.len());

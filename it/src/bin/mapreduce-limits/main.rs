@@ -18,11 +18,11 @@ use it::cluster::Size;
 
 /// Runs a job that is at a limit, and says what it needed.
 #[derive(Debug, Parser)]
-enum Options {
+enum MapReduceLimitsOptions {
     /// Thousands of maps and reduces of next to nothing: what they cost the ApplicationMaster.
-    Wide(wide::Options),
+    Wide(wide::WideOptions),
     /// A line that is longer than any record may be: how the job ends.
-    Line(line::Options),
+    Line(line::LineOptions),
     /// A job with next to nothing to do: how soon it runs and is over.
     Small(small::SmallJob),
     /// Rows that are many times what the containers have in memory: how long, and how much disk.
@@ -35,11 +35,11 @@ const DEADLINE: Duration = Duration::from_secs(1200);
 
 #[expect(clippy::print_stderr, reason = "a command says on stderr why it ends")]
 fn main() -> ExitCode {
-    let done = match Options::parse() {
-        Options::Wide(options) => wide::run(&options),
-        Options::Line(options) => line::run(&options),
-        Options::Small(options) => small::run(&options),
-        Options::Sort(options) => sort::run(&options),
+    let done = match MapReduceLimitsOptions::parse() {
+        MapReduceLimitsOptions::Wide(options) => wide::run(&options),
+        MapReduceLimitsOptions::Line(options) => line::run(&options),
+        MapReduceLimitsOptions::Small(options) => small::run(&options),
+        MapReduceLimitsOptions::Sort(options) => sort::run(&options),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

@@ -20,7 +20,7 @@ use crate::{DEADLINE, NODES, with_cluster};
 /// Counts the words of a small file of which each map has a line, in a session of four containers with two slots
 /// each. The output is compared with that of the same program by itself.
 #[derive(Debug, Args)]
-pub struct Options {
+pub struct WideOptions {
     /// Of each job one after the other.
     #[arg(long, value_delimiter = ',', default_values_t = [1_000, 10_000])]
     maps: Vec<u32>,
@@ -43,7 +43,7 @@ const TARGET_MB: f64 = 100.0;
 const ROLE: &str = "--as=appmaster";
 
 /// What a job needed.
-struct Row {
+struct WideRow {
     maps: u32,
     seconds: f64,
     /// Of the ApplicationMaster: before, in the end, and at the most so far.
@@ -54,7 +54,7 @@ struct Row {
     processors: f64,
 }
 
-pub fn run(options: &Options) -> Result<()> {
+pub fn run(options: &WideOptions) -> Result<()> {
     with_cluster(|given| {
         let setting = Setting::begin(&given.cluster.version()?)?;
         let line = "start s --containers 4 --slots-per-container 2 --memory 512";
@@ -94,7 +94,7 @@ fn text(lines: u32) -> String {
     text
 }
 
-fn job(given: &Given, maps: u32, reduces: u32) -> Result<Row> {
+fn job(given: &Given, maps: u32, reduces: u32) -> Result<WideRow> {
     let folder = format!("/wide-{maps}");
     let input = mapreduce::put(given, &format!("{folder}/in"), &[("a", &text(maps))])?;
     let program = text_of(&mapreduce::example("wordcount")?)?;
@@ -125,7 +125,7 @@ fn job(given: &Given, maps: u32, reduces: u32) -> Result<Row> {
     let said = finished.stdout_text() + &finished.stderr_text();
     ensure!(said.contains(&format!("{maps} maps")), "{said}");
     mapreduce::is_same(&outputs(given, &out)?, &wanted)?;
-    Ok(Row {
+    Ok(WideRow {
         maps,
         seconds,
         before_mb: before.resident_mb(),
@@ -154,7 +154,7 @@ fn outputs(given: &Given, folder: &str) -> Result<Files> {
     })
 }
 
-fn cells(row: &Row) -> Vec<String> {
+fn cells(row: &WideRow) -> Vec<String> {
     vec![
         row.maps.to_string(),
         format!("{:.1}", row.seconds),
@@ -165,7 +165,7 @@ fn cells(row: &Row) -> Vec<String> {
     ]
 }
 
-fn figure(options: &Options, rows: &[Row], setting: Setting) -> Result<Figure> {
+fn figure(options: &WideOptions, rows: &[WideRow], setting: Setting) -> Result<Figure> {
     let mut table = Table::new(&[
         "maps",
         "the whole command, s",
@@ -176,7 +176,7 @@ fn figure(options: &Options, rows: &[Row], setting: Setting) -> Result<Figure> {
     ]);
     rows.iter().for_each(|row| table.row(cells(row)));
     let last = rows.last().context("no job")?;
-    let points = |of: fn(&Row) -> f64| {
+    let points = |of: fn(&WideRow) -> f64| {
         let points = rows.iter().map(|row| (f64::from(row.maps), of(row)));
         points.collect::<Vec<_>>()
     };

@@ -2,7 +2,7 @@
 
 use it::results::{Axis, Chart, Figure, Series, Setting, Spread, Table};
 
-use crate::{NODES, Options};
+use crate::{MapReduceOptions, NODES};
 
 /// Seconds by the clock, and of all processors.
 #[derive(Clone, Copy)]
@@ -70,7 +70,11 @@ fn median(all: &[Took], of: fn(&Took) -> f64) -> Option<f64> {
     Spread::of(&values).map(|spread| spread.median)
 }
 
-pub(crate) fn figure(options: &Options, setting: Setting, measured: &[Measured]) -> Figure {
+pub(crate) fn figure(
+    options: &MapReduceOptions,
+    setting: Setting,
+    measured: &[Measured],
+) -> Figure {
     let mut table = Table::new(&COLUMNS);
     measured.iter().for_each(|one| table.row(one.row()));
     let bars = |of: fn(&Measured) -> &[Took]| {

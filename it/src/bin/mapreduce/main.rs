@@ -25,7 +25,7 @@ use figure::{Measured, Took, figure};
 
 /// Times gerbil mr against Hadoop's MapReduce.
 #[derive(Debug, Parser)]
-struct Options {
+struct MapReduceOptions {
     /// Of each peer; one more before warms caches.
     #[arg(long, default_value_t = 3)]
     rounds: usize,
@@ -79,7 +79,7 @@ fn main() -> ExitCode {
 }
 
 fn run() -> Result<()> {
-    let options = Options::parse();
+    let options = MapReduceOptions::parse();
     let size = Size {
         memory_mib: 4096,
         vcores: 4,
@@ -100,7 +100,7 @@ fn run() -> Result<()> {
     bench.session(&["stop", "mr", "--now"])
 }
 
-fn work(options: &Options) -> Vec<Work> {
+fn work(options: &MapReduceOptions) -> Vec<Work> {
     let text = |all: &[&str]| all.iter().map(ToString::to_string).collect::<Vec<_>>();
     let samples = options.samples.to_string();
     let reduces = "mapreduce.job.reduces=4";
@@ -142,7 +142,7 @@ fn work(options: &Options) -> Vec<Work> {
         .collect()
 }
 
-fn measure(bench: &mut Bench, options: &Options) -> Result<()> {
+fn measure(bench: &mut Bench, options: &MapReduceOptions) -> Result<()> {
     let setting = Setting::begin(&bench.cluster.version()?)?;
     let mut measured = Vec::new();
     for work in work(options) {
@@ -161,7 +161,7 @@ fn measure(bench: &mut Bench, options: &Options) -> Result<()> {
 }
 
 /// Both, in turns; the first round is not counted.
-fn compare(bench: &mut Bench, options: &Options, work: &Work) -> Result<Measured> {
+fn compare(bench: &mut Bench, options: &MapReduceOptions, work: &Work) -> Result<Measured> {
     let mut measured = Measured {
         name: work.name,
         // Of what both read.
@@ -222,7 +222,7 @@ impl Bench {
     }
 
     /// Text and rows, in files of 64 MB.
-    fn prepare(&self, options: &Options) -> Result<()> {
+    fn prepare(&self, options: &MapReduceOptions) -> Result<()> {
         let text = self.folder.path().join("text");
         let made = Command::new(mapreduce::example("maketext")?)
             .arg(options.megabytes.to_string())

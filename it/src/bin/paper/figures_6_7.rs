@@ -5,7 +5,7 @@ use it::results::{Axis, Chart, Figure, Ratio, Series, Setting, Spread, Table};
 
 use crate::accounting::Role;
 use crate::command;
-use crate::long::{Accounts, Alone, OfAll, PROGRAMS, RANKS, Round, Row};
+use crate::long::{Accounts, Alone, LongRow, OfAll, PROGRAMS, RANKS, Round};
 use crate::phases::{self, EXECUTION};
 
 /// More than native, at most.
@@ -13,13 +13,13 @@ const TARGET: f64 = 1.003;
 const PAPER: &str = "+0.3 %";
 
 /// Of one side of a program's rounds.
-fn spread(row: &Row, value: impl Fn(&Round) -> f64) -> Result<Spread> {
+fn spread(row: &LongRow, value: impl Fn(&Round) -> f64) -> Result<Spread> {
     let values: Vec<f64> = row.rounds.iter().map(value).collect();
     Spread::of(&values).context("no round")
 }
 
 /// Of the runs by themselves.
-fn around(row: &Row, value: impl Fn(&(Alone, Alone)) -> Alone) -> Result<Spread> {
+fn around(row: &LongRow, value: impl Fn(&(Alone, Alone)) -> Alone) -> Result<Spread> {
     let alone = row.alone.iter();
     let values: Vec<f64> = alone.map(|both| value(both).start_and_end()).collect();
     Spread::of(&values).context("no run")
@@ -47,7 +47,7 @@ fn kinds() -> String {
 }
 
 pub(crate) fn figure_6(
-    rows: &[Row],
+    rows: &[LongRow],
     all: OfAll,
     accounts: &Accounts,
     setting: Setting,
@@ -137,8 +137,8 @@ pub(crate) fn figure_6(
     })
 }
 
-fn method(rows: &[Row]) -> String {
-    let count = |of: fn(&Row) -> usize| rows.first().map_or(0, of);
+fn method(rows: &[LongRow]) -> String {
+    let count = |of: fn(&LongRow) -> usize| rows.first().map_or(0, of);
     format!(
         "{RANKS} processes of our examples, one on each of two NodeManagers of this machine, against MPICH's \
          own `mpiexec` over the same addresses with the same library and transport. {} rounds of each program: \
@@ -191,7 +191,7 @@ fn beside(accounts: &Accounts) -> String {
     )
 }
 
-pub(crate) fn figure_7(rows: &[Row], setting: Setting) -> Figure {
+pub(crate) fn figure_7(rows: &[LongRow], setting: Setting) -> Figure {
     let medians: Vec<Vec<f64>> = rows
         .iter()
         .map(|row| phases::medians(&row.phases))

@@ -109,7 +109,7 @@ pub(crate) struct Round {
 
 /// All runs of one program.
 #[derive(Default)]
-pub(crate) struct Row {
+pub(crate) struct LongRow {
     pub(crate) rounds: Vec<Round>,
     /// Natively, and by `gerbil-run`.
     pub(crate) alone: Vec<(Alone, Alone)>,
@@ -117,7 +117,7 @@ pub(crate) struct Row {
     pub(crate) phases: Vec<Vec<f64>>,
 }
 
-impl Row {
+impl LongRow {
     /// Of `gerbil-run`'s time to that of both native runs, a number for each round.
     pub(crate) fn ratios(&self) -> Vec<f64> {
         let rounds = self.rounds.iter();
@@ -150,7 +150,7 @@ pub(crate) fn measure(quick: bool) -> Result<Vec<Figure>> {
         quick,
     };
     let setting = Setting::begin(&bench.cluster.version()?)?;
-    let mut rows: [Row; PROGRAMS.len()] = Default::default();
+    let mut rows: [LongRow; PROGRAMS.len()] = Default::default();
     let (rounds, alone) = match quick {
         true => (QUICK_ROUNDS, QUICK_ROUNDS),
         false => (ROUNDS, ALONE),
@@ -193,8 +193,8 @@ pub(crate) fn measure(quick: bool) -> Result<Vec<Figure>> {
     };
     let setting = setting.finish()?;
     let of_all = OfAll {
-        ours: all(rows.iter().map(Row::ratios))?,
-        control: all(rows.iter().map(Row::controls))?,
+        ours: all(rows.iter().map(LongRow::ratios))?,
+        control: all(rows.iter().map(LongRow::controls))?,
     };
     Ok(vec![
         figure_6(&rows, of_all, &accounts, setting.clone())?,

@@ -28,7 +28,7 @@ use it::{gerbil, results};
 
 /// Figures of the paper that want real nodes: prints tables and writes JSON and SVG.
 #[derive(Debug, Parser)]
-struct Options {
+struct PaperOptions {
     /// All, unless said.
     #[arg(value_enum)]
     parts: Vec<Part>,
@@ -73,11 +73,11 @@ fn main() -> ExitCode {
 }
 
 fn run() -> Result<()> {
-    let Options {
+    let PaperOptions {
         mut parts,
         out,
         quick,
-    } = Options::parse();
+    } = PaperOptions::parse();
     if parts.is_empty() || parts.contains(&Part::All) {
         parts = Part::value_variants().to_vec();
     }

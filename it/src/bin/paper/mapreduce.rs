@@ -35,21 +35,21 @@ pub(crate) const MONTE_CARLO: &str = "org.apache.hadoop.examples.QuasiMonteCarlo
 const BBP: &str = "org.apache.hadoop.examples.BaileyBorweinPlouffe";
 
 /// Files are staged on both sides.
-pub(crate) struct Bed {
+pub(crate) struct Bench {
     pub(crate) cluster: Cluster,
     pub(crate) programs: Programs,
     runs: u32,
 }
 
-impl Bed {
+impl Bench {
     pub(crate) fn new() -> Result<Self> {
-        let mut bed = Self {
+        let mut bench = Self {
             programs: Programs::compile(&["pi_mc", "pi_bbp"])?,
             cluster: cluster()?,
             runs: 0,
         };
-        bed.monte_carlo(PROCESSES, 1000)?;
-        Ok(bed)
+        bench.monte_carlo(PROCESSES, 1000)?;
+        Ok(bench)
     }
 
     /// Seconds of `gerbil-run` and of MapReduce.
@@ -79,19 +79,19 @@ impl Bed {
 }
 
 /// One program or size, both ways.
-struct Row {
+struct MapReduceRow {
     name: String,
     at: f64,
     ours: Spread,
     theirs: Spread,
 }
 
-fn row(name: String, at: f64, pairs: &[(f64, f64)]) -> Result<Row> {
+fn row(name: String, at: f64, pairs: &[(f64, f64)]) -> Result<MapReduceRow> {
     let side = |of: fn(&(f64, f64)) -> f64| {
         let values: Vec<f64> = pairs.iter().map(of).collect();
         Spread::of(&values).context("no round")
     };
-    let row = Row {
+    let row = MapReduceRow {
         name,
         at,
         ours: side(|pair| pair.0)?,
@@ -106,7 +106,7 @@ fn row(name: String, at: f64, pairs: &[(f64, f64)]) -> Result<Row> {
     Ok(row)
 }
 
-fn table(first: &str, rows: &[Row], paper: &[&str]) -> Table {
+fn table(first: &str, rows: &[MapReduceRow], paper: &[&str]) -> Table {
     let mut table = Table::new(&[first, "gerbil-run, s", "MapReduce, s", "times faster"]);
     if !paper.is_empty() {
         table.columns.push("the paper's".to_owned());
@@ -124,27 +124,27 @@ fn table(first: &str, rows: &[Row], paper: &[&str]) -> Table {
     table
 }
 
-fn least(rows: &[Row]) -> f64 {
+fn least(rows: &[MapReduceRow]) -> f64 {
     let ratios = rows.iter().map(|row| row.theirs.median / row.ours.median);
     ratios.fold(f64::INFINITY, f64::min)
 }
 
-fn over(rows: &[Row], value: impl Fn(&Row) -> f64) -> Vec<(f64, f64)> {
+fn over(rows: &[MapReduceRow], value: impl Fn(&MapReduceRow) -> f64) -> Vec<(f64, f64)> {
     rows.iter().map(|row| (row.at, value(row))).collect()
 }
 
 pub(crate) fn figures_8_9(quick: bool) -> Result<Vec<Figure>> {
-    let mut bed = Bed::new()?;
-    let setting = Setting::begin(&bed.cluster.version()?)?;
+    let mut bench = Bench::new()?;
+    let setting = Setting::begin(&bench.cluster.version()?)?;
     let rounds = if quick { 1 } else { 3 };
     let mut pairs = Vec::new();
     for _ in 0..rounds {
-        pairs.push(bed.monte_carlo(PROCESSES, SAMPLES)?);
+        pairs.push(bench.monte_carlo(PROCESSES, SAMPLES)?);
     }
     let monte_carlo = row("Pi-MC".to_owned(), 0.0, &pairs)?;
     let mut pairs = Vec::new();
     for _ in 0..rounds {
-        pairs.push(bed.bbp(DIGITS)?);
+        pairs.push(bench.bbp(DIGITS)?);
     }
     let both = [monte_carlo, row("Pi-BBP".to_owned(), 1.0, &pairs)?];
     let figure_8 = Figure {
@@ -181,7 +181,7 @@ pub(crate) fn figures_8_9(quick: bool) -> Result<Vec<Figure>> {
     };
     let mut rows = Vec::new();
     for &samples in sizes {
-        let pair = bed.monte_carlo(PROCESSES, samples)?;
+        let pair = bench.monte_carlo(PROCESSES, samples)?;
         rows.push(row(format!("{samples}"), samples as f64, &[pair])?);
     }
     let figure_9 = Figure {

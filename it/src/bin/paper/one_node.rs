@@ -37,14 +37,14 @@ pub(crate) struct Taken {
 
 /// One job in both modes.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Row {
+pub(crate) struct OneNodeRow {
     pub(crate) processes: u32,
     pub(crate) samples: u64,
     pub(crate) all: Taken,
     pub(crate) none: Taken,
 }
 
-impl Row {
+impl OneNodeRow {
     pub(crate) fn slowdown(&self) -> f64 {
         self.none.computing / self.all.computing
     }
@@ -61,14 +61,14 @@ impl Row {
 }
 
 /// The cluster goes first: then nothing runs on the cores any more.
-pub(crate) struct Bed {
+pub(crate) struct Bench {
     pub(crate) cluster: Cluster,
     cores: SlowCores,
     programs: Programs,
     one: String,
 }
 
-impl Bed {
+impl Bench {
     pub(crate) fn new() -> Result<Self> {
         let controller = Controller::find()?;
         let programs = Programs::compile_with(PROGRAM, "slow_core")?;
@@ -87,15 +87,15 @@ impl Bed {
             .collect();
         let cores = SlowCores::make(&controller, &hosts, CORES, THOUSANDTHS)?;
         let one = hosts.into_iter().next().context("no node")?;
-        let bed = Self {
+        let bench = Self {
             cluster,
             cores,
             programs,
             one,
         };
         // Files are on every node.
-        bed.run("all", NODES * CORES, 1000)?;
-        Ok(bed)
+        bench.run("all", NODES * CORES, 1000)?;
+        Ok(bench)
     }
 
     fn run(&self, mode: &str, processes: u32, samples: u64) -> Result<Taken> {
@@ -130,8 +130,8 @@ impl Bed {
         })
     }
 
-    pub(crate) fn both(&self, processes: u32, samples: u64) -> Result<Row> {
-        let row = Row {
+    pub(crate) fn both(&self, processes: u32, samples: u64) -> Result<OneNodeRow> {
+        let row = OneNodeRow {
             processes,
             samples,
             all: self.run("all", processes, samples)?,
@@ -187,7 +187,7 @@ mod tests {
             whole: computing + 2.0,
             degraded: 0,
         };
-        let row = Row {
+        let row = OneNodeRow {
             processes: 16,
             samples: 1,
             all: taken(4.0),

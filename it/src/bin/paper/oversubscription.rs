@@ -4,7 +4,7 @@ use anyhow::{Context as _, Result};
 use it::results::{Axis, Chart, Figure, Series, Setting, Table};
 
 use crate::command;
-use crate::one_node::{Bed, CORES, NODES, Row, THOUSANDTHS, Taken};
+use crate::one_node::{Bench, CORES, NODES, OneNodeRow, THOUSANDTHS, Taken};
 
 /// The paper's slowdown, and the processes and the cores of the one node that it is of.
 const PAPER: (f64, f64, f64) = (8.8, 70.0, 8.0);
@@ -37,18 +37,18 @@ fn paper(processes_per_core: f64) -> f64 {
 
 pub(crate) fn measure(quick: bool) -> Result<Vec<Figure>> {
     let sizes = if quick { QUICK } else { FULL };
-    let bed = Bed::new()?;
-    let setting = Setting::begin(&bed.cluster.version()?)?;
+    let bench = Bench::new()?;
+    let setting = Setting::begin(&bench.cluster.version()?)?;
     let mut crowds = Vec::new();
     for &processes in sizes.processes {
-        crowds.push(bed.both(processes, sizes.usual)?);
+        crowds.push(bench.both(processes, sizes.usual)?);
     }
     let most = *crowds.last().context("no size")?;
     let mut lengths = Vec::new();
     for &samples in sizes.samples {
         lengths.push(match samples == sizes.usual {
             true => most,
-            false => bed.both(most.processes, samples)?,
+            false => bench.both(most.processes, samples)?,
         });
     }
     let setting = setting.finish()?;
@@ -58,7 +58,7 @@ pub(crate) fn measure(quick: bool) -> Result<Vec<Figure>> {
     ])
 }
 
-fn table(first: &str, rows: &[Row], name: impl Fn(&Row) -> String) -> Table {
+fn table(first: &str, rows: &[OneNodeRow], name: impl Fn(&OneNodeRow) -> String) -> Table {
     let mut table = Table::new(&[
         first,
         "all: computing, s",
@@ -89,7 +89,7 @@ fn table(first: &str, rows: &[Row], name: impl Fn(&Row) -> String) -> Table {
 }
 
 /// Least and greatest slowdown, each in processes to a core of the one node.
-fn shares(rows: &[Row]) -> (f64, f64) {
+fn shares(rows: &[OneNodeRow]) -> (f64, f64) {
     let shares = rows
         .iter()
         .map(|row| row.slowdown() / row.processes_per_core());
@@ -98,14 +98,15 @@ fn shares(rows: &[Row]) -> (f64, f64) {
     })
 }
 
-fn chart(x: Axis, rows: &[Row], at: impl Fn(&Row) -> f64) -> Chart {
-    let over = |value: fn(&Row) -> f64| rows.iter().map(|row| (at(row), value(row))).collect();
+fn chart(x: Axis, rows: &[OneNodeRow], at: impl Fn(&OneNodeRow) -> f64) -> Chart {
+    let over =
+        |value: fn(&OneNodeRow) -> f64| rows.iter().map(|row| (at(row), value(row))).collect();
     Chart {
         x,
         y: Axis::linear("time in mode none to that in mode all"),
         series: vec![
-            Series::measured("computing", over(Row::slowdown)),
-            Series::measured("MPI execution", over(Row::slowdown_of_execution)),
+            Series::measured("computing", over(OneNodeRow::slowdown)),
+            Series::measured("MPI execution", over(OneNodeRow::slowdown_of_execution)),
             Series::given(
                 "the paper's 8.8 for 70 on 8 cores, at as many to a core",
                 over(|row| paper(row.processes_per_core())),
@@ -115,7 +116,7 @@ fn chart(x: Axis, rows: &[Row], at: impl Fn(&Row) -> f64) -> Chart {
     }
 }
 
-fn figure_11(rows: &[Row], setting: Setting) -> Figure {
+fn figure_11(rows: &[OneNodeRow], setting: Setting) -> Figure {
     let (least, greatest) = shares(rows);
     let last = rows.last();
     Figure {
@@ -144,7 +145,7 @@ fn figure_11(rows: &[Row], setting: Setting) -> Figure {
             "{} processes compute {:.2} times as long on one node as on all. The slowdown is {least:.2} to \
              {greatest:.2} times the number of processes to a core of that node.",
             last.map_or(0, |row| row.processes),
-            last.map_or(0.0, Row::slowdown)
+            last.map_or(0.0, OneNodeRow::slowdown)
         )],
         setting,
         table: table("processes", rows, |row| row.processes.to_string()),
@@ -154,8 +155,8 @@ fn figure_11(rows: &[Row], setting: Setting) -> Figure {
     }
 }
 
-fn figure_12(rows: &[Row], setting: Setting) -> Figure {
-    let slowdowns: Vec<f64> = rows.iter().map(Row::slowdown).collect();
+fn figure_12(rows: &[OneNodeRow], setting: Setting) -> Figure {
+    let slowdowns: Vec<f64> = rows.iter().map(OneNodeRow::slowdown).collect();
     let least = slowdowns.iter().copied().fold(f64::INFINITY, f64::min);
     let greatest = slowdowns.iter().copied().fold(0.0, f64::max);
     let processes = rows.first().map_or(0, |row| row.processes);
@@ -173,7 +174,7 @@ fn figure_12(rows: &[Row], setting: Setting) -> Figure {
             "From {} to {} samples the slowdown is {least:.2} to {greatest:.2}; {} processes share a core.",
             rows.first().map_or(0, |row| row.samples),
             rows.last().map_or(0, |row| row.samples),
-            rows.first().map_or(0.0, Row::processes_per_core)
+            rows.first().map_or(0.0, OneNodeRow::processes_per_core)
         )],
         setting,
         table: table("samples of each", rows, |row| row.samples.to_string()),

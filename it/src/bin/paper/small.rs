@@ -27,7 +27,7 @@ const STEP_MS: u64 = 618;
 /// What the paper adds to each program.
 const PAPER_OVERHEAD: f64 = 9.0;
 
-struct Row {
+struct SmallRow {
     name: &'static str,
     native: Spread,
     ours: Spread,
@@ -54,7 +54,7 @@ pub(crate) fn measure(quick: bool) -> Result<Vec<Figure>> {
             ours.push(wall);
             parts.push(phases::of(&report));
         }
-        let row = Row {
+        let row = SmallRow {
             name,
             native: Spread::of(&native).context("no round")?,
             ours: Spread::of(&ours).context("no round")?,
@@ -93,18 +93,18 @@ fn distributed_shell(cluster: &Cluster, rounds: u64) -> Result<Spread> {
     Spread::of(&times).context("no round")
 }
 
-fn names(rows: &[Row]) -> Vec<String> {
+fn names(rows: &[SmallRow]) -> Vec<String> {
     rows.iter().map(|row| row.name.to_owned()).collect()
 }
 
-fn bars(rows: &[Row], value: impl Fn(&Row) -> f64) -> Vec<(f64, f64)> {
+fn bars(rows: &[SmallRow], value: impl Fn(&SmallRow) -> f64) -> Vec<(f64, f64)> {
     let points = rows.iter().enumerate();
     points
         .map(|(place, row)| (place as f64, value(row)))
         .collect()
 }
 
-fn figure_4(rows: &[Row], shell: Spread, setting: Setting) -> Figure {
+fn figure_4(rows: &[SmallRow], shell: Spread, setting: Setting) -> Figure {
     let mut table = Table::new(&[
         "program",
         "native mpiexec, s",
@@ -168,7 +168,7 @@ fn figure_4(rows: &[Row], shell: Spread, setting: Setting) -> Figure {
     }
 }
 
-fn figure_5(rows: &[Row], setting: Setting) -> Figure {
+fn figure_5(rows: &[SmallRow], setting: Setting) -> Figure {
     let programs: Vec<(String, &[f64])> = rows
         .iter()
         .map(|row| (row.name.to_owned(), row.phases.as_slice()))

@@ -4,7 +4,7 @@
 use anyhow::{Context as _, Result};
 use it::results::{Axis, Chart, Figure, Series, Setting, Table};
 
-use crate::mapreduce::{Bed, MONTE_CARLO};
+use crate::mapreduce::{Bench, MONTE_CARLO};
 use crate::programs::{hadoop_watched, settle};
 use crate::{command, say};
 
@@ -18,7 +18,7 @@ const ROOM: u32 = 16;
 const UNIT_MIB: u64 = 1024;
 
 /// One number of processes, both ways.
-struct Row {
+struct WaveRow {
     processes: u32,
     /// Seconds.
     ours: f64,
@@ -31,24 +31,24 @@ struct Row {
     at_once: u32,
 }
 
-impl Row {
+impl WaveRow {
     /// As many as mappers need at least that are never more at once.
     fn waves(&self) -> u32 {
         self.processes.div_ceil(self.at_once.max(1))
     }
 }
 
-fn row(bed: &Bed, processes: u32) -> Result<Row> {
+fn row(bench: &Bench, processes: u32) -> Result<WaveRow> {
     let count = processes.to_string();
     let samples = (ALL / u64::from(processes)).to_string();
     let options = ["-n", &count];
-    settle(&bed.cluster)?;
-    let (ours, report) = bed
+    settle(&bench.cluster)?;
+    let (ours, report) = bench
         .programs
-        .gerbil(&bed.cluster, &options, "pi_mc", &[&samples])?;
-    settle(&bed.cluster)?;
-    let (theirs, most) = hadoop_watched(&bed.cluster, MONTE_CARLO, &[&count, &samples])?;
-    let row = Row {
+        .gerbil(&bench.cluster, &options, "pi_mc", &[&samples])?;
+    settle(&bench.cluster)?;
+    let (theirs, most) = hadoop_watched(&bench.cluster, MONTE_CARLO, &[&count, &samples])?;
+    let row = WaveRow {
         processes,
         ours,
         theirs,
@@ -66,14 +66,14 @@ fn row(bed: &Bed, processes: u32) -> Result<Row> {
 
 pub(crate) fn figure_13(quick: bool) -> Result<Figure> {
     let sizes: &[u32] = if quick { &QUICK } else { &PROCESSES };
-    let bed = Bed::new()?;
-    let setting = Setting::begin(&bed.cluster.version()?)?;
-    let rows = sizes.iter().map(|&processes| row(&bed, processes));
-    let rows: Vec<Row> = rows.collect::<Result<_>>()?;
+    let bench = Bench::new()?;
+    let setting = Setting::begin(&bench.cluster.version()?)?;
+    let rows = sizes.iter().map(|&processes| row(&bench, processes));
+    let rows: Vec<WaveRow> = rows.collect::<Result<_>>()?;
     figure(&rows, setting.finish()?)
 }
 
-fn table(rows: &[Row]) -> Table {
+fn table(rows: &[WaveRow]) -> Table {
     let mut table = Table::new(&[
         "processes",
         "gerbil-run, s",
@@ -99,12 +99,12 @@ fn table(rows: &[Row]) -> Table {
     table
 }
 
-fn figure(rows: &[Row], setting: Setting) -> Result<Figure> {
+fn figure(rows: &[WaveRow], setting: Setting) -> Result<Figure> {
     let (first, last) = (
         rows.first().context("no row")?,
         rows.last().context("no row")?,
     );
-    let over = |value: fn(&Row) -> f64| {
+    let over = |value: fn(&WaveRow) -> f64| {
         let points = rows
             .iter()
             .map(|row| (f64::from(row.processes), value(row)));
@@ -168,8 +168,8 @@ fn figure(rows: &[Row], setting: Setting) -> Result<Figure> {
 mod tests {
     use super::*;
 
-    fn row(processes: u32, at_once: u32) -> Row {
-        Row {
+    fn row(processes: u32, at_once: u32) -> WaveRow {
+        WaveRow {
             processes,
             ours: 2.0,
             theirs: 4.0 * f64::from(processes),

@@ -7,7 +7,7 @@ use it::hollow::job::{Desk, seconds};
 use it::hollow::{Fleet, Plan, one_by_one};
 use it::results::{Axis, Chart, Figure, Series, Setting, Spread, Table};
 
-use crate::{Answer, DEADLINE, command, say};
+use crate::{DEADLINE, FigureResult, command, say};
 
 /// DistributedShell looks once a second.
 const LOOK: Duration = Duration::from_secs(1);
@@ -15,7 +15,7 @@ const LOOK: Duration = Duration::from_secs(1);
 const ONE_BY_ONE: Duration = Duration::from_secs(240);
 
 /// One size, both ways.
-struct Row {
+struct AllocationRow {
     processes: u32,
     ours: Spread,
     /// Allocate calls that asked, and all until the last grant, at most of all rounds.
@@ -26,7 +26,7 @@ struct Row {
     their_calls: u32,
 }
 
-fn rows(fleet: &Fleet, sizes: &[u32], rounds: usize) -> Result<Vec<Row>> {
+fn rows(fleet: &Fleet, sizes: &[u32], rounds: usize) -> Result<Vec<AllocationRow>> {
     let desk = Desk::new()?;
     // Files are staged, and the ResourceManager's code is warm.
     let small = sizes.first().context("no size")?.to_string();
@@ -52,7 +52,7 @@ fn rows(fleet: &Fleet, sizes: &[u32], rounds: usize) -> Result<Vec<Row>> {
             ours.words(),
             asked.allocation.as_secs_f64()
         ))?;
-        rows.push(Row {
+        rows.push(AllocationRow {
             processes,
             ours,
             asking,
@@ -65,7 +65,7 @@ fn rows(fleet: &Fleet, sizes: &[u32], rounds: usize) -> Result<Vec<Row>> {
     Ok(rows)
 }
 
-fn table(rows: &[Row]) -> Table {
+fn table(rows: &[AllocationRow]) -> Table {
     let mut table = Table::new(&[
         "processes",
         "gerbil-run: s, median (min–max)",
@@ -91,7 +91,7 @@ fn table(rows: &[Row]) -> Table {
     table
 }
 
-fn finding(rows: &[Row], heartbeat: Duration) -> String {
+fn finding(rows: &[AllocationRow], heartbeat: Duration) -> String {
     let medians = rows.iter().map(|row| row.ours.median);
     let longest = rows.iter().map(|row| row.ours.max).fold(0.0, f64::max);
     format!(
@@ -111,7 +111,7 @@ const METHOD: &str = "Hollow nodes under a real ResourceManager with its default
     for each process anywhere and looks once a second, as Hadoop's DistributedShell does.";
 
 /// The paper's own experiment.
-pub(crate) fn figure_14(quick: bool) -> Answer {
+pub(crate) fn figure_14(quick: bool) -> FigureResult {
     let plan = Plan {
         nodes: 18,
         ..Plan::default()
@@ -123,7 +123,7 @@ pub(crate) fn figure_14(quick: bool) -> Answer {
         false => (&[8, 18, 36, 54, 72, 90, 108, 126, 143], 5),
     };
     let rows = rows(&fleet, sizes, rounds)?;
-    let over = |value: fn(&Row) -> f64| {
+    let over = |value: fn(&AllocationRow) -> f64| {
         rows.iter()
             .map(|row| (f64::from(row.processes), value(row)))
             .collect::<Vec<_>>()
@@ -159,7 +159,7 @@ pub(crate) fn figure_14(quick: bool) -> Answer {
 }
 
 /// Far beyond it.
-pub(crate) fn to_ten_thousand(quick: bool) -> Answer {
+pub(crate) fn to_ten_thousand(quick: bool) -> FigureResult {
     let plan = Plan {
         nodes: 100,
         memory_mib: 128 << 10,
@@ -173,7 +173,7 @@ pub(crate) fn to_ten_thousand(quick: bool) -> Answer {
         false => (&[8, 32, 100, 320, 1000, 3200, 10_000], 3),
     };
     let rows = rows(&fleet, sizes, rounds)?;
-    let over = |value: fn(&Row) -> f64| {
+    let over = |value: fn(&AllocationRow) -> f64| {
         rows.iter()
             .map(|row| (f64::from(row.processes), value(row)))
             .collect::<Vec<_>>()

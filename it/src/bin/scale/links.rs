@@ -9,7 +9,7 @@ use it::load::{self, Usage};
 use it::results::{Axis, Chart, Figure, Series, Setting, Table};
 use it::{Daemon, wait};
 
-use crate::{Answer, DEADLINE, command, say};
+use crate::{DEADLINE, FigureResult, command, say};
 
 /// After the last launcher has joined, before anything is counted: ranks start, messages settle.
 const SETTLE: Duration = Duration::from_secs(3);
@@ -28,7 +28,7 @@ struct Count {
     resource_manager: f64,
 }
 
-struct Row {
+struct LinksRow {
     links: u32,
     joining: f64,
     idle: Count,
@@ -36,7 +36,7 @@ struct Row {
     allocates_per_second: f64,
 }
 
-pub(crate) fn measure(quick: bool) -> Answer {
+pub(crate) fn measure(quick: bool) -> FigureResult {
     let sizes: &[u32] = match quick {
         true => &[100, 500],
         false => &[100, 500, 1000, 2000],
@@ -66,7 +66,7 @@ pub(crate) fn measure(quick: bool) -> Answer {
             "{links} launchers joined in {joining:.1} s; {:.0} MB; {:.1} % idle, {:.1} % busy",
             idle.resident_mb, idle.appmaster, busy.appmaster
         ))?;
-        rows.push(Row {
+        rows.push(LinksRow {
             links,
             joining,
             idle,
@@ -116,7 +116,7 @@ fn run(
     Ok((count, report, per_second))
 }
 
-fn figure(rows: &[Row], without: f64, nodes: usize, setting: Setting) -> Answer {
+fn figure(rows: &[LinksRow], without: f64, nodes: usize, setting: Setting) -> FigureResult {
     let mut table = Table::new(&[
         "launchers",
         "last one joined after, s",
@@ -162,7 +162,7 @@ fn figure(rows: &[Row], without: f64, nodes: usize, setting: Setting) -> Answer 
             last.idle.resource_manager, last.allocates_per_second
         ),
     ];
-    let over = |value: fn(&Row) -> f64| {
+    let over = |value: fn(&LinksRow) -> f64| {
         let points = rows.iter().map(|row| (f64::from(row.links), value(row)));
         points.collect::<Vec<_>>()
     };

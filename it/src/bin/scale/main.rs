@@ -18,7 +18,7 @@ use it::results::{self, Figure};
 /// How the time to get containers, and the ApplicationMaster, grow with the job: prints tables and writes
 /// JSON and SVG.
 #[derive(Debug, Parser)]
-struct Options {
+struct ScaleOptions {
     /// All, unless said.
     #[arg(value_enum)]
     parts: Vec<Part>,
@@ -68,12 +68,12 @@ fn main() -> ExitCode {
 }
 
 fn run() -> Result<()> {
-    let Options {
+    let ScaleOptions {
         mut parts,
         out,
         quick,
         waiting,
-    } = Options::parse();
+    } = ScaleOptions::parse();
     if parts.is_empty() || parts.contains(&Part::All) {
         parts = Part::value_variants().to_vec();
     }
@@ -111,4 +111,4 @@ pub(crate) fn command(part: &str) -> String {
 }
 
 /// Kept as it was saved.
-pub(crate) type Answer = Result<Figure>;
+pub(crate) type FigureResult = Result<Figure>;

@@ -10,7 +10,7 @@ use it::load::{self, All, Usage};
 use it::results::{Axis, Chart, Figure, Series, Setting, Table};
 use it::{Daemon, wait};
 
-use crate::{Answer, DEADLINE, command, say};
+use crate::{DEADLINE, FigureResult, command, say};
 
 /// How long the cluster is watched without a job.
 const COUNT: Duration = Duration::from_secs(10);
@@ -21,7 +21,7 @@ const QUICK: [usize; 1] = [200];
 /// Of all heartbeats that are due, the share that must be answered in a cluster that is carried.
 const IN_TIME: f64 = 0.95;
 
-struct Row {
+struct NodesRow {
     nodes: usize,
     registering: f64,
     /// Of the heartbeats that were due, those that were answered, 0 to 1.
@@ -35,9 +35,9 @@ struct Row {
     appmaster_mb: f64,
 }
 
-pub(crate) fn measure(quick: bool) -> Answer {
+pub(crate) fn measure(quick: bool) -> FigureResult {
     let sizes: &[usize] = if quick { &QUICK } else { &SIZES };
-    let mut rows: Vec<Row> = Vec::new();
+    let mut rows: Vec<NodesRow> = Vec::new();
     let mut setting = None;
     let mut too_many = None;
     for &nodes in sizes {
@@ -75,7 +75,7 @@ pub(crate) fn measure(quick: bool) -> Answer {
     figure(&rows, too_many, setting.context("no size")?.finish()?)
 }
 
-fn one(nodes: usize, setting: &mut Option<Setting>) -> Result<Row> {
+fn one(nodes: usize, setting: &mut Option<Setting>) -> Result<NodesRow> {
     let plan = Plan {
         nodes,
         memory_mib: 2048,
@@ -102,7 +102,7 @@ fn one(nodes: usize, setting: &mut Option<Setting>) -> Result<Row> {
     let options = ["-n", &(nodes - 1).to_string()];
     let report = desk.run(&fleet, &options, &["idle", "0"], DEADLINE)?;
     let phases = &report.phases;
-    Ok(Row {
+    Ok(NodesRow {
         nodes,
         registering: fleet.registering().as_secs_f64(),
         in_time: answered as f64 / due,
@@ -116,7 +116,7 @@ fn one(nodes: usize, setting: &mut Option<Setting>) -> Result<Row> {
     })
 }
 
-fn figure(rows: &[Row], too_many: Option<String>, setting: Setting) -> Answer {
+fn figure(rows: &[NodesRow], too_many: Option<String>, setting: Setting) -> FigureResult {
     let mut table = Table::new(&[
         "nodes",
         "all registered after, s",
@@ -151,7 +151,7 @@ fn figure(rows: &[Row], too_many: Option<String>, setting: Setting) -> Answer {
         carried.nodes, carried.manager, carried.ours
     )];
     findings.extend(too_many);
-    let over = |value: fn(&Row) -> f64| {
+    let over = |value: fn(&NodesRow) -> f64| {
         let points = rows.iter().map(|row| (row.nodes as f64, value(row)));
         points.collect::<Vec<_>>()
     };

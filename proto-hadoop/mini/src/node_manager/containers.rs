@@ -12,7 +12,7 @@ use proto_hadoop::{ApplicationId, ContainerId, NodeId};
 use tokio::sync::{Notify, mpsc, watch};
 use tokio_util::sync::CancellationToken;
 
-use super::Options;
+use super::NodeManagerOptions;
 use super::files::Cache;
 use super::stand_in::Hollow;
 use crate::MiniError;
@@ -57,7 +57,7 @@ const NM_KEYS: usize = 2;
 /// What the parts of a NodeManager share.
 pub(super) struct Desk {
     pub(super) id: NodeId,
-    pub(super) options: Options,
+    pub(super) options: NodeManagerOptions,
     pub(super) hollow: Hollow,
     pub(super) cache: Cache,
     containers: Mutex<BTreeMap<ContainerId, Entry>>,
@@ -88,7 +88,7 @@ impl Drop for Desk {
 impl Desk {
     pub(super) fn open(
         id: NodeId,
-        options: Options,
+        options: NodeManagerOptions,
         hollow: Hollow,
     ) -> Result<(Self, mpsc::Receiver<Start>), MiniError> {
         let made = DirBuilder::new()

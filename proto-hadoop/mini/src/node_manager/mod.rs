@@ -40,7 +40,7 @@ const NO_PORT: u16 = 0;
 
 /// Which node it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Options {
+pub struct NodeManagerOptions {
     /// Where it listens, and its name: an address of loopback, such as 127.0.0.2.
     pub host: String,
     /// What it gives.
@@ -77,7 +77,7 @@ impl NodeManager {
     /// # Errors
     ///
     /// When the port or folder cannot be had, or no ResourceManager takes it.
-    pub async fn start(options: Options) -> Result<Self, MiniError> {
+    pub async fn start(options: NodeManagerOptions) -> Result<Self, MiniError> {
         Self::start_hollow(options, Hollow::default()).await
     }
 
@@ -86,7 +86,10 @@ impl NodeManager {
     /// # Errors
     ///
     /// As [`NodeManager::start`].
-    pub async fn start_hollow(options: Options, hollow: Hollow) -> Result<Self, MiniError> {
+    pub async fn start_hollow(
+        options: NodeManagerOptions,
+        hollow: Hollow,
+    ) -> Result<Self, MiniError> {
         let what = "the port of a node";
         let listen = |source| MiniError::Listen { what, source };
         let listener = TcpListener::bind((options.host.as_str(), 0))

@@ -14,7 +14,7 @@ use proto_hadoop::yarn::{
 use proto_hadoop::{AppAttemptId, ApplicationId, ContainerId, NodeId};
 use tokio::time::Instant;
 
-use super::{Options, nodes::Node};
+use super::{ResourceManagerOptions, nodes::Node};
 
 /// A granted container that is not started within this time may not be started any more.
 const GRANT_HOLDS: Duration = Duration::from_secs(600);
@@ -87,7 +87,7 @@ pub(super) struct Launch {
 /// All that this ResourceManager knows, below one lock.
 #[derive(Debug)]
 pub(super) struct Books {
-    pub(super) options: Options,
+    pub(super) options: ResourceManagerOptions,
     /// When this ResourceManager started, ms since 1970.
     pub(super) started_ms: i64,
     /// What stands in all its ids, ns since 1970. Stock ResourceManagers write milliseconds; here
@@ -114,7 +114,7 @@ fn now_ns() -> i64 {
 }
 
 impl Books {
-    pub(super) fn new(options: Options) -> Self {
+    pub(super) fn new(options: ResourceManagerOptions) -> Self {
         Self {
             started_ms: now_ms(),
             epoch_ns: now_ns(),

@@ -24,7 +24,7 @@ use books::{Books, now_ms};
 
 /// What kind of ResourceManager it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Options {
+pub struct ResourceManagerOptions {
     /// Containers are rounded up to multiples of this, MiB.
     pub step_mib: u64,
     /// What is counted when sizes are compared.
@@ -39,7 +39,7 @@ pub struct Options {
     pub first_application: i32,
 }
 
-impl Default for Options {
+impl Default for ResourceManagerOptions {
     /// Hadoop's defaults, but for the heartbeat: a node of one machine is asked every 100 ms.
     fn default() -> Self {
         Self {
@@ -107,7 +107,7 @@ impl ResourceManager {
     /// # Errors
     ///
     /// When there are none.
-    pub async fn start(options: Options) -> Result<Self, MiniError> {
+    pub async fn start(options: ResourceManagerOptions) -> Result<Self, MiniError> {
         let desk = Arc::new(Desk {
             books: Mutex::new(Books::new(options)),
             launch: Notify::new(),
@@ -157,7 +157,7 @@ impl ResourceManager {
 
     /// What kind it is.
     #[must_use]
-    pub fn options(&self) -> Options {
+    pub fn options(&self) -> ResourceManagerOptions {
         self.desk.books().options.clone()
     }
 

@@ -9,7 +9,7 @@
 use std::time::Duration;
 
 use credentials::Token;
-use mini::resource_manager::Options;
+use mini::resource_manager::ResourceManagerOptions;
 use mini::{Cluster, RunFolder};
 use proto_hadoop::yarn::{
     ANY, AllocateRequest, ApplicationReport, ApplicationSubmission, Container, ContainerLaunch,
@@ -44,10 +44,10 @@ pub fn hasty() -> Timing {
 impl Mini {
     /// `nodes` nodes of 4 GiB and 4 cores.
     pub async fn start(nodes: usize) -> Self {
-        Self::with(nodes, Options::default()).await
+        Self::with(nodes, ResourceManagerOptions::default()).await
     }
 
-    pub async fn with(nodes: usize, options: Options) -> Self {
+    pub async fn with(nodes: usize, options: ResourceManagerOptions) -> Self {
         let base = tempfile::tempdir().unwrap();
         let folder = RunFolder::create(base.path()).unwrap();
         let sizes = vec![Resource::new(4096, 4); nodes];

@@ -1,12 +1,12 @@
 //! Attempts: from the decision over the launcher's word to their end.
 
 use super::record_stage;
-use crate::schedule::session::{Attempt, State};
+use crate::schedule::session::{Attempt, ScheduleState};
 use crate::schedule::{
     AttemptIx, AttemptOutcome, Decision, JobIx, Nanos, Phase, SlotIx, Stage, Taken, TaskIx,
 };
 
-impl State {
+impl ScheduleState {
     pub(super) fn ordered(&mut self, decision: &Decision) {
         match decision {
             Decision::Start {

@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use super::{put, record_stage};
 use crate::Few;
 use crate::schedule::session::{
-    Class, JobRecord, Listed, NodeRecord, Owner, State, TaskRecord, Tasks,
+    Class, JobRecord, Listed, NodeRecord, Owner, ScheduleState, TaskRecord, Tasks,
 };
 use crate::schedule::{AttemptIx, Job, JobIx, Nanos, Need, SlotIx, Stage, Task, TaskIx};
 
-impl State {
+impl ScheduleState {
     pub(super) fn arrived(&mut self, job: &Job) {
         let ix = JobIx(self.next_job);
         self.next_job = self.next_job.saturating_add(1);

@@ -1,9 +1,9 @@
 //! A stage whose tasks turn out to need something else than was said.
 
-use crate::schedule::session::State;
+use crate::schedule::session::ScheduleState;
 use crate::schedule::{JobIx, ResourceName, Stage, TaskIx};
 
-impl State {
+impl ScheduleState {
     /// Tasks of a stage need these elements from now on. What they take of their containers stays: attempts under
     /// way give back what they have taken. Those that are pending wait from now on.
     pub(super) fn needed(&mut self, ix: JobIx, stage: Stage, locks: &[ResourceName]) {

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use crate::schedule::session::{Attempt, ContainerRecord, NodeRecord, State};
+use crate::schedule::session::{Attempt, ContainerRecord, NodeRecord, ScheduleState};
 use crate::schedule::{
     AttemptIx, AttemptOutcome, Bundle, Container, ContainerIx, JobIx, Nanos, Node, NodeIx, Slot,
     SlotIx, Stage, Taken, TaskIx,
 };
 
-impl State {
+impl ScheduleState {
     pub(super) fn joined(&mut self, node: &Node, container: &Container, slots: &[Slot]) {
         let known = self.hosts.get(&node.host).copied();
         let at = known.unwrap_or_else(|| self.add_node(node.clone()));

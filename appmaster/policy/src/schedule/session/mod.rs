@@ -25,7 +25,7 @@ use used::Used;
 /// The state that every policy decides on.
 #[derive(Clone, Debug, Default)]
 pub struct Session {
-    pub(super) state: Arc<State>,
+    pub(super) state: Arc<ScheduleState>,
     shown: Shown,
 }
 
@@ -141,7 +141,7 @@ type ByRunning = BTreeSet<(u32, u64, JobIx)>;
 
 /// Everything, in collections that have an order.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub(super) struct State {
+pub(super) struct ScheduleState {
     pub(super) now: Nanos,
     pub(super) jobs: Numbered<JobIx, JobRecord>,
     pub(super) nodes: Vec<NodeRecord>,
@@ -222,7 +222,7 @@ impl Serialize for Session {
 impl<'de> Deserialize<'de> for Session {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         Ok(Self {
-            state: Arc::new(State::deserialize(deserializer)?),
+            state: Arc::new(ScheduleState::deserialize(deserializer)?),
             shown: Shown::default(),
         })
     }
@@ -237,9 +237,9 @@ impl Session {
 
     /// The same, in which jobs are also kept in the order of their attempts under way, or are not.
     pub(super) fn ordered(by_running: bool) -> Self {
-        let state = State {
+        let state = ScheduleState {
             by_running_is_kept: by_running,
-            ..State::default()
+            ..ScheduleState::default()
         };
         Self {
             state: Arc::new(state),

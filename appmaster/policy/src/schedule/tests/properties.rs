@@ -28,7 +28,7 @@ const POLICIES: [&str; 14] = [
 ];
 
 #[derive(Clone, Debug)]
-enum Step {
+enum ScheduleStep {
     Submit {
         user: u8,
         priority: i32,
@@ -45,16 +45,16 @@ enum Step {
     Pass(u64),
 }
 
-fn step() -> impl Strategy<Value = Step> {
+fn step() -> impl Strategy<Value = ScheduleStep> {
     prop_oneof![
         3 => (0..3_u8, -1..3_i32, prop::bool::weighted(0.2), 1..6_usize, 0..4_u32, prop::bool::weighted(0.2))
-            .prop_map(|(user, priority, gang, tasks, near, device)| Step::Submit { user, priority, gang, tasks, near, device }),
-        6 => any::<prop::sample::Index>().prop_map(|at| Step::Begin(at.index(97))),
-        6 => (any::<prop::sample::Index>(), prop::bool::weighted(0.9)).prop_map(|(at, ok)| Step::End(at.index(89), ok)),
-        3 => (any::<prop::sample::Index>(), 0..100_u64).prop_map(|(at, done)| Step::Progress(at.index(83), done)),
-        1 => (0..4_u32).prop_map(Step::Lose),
-        1 => Just(Step::Join),
-        3 => (1..8_u64).prop_map(Step::Pass),
+            .prop_map(|(user, priority, gang, tasks, near, device)| ScheduleStep::Submit { user, priority, gang, tasks, near, device }),
+        6 => any::<prop::sample::Index>().prop_map(|at| ScheduleStep::Begin(at.index(97))),
+        6 => (any::<prop::sample::Index>(), prop::bool::weighted(0.9)).prop_map(|(at, ok)| ScheduleStep::End(at.index(89), ok)),
+        3 => (any::<prop::sample::Index>(), 0..100_u64).prop_map(|(at, done)| ScheduleStep::Progress(at.index(83), done)),
+        1 => (0..4_u32).prop_map(ScheduleStep::Lose),
+        1 => Just(ScheduleStep::Join),
+        3 => (1..8_u64).prop_map(ScheduleStep::Pass),
     ]
 }
 
@@ -75,7 +75,7 @@ fn carry_out(bed: &mut Bed, decisions: Vec<Decision>, log: &mut Vec<Decision>) {
 
 /// What is decided in the course of `steps`, where the driver is written and loaded again after every
 /// `reload`-th; 0: never.
-fn play(policy: &str, steps: &[Step], reload: usize) -> Vec<Decision> {
+fn play(policy: &str, steps: &[ScheduleStep], reload: usize) -> Vec<Decision> {
     let mut log = Vec::new();
     let mut bed = Bed::new(policy, 3, 3);
     bed.join(3, 2, devices());
@@ -86,7 +86,7 @@ fn play(policy: &str, steps: &[Step], reload: usize) -> Vec<Decision> {
         }
         let attempts: Vec<AttemptIx> = bed.driver.session().attempts().map(|(ix, _)| ix).collect();
         let decisions = match step {
-            Step::Submit {
+            ScheduleStep::Submit {
                 user,
                 priority,
                 gang,
@@ -116,10 +116,10 @@ fn play(policy: &str, steps: &[Step], reload: usize) -> Vec<Decision> {
                     need,
                 )
             }
-            Step::Begin(at) if !attempts.is_empty() => {
+            ScheduleStep::Begin(at) if !attempts.is_empty() => {
                 bed.tell(&Event::Began(attempts[at % attempts.len()]))
             }
-            Step::End(at, ok) if !attempts.is_empty() => {
+            ScheduleStep::End(at, ok) if !attempts.is_empty() => {
                 let how = if *ok {
                     AttemptOutcome::Done
                 } else {
@@ -131,18 +131,20 @@ fn play(policy: &str, steps: &[Step], reload: usize) -> Vec<Decision> {
                     phases: Vec::new(),
                 })
             }
-            Step::Progress(at, done) if !attempts.is_empty() => bed.tell(&Event::Progress {
-                attempt: attempts[at % attempts.len()],
-                phase: Phase::Map,
-                done: *done,
-                of: 100,
-            }),
-            Step::Lose(container) => bed.tell(&Event::Lost(ContainerIx(*container))),
-            Step::Join => {
+            ScheduleStep::Progress(at, done) if !attempts.is_empty() => {
+                bed.tell(&Event::Progress {
+                    attempt: attempts[at % attempts.len()],
+                    phase: Phase::Map,
+                    done: *done,
+                    of: 100,
+                })
+            }
+            ScheduleStep::Lose(container) => bed.tell(&Event::Lost(ContainerIx(*container))),
+            ScheduleStep::Join => {
                 containers += 1;
                 bed.join(containers, 2, devices())
             }
-            Step::Pass(seconds) => bed.wait(Nanos::from_secs(*seconds)),
+            ScheduleStep::Pass(seconds) => bed.wait(Nanos::from_secs(*seconds)),
             _ => Vec::new(),
         };
         carry_out(&mut bed, decisions, &mut log);

@@ -3,13 +3,13 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 
-use super::{Row, Surroundings, row};
+use super::{FailureRow, Surroundings, row};
 use crate::broken;
 
 /// What inputs and outputs do.
 #[cfg(test)]
-pub(super) const FILES: &[Row] = &[
-    Row {
+pub(super) const FILES: &[FailureRow] = &[
+    FailureRow {
         name: "in.gz",
         ..row(
             "gzip, a byte flipped",
@@ -17,7 +17,7 @@ pub(super) const FILES: &[Row] = &[
             "map 0: *reading {}/in.gz: Gzip data of {}/in.gz are broken before byte *: *",
         )
     },
-    Row {
+    FailureRow {
         name: "in.bz2",
         ..row(
             "bzip2, a byte flipped",
@@ -25,7 +25,7 @@ pub(super) const FILES: &[Row] = &[
             "map 0: *reading {}/in.bz2: Bzip2 data of {}/in.bz2 are broken before byte *: *",
         )
     },
-    Row {
+    FailureRow {
         name: "in.zst",
         ..row(
             "Zstandard, a byte flipped",
@@ -33,7 +33,7 @@ pub(super) const FILES: &[Row] = &[
             "map 0: *reading {}/in.zst: Zstd data of {}/in.zst are broken before byte *: *",
         )
     },
-    Row {
+    FailureRow {
         name: "in.lz4",
         ..row(
             "LZ4 in Hadoop's frames, a byte of a length flipped",
@@ -41,7 +41,7 @@ pub(super) const FILES: &[Row] = &[
             "map 0: *reading {}/in.lz4: Lz4 data of {}/in.lz4 are broken before byte *: *",
         )
     },
-    Row {
+    FailureRow {
         name: "in.snappy",
         ..row(
             "Snappy in Hadoop's frames, a byte of a length flipped",
@@ -49,7 +49,7 @@ pub(super) const FILES: &[Row] = &[
             "map 0: *reading {}/in.snappy: Snappy data of {}/in.snappy are broken before byte *: *",
         )
     },
-    Row {
+    FailureRow {
         name: "in.gz",
         ..row(
             "gzip, cut off",
@@ -57,7 +57,7 @@ pub(super) const FILES: &[Row] = &[
             "map 0: *reading {}/in.gz: Gzip data of {}/in.gz are broken before byte *: *",
         )
     },
-    Row {
+    FailureRow {
         name: "in.lz4",
         ..row(
             "LZ4 in Hadoop's frames, cut off",
@@ -65,7 +65,7 @@ pub(super) const FILES: &[Row] = &[
             "map 0: *reading {}/in.lz4: Lz4 data of {}/in.lz4 are broken before byte *: *",
         )
     },
-    Row {
+    FailureRow {
         program: "formats",
         options: &["--job", "readseq"],
         ..row(
@@ -79,7 +79,7 @@ pub(super) const FILES: &[Row] = &[
             "map 0: {}/in: the SequenceFile is cut off in the record at byte *",
         )
     },
-    Row {
+    FailureRow {
         name: "none",
         ..row(
             "an input is not there",
@@ -87,7 +87,7 @@ pub(super) const FILES: &[Row] = &[
             "{}/none: there is no such file",
         )
     },
-    Row {
+    FailureRow {
         place: Surroundings::AsNobody,
         ..row(
             "an input may not be read",
@@ -104,7 +104,7 @@ pub(super) const FILES: &[Row] = &[
         |bed| bed.write("in/deep/er", "x\n"),
         "{}/in/deep is a folder inside of an input folder: --recursive reads those, too",
     ),
-    Row {
+    FailureRow {
         options: &[
             "--slots",
             "1",
@@ -132,7 +132,7 @@ pub(super) const FILES: &[Row] = &[
         },
         "the output {}/out is there already: name another, or remove it",
     ),
-    Row {
+    FailureRow {
         options: &[
             "-D",
             "mapreduce.input.linerecordreader.line.maxlength=1000000",
@@ -147,8 +147,8 @@ pub(super) const FILES: &[Row] = &[
 
 /// What disks do that are full. Whoever may mount some, if only for himself, runs these; whoever may not is told.
 #[cfg(test)]
-pub(super) const DISKS: &[Row] = &[
-    Row {
+pub(super) const DISKS: &[FailureRow] = &[
+    FailureRow {
         place: Surroundings::SmallSpills,
         ..row(
             "the disk is full in a spill",
@@ -156,7 +156,7 @@ pub(super) const DISKS: &[Row] = &[
             "map 0: *No space left on device*",
         )
     },
-    Row {
+    FailureRow {
         place: Surroundings::SmallOutput,
         ..row(
             "the disk is full in the output",

@@ -1,10 +1,10 @@
 //! What mappers do that they must not.
 
-use super::{Row, harmless, row};
+use super::{FailureRow, harmless, row};
 
 /// What mappers do.
 #[cfg(test)]
-pub(super) const MAPPERS: &[Row] = &[
+pub(super) const MAPPERS: &[FailureRow] = &[
     row(
         "a mapper panics",
         |bed| bed.write("in", "good\npanic\n"),
@@ -15,7 +15,7 @@ pub(super) const MAPPERS: &[Row] = &[
         |bed| bed.write("in", "a\nb\nerror\n"),
         "map 0: {}/in, record 2 at byte 4: this line is refused",
     ),
-    Row {
+    FailureRow {
         options: &["-D", "mapreduce.task.timeout=400"],
         ..row(
             "a mapper loops",
@@ -23,7 +23,7 @@ pub(super) const MAPPERS: &[Row] = &[
             "map 0 made no progress for 0.4 s on record 1 of the split, at byte 2 of {}/in",
         )
     },
-    Row {
+    FailureRow {
         options: &["-D", "gerbil.task.memory.mb=100"],
         ..row(
             "a mapper eats memory",
@@ -32,7 +32,7 @@ pub(super) const MAPPERS: &[Row] = &[
              byte 0 of {}/in",
         )
     },
-    Row {
+    FailureRow {
         options: &[
             "-D",
             "gerbil.task.memory.mb=100",
@@ -82,7 +82,7 @@ pub(super) const MAPPERS: &[Row] = &[
         "map 0: {}/in, record 1 at byte 2: a record of 100000008 bytes was emitted, 100000000 of them its key; the \
          longest may have 50331648: raise gerbil.record.max",
     ),
-    Row {
+    FailureRow {
         options: &["-D", "gerbil.record.max=99"],
         ..row(
             "a record is too long",

@@ -28,7 +28,7 @@ pub(super) enum Surroundings {
 
 /// One row.
 #[cfg(test)]
-pub(super) struct Row {
+pub(super) struct FailureRow {
     /// What goes wrong.
     what: &'static str,
     /// The example that is run.
@@ -47,7 +47,7 @@ pub(super) struct Row {
 }
 
 #[cfg(test)]
-const ROW: Row = Row {
+const ROW: FailureRow = FailureRow {
     what: "",
     program: "faulty",
     input: |_| {},
@@ -60,8 +60,8 @@ const ROW: Row = Row {
 };
 
 #[cfg(test)]
-const fn row(what: &'static str, input: fn(&Bed), says: &'static str) -> Row {
-    Row {
+const fn row(what: &'static str, input: fn(&Bed), says: &'static str) -> FailureRow {
+    FailureRow {
         what,
         input,
         says,
@@ -71,8 +71,8 @@ const fn row(what: &'static str, input: fn(&Bed), says: &'static str) -> Row {
 
 /// A job that succeeds in spite of it.
 #[cfg(test)]
-const fn harmless(what: &'static str, input: fn(&Bed), leaves: &'static str) -> Row {
-    Row {
+const fn harmless(what: &'static str, input: fn(&Bed), leaves: &'static str) -> FailureRow {
+    FailureRow {
         what,
         input,
         code: 0,
@@ -83,8 +83,8 @@ const fn harmless(what: &'static str, input: fn(&Bed), leaves: &'static str) -> 
 
 /// Roles that do not fit.
 #[cfg(test)]
-const ROLES: &[Row] = &[
-    Row {
+const ROLES: &[FailureRow] = &[
+    FailureRow {
         place: Surroundings::Odd("task"),
         ..row(
             "a task process registers other jobs",
@@ -93,7 +93,7 @@ const ROLES: &[Row] = &[
              or environment",
         )
     },
-    Row {
+    FailureRow {
         place: Surroundings::Odd("drive"),
         ..row(
             "the driver registers other jobs",

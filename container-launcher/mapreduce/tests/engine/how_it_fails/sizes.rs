@@ -2,15 +2,15 @@
 
 use std::fs;
 
-use super::{Row, harmless};
+use super::{FailureRow, harmless};
 
 /// Jobs that are odd, and well.
 #[cfg(test)]
-pub(super) const SIZES: &[Row] = &[
+pub(super) const SIZES: &[FailureRow] = &[
     harmless("no record", |bed| bed.write("in", ""), ""),
     harmless("no file", |bed| fs::create_dir(bed.path("in")).unwrap(), ""),
     harmless("one record", |bed| bed.write("in", "x"), "x\t1\n"),
-    Row {
+    FailureRow {
         options: &["--reduces", "0"],
         ..harmless(
             "no reduces",
@@ -18,11 +18,11 @@ pub(super) const SIZES: &[Row] = &[
             "b\t1\na\t1\nb\t1\n",
         )
     },
-    Row {
+    FailureRow {
         options: &["--reduces", "0"],
         ..harmless("no reduces and no record", |bed| bed.write("in", ""), "")
     },
-    Row {
+    FailureRow {
         options: &["--reduces", "50"],
         ..harmless(
             "more partitions than records",
@@ -30,7 +30,7 @@ pub(super) const SIZES: &[Row] = &[
             "x\t2\n",
         )
     },
-    Row {
+    FailureRow {
         options: &["-D", "mapreduce.task.io.sort.mb=1", "--reduces", "3"],
         ..harmless(
             "all keys equal",

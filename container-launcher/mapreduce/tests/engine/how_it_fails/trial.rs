@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::process::Command;
 
-use super::{Row, Surroundings};
+use super::{FailureRow, Surroundings};
 use crate::program::{Bed, command, example};
 
 /// Variable by which a row's processes are found.
@@ -13,7 +13,7 @@ const MARK: &str = "HOW_IT_FAILS";
 
 /// The command of a row, marked by `mark`.
 #[cfg(test)]
-fn run_of(row: &Row, bed: &Bed, mark: &str) -> Command {
+fn run_of(row: &FailureRow, bed: &Bed, mark: &str) -> Command {
     let output = match row.place {
         Surroundings::SmallOutput => "small/out",
         _ => "out",
@@ -107,7 +107,7 @@ fn marked(mark: &str) -> Vec<String> {
 
 /// Runs a row; what is not as it should be.
 #[cfg(test)]
-fn wrong(row: &Row) -> Vec<String> {
+fn wrong(row: &FailureRow) -> Vec<String> {
     let bed = Bed::new();
     fs::create_dir(bed.path("spills")).unwrap();
     (row.input)(&bed);
@@ -165,7 +165,7 @@ fn wrong(row: &Row) -> Vec<String> {
 
 /// Runs rows, all of them, and tells of each that is not as it says.
 #[cfg(test)]
-pub(super) fn hold(rows: &[Row]) {
+pub(super) fn hold(rows: &[FailureRow]) {
     let told: Vec<String> = rows
         .iter()
         .filter_map(|row| {

@@ -21,7 +21,7 @@ const NODE_LIST: &str = "GetClusterNodes";
 pub(super) const BESIDE: usize = 3;
 
 /// Of one minute.
-pub(super) struct Row {
+pub(super) struct MinuteRow {
     pub(super) waiting: usize,
     /// Neither their ApplicationMasters nor their clients say anything: what is left is the scheduler's.
     pub(super) stopped: bool,
@@ -83,7 +83,7 @@ pub(super) fn count_once(
     waiting: usize,
     since: Instant,
     lasts: Duration,
-) -> Result<Row> {
+) -> Result<MinuteRow> {
     let waited = since.elapsed().as_secs();
     let before = Mark::now(fleet)?;
     wait::pause(lasts);
@@ -109,7 +109,7 @@ pub(super) fn count_once(
         whole.push(begin.elapsed().as_secs_f64());
         granted.push(seconds(report.phases.asked_us, report.phases.granted_us));
     }
-    Ok(Row {
+    Ok(MinuteRow {
         waiting,
         stopped: false,
         waited,
@@ -125,7 +125,7 @@ pub(super) fn count_once(
     })
 }
 
-impl Row {
+impl MinuteRow {
     /// For who watches.
     pub(super) fn words(&self) -> String {
         let calls = self.calls.iter();

@@ -3,11 +3,11 @@
 use anyhow::Context as _;
 use it::results::{Axis, Chart, Figure, Series, Setting, Table};
 
-use super::count::{BESIDE, Row};
+use super::count::{BESIDE, MinuteRow};
 use super::{FREE_MIB, Sizes};
-use crate::{Answer, command};
+use crate::{FigureResult, command};
 
-pub(super) fn figure(rows: &[Row], sizes: &Sizes, setting: Setting) -> Answer {
+pub(super) fn figure(rows: &[MinuteRow], sizes: &Sizes, setting: Setting) -> FigureResult {
     let nodes = sizes.nodes;
     let mut table = Table::new(&[
         "jobs that wait",
@@ -41,7 +41,7 @@ pub(super) fn figure(rows: &[Row], sizes: &Sizes, setting: Setting) -> Answer {
     let idle = rows.first().context("no row")?;
     let last = rows.iter().rfind(|row| !row.stopped).context("no row")?;
     let silent = rows.iter().find(|row| row.stopped);
-    let over = |value: fn(&Row) -> f64| {
+    let over = |value: fn(&MinuteRow) -> f64| {
         // The second counting of each number.
         let settled = rows.iter().enumerate().filter(|(at, _)| at % 2 == 0);
         settled

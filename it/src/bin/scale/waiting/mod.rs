@@ -13,8 +13,8 @@ use it::process::signal_by_id;
 use it::wait;
 use nix::sys::signal::Signal;
 
-use crate::{Answer, say};
-use count::{Row, count_once};
+use crate::{FigureResult, say};
+use count::{MinuteRow, count_once};
 
 /// Of each node: what the holder takes, and room for one ApplicationMaster.
 const HELD_MIB: u64 = 2048;
@@ -62,7 +62,7 @@ struct Sizes {
     later: Duration,
 }
 
-pub(crate) fn measure(quick: bool, smaller: &Smaller) -> Answer {
+pub(crate) fn measure(quick: bool, smaller: &Smaller) -> FigureResult {
     let mut sizes = match quick {
         true => Sizes {
             nodes: 100,
@@ -135,7 +135,7 @@ pub(crate) fn measure(quick: bool, smaller: &Smaller) -> Answer {
             sizes.count,
         );
         signal_all(&waiting, &masters, Signal::SIGCONT)?;
-        let row = Row {
+        let row = MinuteRow {
             stopped: true,
             ..row?
         };

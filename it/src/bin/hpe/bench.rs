@@ -33,7 +33,7 @@ const SETTLED: Duration = Duration::from_millis(1500);
 const MEMORY: &str = "200";
 
 /// A running cluster.
-pub(crate) struct Bed {
+pub(crate) struct Bench {
     given: Given,
     _folder: TempDir,
     /// The program whose tasks hold slots.
@@ -44,7 +44,7 @@ pub(crate) struct Bed {
     slots: usize,
 }
 
-impl Bed {
+impl Bench {
     /// The nodes of `cluster`, each in a container's eyes with a machine of its own.
     pub(crate) fn start(world: &World, cluster: Cluster) -> Result<Self> {
         let mut gpus = Vec::new();
