@@ -21,7 +21,7 @@ use crate::console::Console;
 use crate::consoles::Consoles;
 use crate::detached::{Detached, DetachedJob, ENDED_MAX, OutputFilter};
 use crate::loop_event::{LoopEvent, LoopEventSender, tell};
-use crate::output_stream::Output;
+use crate::output_stream::OutputReceiver;
 use crate::work::WorkEvent;
 
 /// A peer that has connected must say who it is within this time.
@@ -126,7 +126,7 @@ impl Clients for ClientService {
                 "another client takes the output",
             ));
         };
-        let output = Output::new(chunks, &console);
+        let output = OutputReceiver::new(chunks, &console);
         Ok(Response::new(Box::pin(output)))
     }
 

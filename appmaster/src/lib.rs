@@ -85,7 +85,7 @@ use std::process::ExitCode;
 
 pub use am_context::AmContext;
 pub use holding::{BoundPort, Keys};
-pub use output_stream::Output;
+pub use output_stream::OutputReceiver;
 pub use run::serve;
 
 /// Exit code of an AM that could not even begin; YARN shows it with its log.

@@ -15,12 +15,12 @@ use crate::console::Console;
 /// rank. To be dropped when the last is taken, or when nobody takes it any more: the AM waits for that
 /// before it leaves.
 #[derive(Debug)]
-pub struct Output {
+pub struct OutputReceiver {
     chunks: mpsc::Receiver<wire::OutputChunk>,
     console: Arc<Console>,
 }
 
-impl Output {
+impl OutputReceiver {
     pub(crate) fn new(chunks: mpsc::Receiver<wire::OutputChunk>, console: &Arc<Console>) -> Self {
         Self {
             chunks,
@@ -29,7 +29,7 @@ impl Output {
     }
 }
 
-impl Stream for Output {
+impl Stream for OutputReceiver {
     type Item = Result<wire::OutputChunk, Status>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
@@ -37,7 +37,7 @@ impl Stream for Output {
     }
 }
 
-impl Drop for Output {
+impl Drop for OutputReceiver {
     fn drop(&mut self) {
         self.console.handed_over();
     }

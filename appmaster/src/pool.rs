@@ -21,7 +21,7 @@ use std::collections::BTreeMap;
 
 use holding::Asking;
 use job::SessionPlan;
-use policy::gang::{Event, Grant, Phase};
+use policy::gang::{Event, GangPhase, Grant};
 use policy::lending::Offer;
 use policy::{ClusterView, ContainerId, Millis, NodeId, NodeShare};
 
@@ -285,7 +285,7 @@ impl Pool {
     }
 
     /// Why one of them is not; `None`: they are, or it is not known.
-    pub(crate) fn phase(&self) -> Option<&Phase> {
+    pub(crate) fn phase(&self) -> Option<&GangPhase> {
         let missing = self.places.values();
         missing
             .filter(|place| place.container().is_none())

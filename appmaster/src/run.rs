@@ -29,7 +29,7 @@ use crate::mapreduce::Book;
 use crate::mpi::checkpoints::Checkpoints;
 use crate::mpi::explain::Story;
 use crate::mpi::{Beginning, Mpi};
-use crate::output_stream::Output;
+use crate::output_stream::OutputReceiver;
 use crate::pool::Pool;
 use crate::session::{JobEntry, Session};
 use crate::sharing::{SessionState, Sharing};
@@ -53,7 +53,7 @@ pub async fn serve(
     context: AmContext,
     place: BoundPort,
     ending: CancellationToken,
-    beside: Option<oneshot::Sender<Output>>,
+    beside: Option<oneshot::Sender<OutputReceiver>>,
 ) -> Result<()> {
     let born = now_us();
     let Description {
@@ -69,7 +69,7 @@ pub async fn serve(
         if let Some(beside) = beside
             && let Some(chunks) = console.take_output()
         {
-            let _taken = beside.send(Output::new(chunks, &console)).is_ok();
+            let _taken = beside.send(OutputReceiver::new(chunks, &console)).is_ok();
         }
     }
     let detached = Arc::new(Detached::here());

@@ -2,8 +2,8 @@
 
 use job::JobId;
 use job::wire;
-use policy::gang::Phase;
-use policy::lending::{Line, Wants};
+use policy::gang::GangPhase;
+use policy::lending::{WaitingLine, Wants};
 use policy::{MiB, Resources};
 use sentences::QueueIsFull;
 use tonic::Status;
@@ -14,7 +14,7 @@ use crate::sharing::{SessionState, Sharing};
 
 impl Sharing {
     /// The jobs that wait; holders of slots are called by the numbers that their users know.
-    pub(crate) fn line(&self) -> Line<'_> {
+    pub(crate) fn line(&self) -> WaitingLine<'_> {
         self.lending
             .line(|number| self.job_of(number).map(|job| job.0))
     }
@@ -63,7 +63,12 @@ impl Session {
         })
     }
 
-    fn row(&self, job: JobId, entry: &JobEntry, line: &mut Line<'_>) -> Option<wire::SessionJob> {
+    fn row(
+        &self,
+        job: JobId,
+        entry: &JobEntry,
+        line: &mut WaitingLine<'_>,
+    ) -> Option<wire::SessionJob> {
         use wire::session_job::State;
         let loan = entry.loan.as_ref()?;
         let waits = self.waits(loan, line);
@@ -123,16 +128,16 @@ impl Session {
         let types = &self.holding.cluster().limits().types;
         let phase = sharing.pool.phase()?;
         // A node that has room does not answer, and nothing comes in time, where the queue has none.
-        if !matches!(phase, Phase::WaitingForRoom(_))
+        if !matches!(phase, GangPhase::WaitingForRoom(_))
             && let Some(full) = self.queue_is_full(sharing)
         {
             return Some(full);
         }
         match phase {
-            Phase::WaitingForRoom(why) => Some(sentences::no_room(why, types)),
-            Phase::LetGo(let_go) => Some(sentences::let_go(let_go)),
-            Phase::WaitingForNodes { silent, .. } => Some(sentences::silent(silent)),
-            Phase::WaitingForContainers { .. } => None,
+            GangPhase::WaitingForRoom(why) => Some(sentences::no_room(why, types)),
+            GangPhase::LetGo(let_go) => Some(sentences::let_go(let_go)),
+            GangPhase::WaitingForNodes { silent, .. } => Some(sentences::silent(silent)),
+            GangPhase::WaitingForContainers { .. } => None,
         }
     }
 

@@ -8,7 +8,7 @@ use job::explain::{Explained, HOLDERS, SlotHolder, WaitsForSlots};
 use job::wire;
 use job::wire::job_event::Event as ToClient;
 use policy::Millis;
-use policy::lending::{Line, Waits, Wants};
+use policy::lending::{WaitingLine, Waits, Wants};
 
 use crate::loan::Loan;
 use crate::loop_event::JobEvents;
@@ -51,7 +51,7 @@ impl Wait {
 
 impl Session {
     /// Why a job has no slots; `None`: it has, or needs none.
-    pub(crate) fn waits(&self, loan: &Loan, line: &mut Line<'_>) -> Option<Wait> {
+    pub(crate) fn waits(&self, loan: &Loan, line: &mut WaitingLine<'_>) -> Option<Wait> {
         let sharing = self.sharing.as_ref()?;
         match loan.number {
             Some(number) => {

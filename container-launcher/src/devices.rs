@@ -15,7 +15,7 @@ pub(crate) use pool::{Grant, Pool};
 
 /// What devices are, and how a process is told of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Kind {
+pub(crate) struct DeviceKind {
     /// As sentences call several of them.
     plural: &'static str,
     /// The variable in which a process finds the names of its own, with commas between them.
@@ -27,7 +27,7 @@ pub(crate) struct Kind {
 /// The devices of a node that are of one kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Devices {
-    kind: Kind,
+    kind: DeviceKind,
     each: Vec<Device>,
 }
 

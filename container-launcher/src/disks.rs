@@ -50,7 +50,7 @@ pub(crate) struct Seen<'a> {
 }
 
 /// Bytes of files without a name, of one process, by the number of the disk.
-pub(crate) type Held = BTreeMap<u64, u64>;
+pub(crate) type UnnamedFiles = BTreeMap<u64, u64>;
 
 /// The process of a task.
 #[derive(Debug)]
@@ -105,7 +105,7 @@ impl Disks {
     }
 
     /// What each process has: a task's by its number, the launcher's by its own.
-    pub(crate) fn held(&self) -> BTreeMap<i32, Held> {
+    pub(crate) fn held(&self) -> BTreeMap<i32, UnnamedFiles> {
         let devices: BTreeSet<u64> = self.look().iter().map(|seen| seen.device).collect();
         let own = i32::try_from(std::process::id()).unwrap_or_default();
         let mut all: BTreeSet<i32> = self.tasks().clone();
@@ -113,7 +113,7 @@ impl Disks {
         // A map's output is open in both for a moment.
         let mut counted = BTreeSet::new();
         let held = all.into_iter().map(|pid| {
-            let mut held = Held::new();
+            let mut held = UnnamedFiles::new();
             for (device, inode, bytes) in nameless(pid) {
                 if devices.contains(&device) && counted.insert((device, inode)) {
                     let there = held.entry(device).or_default();
@@ -141,7 +141,7 @@ impl Disks {
 
 impl Seen<'_> {
     /// What somebody has there.
-    pub(crate) fn of(&self, held: &Held) -> u64 {
+    pub(crate) fn of(&self, held: &UnnamedFiles) -> u64 {
         held.get(&self.device).copied().unwrap_or_default()
     }
 

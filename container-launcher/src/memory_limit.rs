@@ -24,7 +24,7 @@ pub(crate) const DYING: Duration = Duration::from_secs(1);
 
 /// What one process has resident, its children's included.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Held {
+pub(crate) struct ResidentMemory {
     pub(crate) id: process::Id,
     pub(crate) resident_kib: u64,
     /// Its share of the container; 0: none was told.
@@ -56,7 +56,7 @@ pub(crate) const fn pause(resident_kib: u64, given_kib: u64) -> Duration {
 pub(crate) fn over(
     container_kib: u64,
     given_kib: u64,
-    held: impl Iterator<Item = Held>,
+    held: impl Iterator<Item = ResidentMemory>,
 ) -> Option<Over> {
     if given_kib == 0 || container_kib <= percent(given_kib, LIMIT_PERCENT) {
         return None;
@@ -64,7 +64,7 @@ pub(crate) fn over(
     // Who keeps to his share is only ended where YARN would end all.
     let is_full = container_kib > given_kib;
     let held = held.filter(|held| is_full || held.resident_kib > held.share_kib);
-    let beyond = |held: &Held| i128::from(held.resident_kib) - i128::from(held.share_kib);
+    let beyond = |held: &ResidentMemory| i128::from(held.resident_kib) - i128::from(held.share_kib);
     let most = held.max_by_key(beyond)?;
     Some(Over {
         id: most.id,
@@ -100,9 +100,9 @@ mod tests {
     use crate::process::Id;
     use job::JobId;
 
-    fn held(job: u32, resident_kib: u64, share_kib: u64) -> Held {
+    fn held(job: u32, resident_kib: u64, share_kib: u64) -> ResidentMemory {
         let (job, number) = (JobId(job), 0);
-        Held {
+        ResidentMemory {
             id: Id { job, number },
             resident_kib,
             share_kib,

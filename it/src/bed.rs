@@ -123,7 +123,7 @@ impl Given {
     }
 
     /// Starts a job that lasts until it is let go. It may still have to wait for the cluster.
-    pub fn start_held(&self, name: &str, arguments: &[&str]) -> Result<Held> {
+    pub fn start_held(&self, name: &str, arguments: &[&str]) -> Result<HeldJob> {
         let script = "echo ready; while [ ! -e \"$1\" ]; do sleep 0.1; done; echo gone";
         let hold = self.script("hold", script)?;
         let gate = self.folder.join(name);
@@ -133,7 +133,7 @@ impl Given {
         line.extend(arguments);
         line.extend([hold.as_str(), path.as_str()]);
         let running = self.gerbil(&line)?.start()?;
-        Ok(Held {
+        Ok(HeldJob {
             name: name.to_owned(),
             gate,
             running,
@@ -141,7 +141,7 @@ impl Given {
     }
 
     /// A job that runs until it is let go, and what YARN says of it.
-    pub fn held(&self, name: &str, arguments: &[&str]) -> Result<(Held, ApplicationReport)> {
+    pub fn held(&self, name: &str, arguments: &[&str]) -> Result<(HeldJob, ApplicationReport)> {
         let mut held = self.start_held(name, arguments)?;
         held.running.wait_for_stdout("ready")?;
         let report = self.newest()?;
@@ -152,14 +152,14 @@ impl Given {
 
 /// A job that lasts until it is let go.
 #[derive(Debug)]
-pub struct Held {
+pub struct HeldJob {
     name: String,
     gate: PathBuf,
     /// Its `gerbil-run`.
     pub running: Running,
 }
 
-impl Held {
+impl HeldJob {
     /// Lets it end, and waits until it has, well.
     pub fn let_go(self) -> Result<Finished> {
         fs::write(&self.gate, "")?;

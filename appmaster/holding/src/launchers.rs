@@ -21,7 +21,7 @@ use crate::container_event::{ContainerEvent, ContainerEventSender, Deaf};
 use crate::orders::{FRESH_QUEUE, Fresh, OrderStream, Orders, attend};
 use crate::peers::{Admitted, same_build};
 use crate::streams::Streams;
-use crate::tickets::{Output, Redeemed, Tickets};
+use crate::tickets::{LauncherOutput, Redeemed, Tickets};
 
 /// A peer that has connected must say who it is within this time.
 const HELLO_DEADLINE: Duration = Duration::from_secs(10);
@@ -188,7 +188,11 @@ fn said(message: Message<()>) -> Result<wire::OutputTaken, Status> {
 }
 
 /// Takes what comes by one call. It ends with the call, and not with the output.
-async fn bring(mut chunks: Streaming<wire::OutputChunk>, output: Output, taken: Resumable<()>) {
+async fn bring(
+    mut chunks: Streaming<wire::OutputChunk>,
+    output: LauncherOutput,
+    taken: Resumable<()>,
+) {
     // Those of a call that has been replaced are let go with it.
     while let Ok(Some(mut chunk)) = chunks.message().await {
         if chunk.data.len() > job::CHUNK_MAX {

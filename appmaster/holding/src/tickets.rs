@@ -12,7 +12,7 @@ use crate::orders::Fresh;
 use crate::streams::Bringing;
 
 /// What one launcher brings of one job, from whichever call it is that it brings it by.
-pub(crate) type Output = Arc<tokio::sync::Mutex<Box<dyn Bringing>>>;
+pub(crate) type LauncherOutput = Arc<tokio::sync::Mutex<Box<dyn Bringing>>>;
 
 /// Standard input on its way to the launcher that reads it.
 #[derive(Clone, Debug)]
@@ -41,7 +41,7 @@ struct Joined {
     /// Where links go that it opens later.
     links: mpsc::Sender<Fresh>,
     /// By the number of the job in the application.
-    outputs: BTreeMap<u32, Output>,
+    outputs: BTreeMap<u32, LauncherOutput>,
     /// By the number of the job in the application.
     inputs: BTreeMap<u32, Input>,
 }
@@ -108,7 +108,7 @@ impl Tickets {
         container: &ContainerId,
         job: u32,
         open: impl FnOnce() -> Option<Box<dyn Bringing>>,
-    ) -> Option<Output> {
+    ) -> Option<LauncherOutput> {
         let mut tickets = self.lock();
         let joined = tickets.get_mut(container)?.joined.as_mut()?;
         if let Some(output) = joined.outputs.get(&job) {

@@ -15,7 +15,7 @@ const ENTRIES: usize = 100_000;
 
 /// The output folder of a job.
 #[derive(Debug)]
-pub struct Output {
+pub struct OutputCommitter {
     storage: Arc<Storage>,
     /// Absolute path.
     top: String,
@@ -26,7 +26,7 @@ pub struct Output {
     safe_mode: watch::Sender<bool>,
 }
 
-impl Output {
+impl OutputCommitter {
     /// The folder `top`, an absolute path on `storage`, which need not be there.
     #[must_use]
     pub fn new(storage: impl Into<Arc<Storage>>, top: &str) -> Self {

@@ -11,7 +11,7 @@ use policy::commit::{
 use storage::StorageError;
 use tokio::time::{Instant, sleep};
 
-use crate::Output;
+use crate::OutputCommitter;
 
 /// For how long a file system may be out of reach: a NameNode takes a minute or two to start again.
 pub const PATIENCE: Duration = Duration::from_secs(300);
@@ -105,7 +105,7 @@ impl Machine for Inherited {
     }
 }
 
-impl Output {
+impl OutputCommitter {
     /// Makes the job its owner. `alive` is asked whether the job that has signed lives, by its folder's name.
     ///
     /// # Errors

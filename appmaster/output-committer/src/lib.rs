@@ -1,8 +1,8 @@
 //! Commits output on HDFS, or on a folder that is mounted everywhere.
 //!
-//! [`policy::commit`] decides which call comes next; an [`Output`] carries it out and tells the machine what it came
+//! [`policy::commit`] decides which call comes next; an [`OutputCommitter`] carries it out and tells the machine what it came
 //! to. The machines are proved against a model whose answers are those of a NameNode and of a folder, and
-//! [`Output::carry_out`] gives the same: what a call has done or not done is never guessed.
+//! [`OutputCommitter::carry_out`] gives the same: what a call has done or not done is never guessed.
 //!
 //! | the file system says | the machine hears |
 //! |---|---|
@@ -18,5 +18,5 @@
 mod carry_out;
 mod conduct;
 
-pub use carry_out::Output;
+pub use carry_out::OutputCommitter;
 pub use conduct::{CommitError, PATIENCE};

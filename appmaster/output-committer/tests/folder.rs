@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use output_committer::{CommitError, Output};
+use output_committer::{CommitError, OutputCommitter};
 use policy::commit::{
     AttemptCommit, AttemptVerdict, Inheritance, Inherited, JobCommit, JobVerdict, Op, Setup,
     SetupVerdict,
@@ -12,9 +12,9 @@ use policy::commit::{
 use storage::{Address, Storage};
 
 #[cfg(test)]
-fn output(folder: &Path) -> Output {
+fn output(folder: &Path) -> OutputCommitter {
     let storage = Storage::open(&Address::Shared).unwrap();
-    Output::new(storage, folder.to_str().unwrap())
+    OutputCommitter::new(storage, folder.to_str().unwrap())
 }
 
 /// All files below, with what they hold.
@@ -38,7 +38,7 @@ fn tree(folder: &Path) -> BTreeMap<String, String> {
 
 /// The folder of an attempt of job `n`, with a file in it.
 #[cfg(test)]
-async fn write_attempt(output: &Output, top: &Path, attempt: &AttemptCommit, name: &str) {
+async fn write_attempt(output: &OutputCommitter, top: &Path, attempt: &AttemptCommit, name: &str) {
     for folder in ["_temporary/n/_temporary", &attempt.writes_to()] {
         output
             .carry_out(&Op::MakeFolder(folder.to_owned()))
@@ -51,7 +51,7 @@ async fn write_attempt(output: &Output, top: &Path, attempt: &AttemptCommit, nam
 
 /// A job whose two tasks have their results.
 #[cfg(test)]
-async fn results(top: &Path) -> Output {
+async fn results(top: &Path) -> OutputCommitter {
     let output = output(top);
     let owner = output.set_up(Setup::new("n"), async |_| true).await;
     assert_eq!(owner.unwrap(), SetupVerdict::Owner);
@@ -231,7 +231,7 @@ async fn a_name_node_that_stays_away_is_given_up_with_what_was_asked() {
         user: "alice".to_owned(),
         settings: Vec::new(),
     });
-    let output = Output::new(storage.unwrap(), "/out");
+    let output = OutputCommitter::new(storage.unwrap(), "/out");
     let error = output.set_up(Setup::new("n"), async |_| true).await;
     let error = error.unwrap_err();
     assert!(matches!(error, CommitError::OutOfReach { .. }), "{error}");

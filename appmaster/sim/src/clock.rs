@@ -8,12 +8,12 @@ use policy::schedule::Nanos;
 /// A queue by time; what is due at the same time comes in the order in which it was put in line.
 #[derive(Debug)]
 pub(crate) struct Clock<Due> {
-    heap: BinaryHeap<Entry<Due>>,
+    heap: BinaryHeap<Alarm<Due>>,
     sequence: u64,
 }
 
 #[derive(Debug)]
-struct Entry<Due> {
+struct Alarm<Due> {
     when: Nanos,
     number: u64,
     due: Due,
@@ -30,7 +30,7 @@ impl<Due> Default for Clock<Due> {
 
 impl<Due> Clock<Due> {
     pub(crate) fn at(&mut self, when: Nanos, due: Due) {
-        self.heap.push(Entry {
+        self.heap.push(Alarm {
             when,
             number: self.sequence,
             due,
@@ -58,23 +58,23 @@ impl<Due> Clock<Due> {
     }
 }
 
-impl<Due> Ord for Entry<Due> {
+impl<Due> Ord for Alarm<Due> {
     /// The heap gives the greatest first: that is what is due soonest.
     fn cmp(&self, other: &Self) -> Ordering {
         (other.when, other.number).cmp(&(self.when, self.number))
     }
 }
 
-impl<Due> PartialOrd for Entry<Due> {
+impl<Due> PartialOrd for Alarm<Due> {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl<Due> PartialEq for Entry<Due> {
+impl<Due> PartialEq for Alarm<Due> {
     fn eq(&self, other: &Self) -> bool {
         self.cmp(other) == Ordering::Equal
     }
 }
 
-impl<Due> Eq for Entry<Due> {}
+impl<Due> Eq for Alarm<Due> {}

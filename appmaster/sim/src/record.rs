@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 
 /// A line of a record.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Line {
+pub struct RecordLine {
     /// Time of the session's clock, ns.
     pub at: Nanos,
     /// What happened or was decided then.
@@ -40,7 +40,7 @@ pub enum What {
 /// # Errors
 ///
 /// They cannot be written.
-pub fn write(lines: &[Line], mut to: impl Write) -> Result<()> {
+pub fn write(lines: &[RecordLine], mut to: impl Write) -> Result<()> {
     for line in lines {
         serde_json::to_writer(&mut to, line)?;
         to.write_all(b"\n")?;
@@ -57,7 +57,7 @@ pub fn replay(scheduler: Box<dyn Scheduler>, from: impl BufRead) -> Result<u64> 
     let mut driver = Driver::new(scheduler);
     let (mut decided, mut same) = (VecDeque::new(), 0_u64);
     for (line, number) in from.lines().zip(1_u64..) {
-        let line: Line =
+        let line: RecordLine =
             serde_json::from_str(&line?).with_context(|| format!("line {number} of the record"))?;
         match line.what {
             What::Event(event) => {

@@ -105,19 +105,19 @@ pub struct WorkloadJob {
     pub priority: i32,
     /// Map tasks.
     #[serde(default)]
-    pub maps: Option<Phase>,
+    pub maps: Option<AlikeTasks>,
     /// Reduce tasks; they start when all maps are done.
     #[serde(default)]
-    pub reduces: Option<Phase>,
+    pub reduces: Option<AlikeTasks>,
     /// Ranks of an MPI job; they start together.
     #[serde(default)]
-    pub ranks: Option<Phase>,
+    pub ranks: Option<AlikeTasks>,
 }
 
 /// Tasks that are alike.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Phase {
+pub struct AlikeTasks {
     /// How many tasks the stage has.
     pub count: u32,
     /// Seconds of a core each, once begun and before it wants its devices.
@@ -213,7 +213,7 @@ pub(crate) fn seconds(seconds: f64) -> Result<Nanos> {
     ))
 }
 
-impl Phase {
+impl AlikeTasks {
     pub(crate) fn need(&self) -> Need {
         let bundle = Bundle::new().with("memory-mb", self.memory_mb);
         let bundle = self

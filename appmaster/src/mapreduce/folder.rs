@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::pin::pin;
 use std::sync::Arc;
 
-use output_committer::{Output, PATIENCE};
+use output_committer::{OutputCommitter, PATIENCE};
 use policy::commit::{Inheritance, Inherited, JobCommit, JobVerdict, Setup, SetupVerdict};
 use proto_hadoop::{AppAttemptId, ApplicationClient, ApplicationId};
 use storage::Address;
@@ -136,13 +136,18 @@ impl Folder {
         became.map_err(|error| error.to_string())
     }
 
-    fn output(&self, storages: &Storages) -> Result<Output, String> {
+    fn output(&self, storages: &Storages) -> Result<OutputCommitter, String> {
         let storage = storages.of(&self.address);
         let storage = storage.map_err(|error| error.to_string())?;
-        Ok(Output::new(storage, &self.path))
+        Ok(OutputCommitter::new(storage, &self.path))
     }
 
-    async fn set_up(&self, output: &Output, is_new: bool, others: &Others) -> Result<(), String> {
+    async fn set_up(
+        &self,
+        output: &OutputCommitter,
+        is_new: bool,
+        others: &Others,
+    ) -> Result<(), String> {
         let setup = match is_new {
             true => Setup::new(&self.job).where_nothing_was(),
             false => Setup::new(&self.job),
@@ -168,7 +173,7 @@ impl Folder {
         }
     }
 
-    async fn finish(&self, output: &Output, machine: JobCommit) -> Result<(), String> {
+    async fn finish(&self, output: &OutputCommitter, machine: JobCommit) -> Result<(), String> {
         let done = output.finish_job(machine).await;
         let url = self.url();
         match done.map_err(|error| error.to_string())? {

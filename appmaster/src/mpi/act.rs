@@ -7,7 +7,7 @@ use job::Universe;
 use job::exit::Exit;
 use job::wire;
 use job::wire::mpi_order::Order as ToLauncher;
-use policy::lifecycle::{Action, Event, Phase, Seat, Verdict};
+use policy::lifecycle::{Action, Event, LifecyclePhase, Seat, Verdict};
 use policy::{ContainerId, Rank};
 
 use crate::mpi::seats::RunningSeats;
@@ -191,24 +191,24 @@ impl Mpi {
         }
     }
 
-    fn show(&mut self, phase: Phase) {
+    fn show(&mut self, phase: LifecyclePhase) {
         let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
         let (kind, done, wanted, note) = match phase {
-            Phase::WaitingForRoom(why) => {
+            LifecyclePhase::WaitingForRoom(why) => {
                 let note = sentences::no_room(&why, &self.limits.types);
                 (wire::phase::Kind::WaitingForRoom, 0, 0, note)
             }
-            Phase::LetGo(let_go) => {
+            LifecyclePhase::LetGo(let_go) => {
                 let note = sentences::let_go(&let_go);
                 (wire::phase::Kind::WaitingForRoom, 0, 0, note)
             }
-            Phase::WaitingForContainers { granted, wanted } => (
+            LifecyclePhase::WaitingForContainers { granted, wanted } => (
                 wire::phase::Kind::WaitingForContainers,
                 granted,
                 wanted,
                 String::new(),
             ),
-            Phase::WaitingForNodes {
+            LifecyclePhase::WaitingForNodes {
                 granted,
                 wanted,
                 silent,
@@ -218,16 +218,16 @@ impl Mpi {
                 wanted,
                 sentences::silent(&silent),
             ),
-            Phase::StartingContainers { joined, wanted } => (
+            LifecyclePhase::StartingContainers { joined, wanted } => (
                 wire::phase::Kind::StartingContainers,
                 joined,
                 wanted,
                 String::new(),
             ),
-            Phase::Running { ended, ranks } => {
+            LifecyclePhase::Running { ended, ranks } => {
                 (wire::phase::Kind::Running, ended, ranks, String::new())
             }
-            Phase::Ending => (wire::phase::Kind::Ending, 0, 0, String::new()),
+            LifecyclePhase::Ending => (wire::phase::Kind::Ending, 0, 0, String::new()),
         };
         let phase = wire::Phase {
             kind: kind.into(),
@@ -275,8 +275,12 @@ impl Mpi {
 /// What several steps in a row want, as if one had said it: what goes back for one reason goes back
 /// at once, and of the counts of containers only the newest is shown.
 pub(crate) fn merged(actions: Vec<Action>) -> Vec<Action> {
-    let is_count =
-        |action: &Action| matches!(action, Action::Show(Phase::WaitingForContainers { .. }));
+    let is_count = |action: &Action| {
+        matches!(
+            action,
+            Action::Show(LifecyclePhase::WaitingForContainers { .. })
+        )
+    };
     let mut merged: Vec<Action> = Vec::new();
     for action in actions {
         match action {
@@ -318,8 +322,9 @@ mod tests {
             containers: numbers.iter().map(|number| id(*number)).collect(),
             why: Unused::NotWanted,
         };
-        let count = |granted| Action::Show(Phase::WaitingForContainers { granted, wanted: 2 });
-        let starting = Action::Show(Phase::StartingContainers {
+        let count =
+            |granted| Action::Show(LifecyclePhase::WaitingForContainers { granted, wanted: 2 });
+        let starting = Action::Show(LifecyclePhase::StartingContainers {
             joined: 0,
             wanted: 2,
         });

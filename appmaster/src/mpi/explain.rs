@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use job::explain::{Amount, Asked, Explained, Granted, Placed, Released};
 use job::wire::job_event::Event as ToClient;
-use policy::lifecycle::{Action, Cause, Event, Grant, Phase};
+use policy::lifecycle::{Action, Cause, Event, Grant, LifecyclePhase};
 use policy::{
     ClusterView, ContainerId, Demand, Millis, NodeId, NodeShare, Placement, ResourceTypes,
     Resources,
@@ -118,20 +118,23 @@ impl Story {
                 Action::Release { containers, why } => {
                     self.release(now, containers, sentences::unused(*why));
                 }
-                Action::Show(Phase::WaitingForRoom(why)) => {
+                Action::Show(LifecyclePhase::WaitingForRoom(why)) => {
                     self.watch.begin(now);
                     let why = sentences::no_room(why, &self.types());
                     self.refused(now, headroom, &why, true);
                 }
-                Action::Show(Phase::LetGo(let_go)) => {
+                Action::Show(LifecyclePhase::LetGo(let_go)) => {
                     self.watch.begin(now);
                     self.outbox.notice(sentences::let_go(let_go));
                 }
                 Action::Show(
-                    Phase::WaitingForContainers { .. } | Phase::WaitingForNodes { .. },
+                    LifecyclePhase::WaitingForContainers { .. }
+                    | LifecyclePhase::WaitingForNodes { .. },
                 ) => self.watch.begin(now),
                 Action::Show(
-                    Phase::StartingContainers { .. } | Phase::Running { .. } | Phase::Ending,
+                    LifecyclePhase::StartingContainers { .. }
+                    | LifecyclePhase::Running { .. }
+                    | LifecyclePhase::Ending,
                 ) => self.watch.end(),
                 Action::Finish(verdict) => {
                     if let Some(Cause::Impossible(rejection)) = &verdict.cause {

@@ -11,7 +11,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use policy::lifecycle::{Event, Phase};
+use policy::lifecycle::{Event, LifecyclePhase};
 use policy::{Millis, NodeId};
 use proto_hadoop::yarn::{
     ApplicationFilter, ApplicationReport, ContainerReport, ContainerState, YarnApplicationState,
@@ -45,19 +45,19 @@ const WAITED: u16 = 50;
 const ENDING: u16 = 950;
 
 /// What YARN is told of a job's progress, in thousandths.
-pub(crate) fn progress(phase: &Phase) -> u16 {
+pub(crate) fn progress(phase: &LifecyclePhase) -> u16 {
     match phase {
-        Phase::WaitingForRoom(_)
-        | Phase::LetGo(_)
-        | Phase::WaitingForContainers { .. }
-        | Phase::WaitingForNodes { .. } => WAITING,
-        Phase::StartingContainers { .. } => WAITED,
-        Phase::Running { ended, ranks } => {
+        LifecyclePhase::WaitingForRoom(_)
+        | LifecyclePhase::LetGo(_)
+        | LifecyclePhase::WaitingForContainers { .. }
+        | LifecyclePhase::WaitingForNodes { .. } => WAITING,
+        LifecyclePhase::StartingContainers { .. } => WAITED,
+        LifecyclePhase::Running { ended, ranks } => {
             let span = usize::from(ENDING - WAITED);
             let share = ended.saturating_mul(span) / (*ranks).max(1);
             WAITED + u16::try_from(share.min(span)).unwrap_or(0)
         }
-        Phase::Ending => ENDING,
+        LifecyclePhase::Ending => ENDING,
     }
 }
 
@@ -97,14 +97,14 @@ pub(crate) struct Standoff {
 
 impl Standoff {
     /// The job has come this far.
-    pub(crate) fn hear(&mut self, now: Millis, phase: &Phase) {
-        if matches!(phase, Phase::WaitingForNodes { .. }) {
+    pub(crate) fn hear(&mut self, now: Millis, phase: &LifecyclePhase) {
+        if matches!(phase, LifecyclePhase::WaitingForNodes { .. }) {
             // The same as before, and who is silent.
             return;
         }
         let is_incomplete = matches!(
             phase,
-            Phase::WaitingForContainers { granted, wanted } if granted < wanted
+            LifecyclePhase::WaitingForContainers { granted, wanted } if granted < wanted
         );
         self.suspects.clear();
         self.looks = 0;
@@ -280,7 +280,7 @@ mod tests {
 
     #[test]
     fn who_holds_what_is_missing_is_made_way_for_when_seen_twice() {
-        let half = Phase::WaitingForContainers {
+        let half = LifecyclePhase::WaitingForContainers {
             granted: 1,
             wanted: 2,
         };
@@ -318,11 +318,11 @@ mod tests {
         let again = standoff.seen(Millis(26_000), vec![reserving()], &missing);
         assert_eq!(again, Some(reserving()));
         for over in [
-            Phase::WaitingForContainers {
+            LifecyclePhase::WaitingForContainers {
                 granted: 2,
                 wanted: 2,
             },
-            Phase::StartingContainers {
+            LifecyclePhase::StartingContainers {
                 joined: 0,
                 wanted: 2,
             },
@@ -334,11 +334,11 @@ mod tests {
 
     #[test]
     fn only_what_waits_shows_no_progress() {
-        let running = |ended, ranks| progress(&Phase::Running { ended, ranks });
-        let shown = |phase: &Phase| f32::from(progress(phase)) / 1000.0;
-        assert!(waits(shown(&Phase::WaitingForRoom(NoRoom::Unseen(
-            String::new()
-        )))));
+        let running = |ended, ranks| progress(&LifecyclePhase::Running { ended, ranks });
+        let shown = |phase: &LifecyclePhase| f32::from(progress(phase)) / 1000.0;
+        assert!(waits(shown(&LifecyclePhase::WaitingForRoom(
+            NoRoom::Unseen(String::new())
+        ))));
         assert!(!waits(f32::from(running(0, 100_000)) / 1000.0));
         let all = [running(0, 8), running(1, 8), running(7, 8), running(8, 8)];
         assert_eq!(all, [50, 162, 837, ENDING]);

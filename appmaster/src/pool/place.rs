@@ -1,7 +1,7 @@
 //! A place for one container, from its wish to its end.
 
 use holding::Asking;
-use policy::gang::{Gang, Phase};
+use policy::gang::{Gang, GangPhase};
 use policy::{ContainerId, Millis, NodeShare, Resources};
 
 /// A place for one container.
@@ -12,7 +12,7 @@ pub(super) struct PooledContainer {
     pub(super) share: Option<NodeShare>,
     pub(super) state: PlaceState,
     /// Why it is not there.
-    pub(super) phase: Option<Phase>,
+    pub(super) phase: Option<GangPhase>,
     /// What is asked for.
     pub(super) asked: Option<Asking>,
     /// What has come.

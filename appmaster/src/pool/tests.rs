@@ -187,7 +187,7 @@ fn what_comes_is_used_and_what_does_not_is_waited_for() {
     pool.joined(&id(1), BTreeMap::new());
     pool.joined(&id(2), BTreeMap::new());
     assert_eq!(pool.missing(), 1);
-    assert!(matches!(pool.phase(), Some(Phase::WaitingForRoom(_))));
+    assert!(matches!(pool.phase(), Some(GangPhase::WaitingForRoom(_))));
     assert!(pool.wakes_at().is_some());
 }
 

@@ -59,7 +59,7 @@ pub(crate) struct OutputWriter<O, E> {
     /// Host and node of each rank that has written, where they matter.
     origins: BTreeMap<u32, (String, u32)>,
     labels: Labels,
-    files: Files,
+    files: OutputFiles,
     /// Which run of the program is shown.
     run: u32,
     /// Our standard output is in the middle of a line.
@@ -75,7 +75,7 @@ impl<O: Write, E: Write> OutputWriter<O, E> {
             stderr,
             origins: BTreeMap::new(),
             labels: Labels::default(),
-            files: Files::default(),
+            files: OutputFiles::default(),
             run: 0,
             in_line: false,
             hdfs_copy: None,
@@ -122,7 +122,7 @@ impl<O: Write, E: Write> OutputWriter<O, E> {
         if self.run > 0 {
             self.flush()?;
             self.labels = Labels::default();
-            self.files = Files::default();
+            self.files = OutputFiles::default();
             self.hdfs_copy = self.hdfs_copy.take().map(HdfsCopy::anew).transpose()?;
         }
         self.run = run;
@@ -198,14 +198,14 @@ fn subject(origins: &BTreeMap<u32, (String, u32)>, rank: u32) -> Subject<'_> {
 
 /// Files by their paths. A file is written anew when it is first used, and added to from then on.
 #[derive(Debug, Default)]
-struct Files {
+struct OutputFiles {
     /// `None`: closed for want of descriptors.
     known: BTreeMap<PathBuf, Option<File>>,
     /// Those that are open, the oldest first.
     open: VecDeque<PathBuf>,
 }
 
-impl Files {
+impl OutputFiles {
     fn write(&mut self, path: &Path, data: &[u8]) -> io::Result<()> {
         let named =
             |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", path.display()));
@@ -358,7 +358,7 @@ mod tests {
     #[test]
     fn more_files_than_descriptors_are_all_whole() {
         let folder = tempfile::tempdir().unwrap();
-        let mut files = Files::default();
+        let mut files = OutputFiles::default();
         for _ in 0..2 {
             for number in 0..OPEN_MAX + 20 {
                 files

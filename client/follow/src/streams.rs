@@ -8,4 +8,4 @@ mod output;
 
 pub(crate) use input::input;
 pub use input::{Input, Source};
-pub(crate) use output::{Output, OutputEnd, Wide, output};
+pub(crate) use output::{OutputChunks, OutputEnd, Wide, output};

@@ -25,7 +25,7 @@ pub struct InputFile {
 }
 
 /// What a folder has.
-struct Entry {
+struct FolderEntry {
     path: String,
     /// Length, bytes.
     size: u64,
@@ -33,14 +33,14 @@ struct Entry {
     blocks: Option<FileBlocks>,
 }
 
-impl Entry {
+impl FolderEntry {
     /// Its last part.
     fn name(&self) -> &str {
         self.path.rsplit('/').next().unwrap_or_default()
     }
 }
 
-impl From<Status> for Entry {
+impl From<Status> for FolderEntry {
     fn from(status: Status) -> Self {
         Self {
             size: status.size,
@@ -51,7 +51,7 @@ impl From<Status> for Entry {
     }
 }
 
-impl From<ListingEntry> for Entry {
+impl From<ListingEntry> for FolderEntry {
     fn from(listed: ListingEntry) -> Self {
         match listed {
             ListingEntry::Folder(path) => Self {
@@ -144,7 +144,7 @@ fn absent(input: &str, place: &Location) -> MapReduceError {
     }
 }
 
-fn found(address: &Address, entry: Entry) -> InputFile {
+fn found(address: &Address, entry: FolderEntry) -> InputFile {
     InputFile {
         length: entry.size,
         place: Location {
@@ -186,15 +186,15 @@ impl Looked<'_> {
     }
 
     /// What a folder has: where the NameNode does not say, or not all of it, as the storage says, or why not.
-    async fn list(&self, folder: &str) -> Result<Vec<Entry>, StorageError> {
+    async fn list(&self, folder: &str) -> Result<Vec<FolderEntry>, StorageError> {
         if let Some(client) = self.name_node
             && let Ok(Some(told)) = client.list(folder, MOST).await
             && told.len() < MOST
         {
-            return Ok(told.into_iter().map(Entry::from).collect());
+            return Ok(told.into_iter().map(FolderEntry::from).collect());
         }
         let all = self.storage.list(folder, MOST).await?;
-        Ok(all.into_iter().map(Entry::from).collect())
+        Ok(all.into_iter().map(FolderEntry::from).collect())
     }
 
     /// What a name, or a pattern, stands for, by path. Each folder of a pattern is listed once.
@@ -265,7 +265,11 @@ impl Looked<'_> {
     }
 
     /// Adds a file, or the files of a folder, which was named.
-    async fn take(&self, named: Entry, into: &mut Vec<InputFile>) -> Result<(), MapReduceError> {
+    async fn take(
+        &self,
+        named: FolderEntry,
+        into: &mut Vec<InputFile>,
+    ) -> Result<(), MapReduceError> {
         if !named.is_folder {
             into.push(found(self.address, named));
             return Ok(());
@@ -278,7 +282,7 @@ impl Looked<'_> {
     async fn descend(
         &self,
         folder: &str,
-        mut open: Vec<Entry>,
+        mut open: Vec<FolderEntry>,
         into: &mut Vec<InputFile>,
     ) -> Result<(), MapReduceError> {
         // Those that come next are last; a folder's files stand where its name does.
@@ -305,13 +309,13 @@ impl Looked<'_> {
     }
 
     /// What a folder has that counts, the last name first.
-    async fn entries(&self, folder: &str) -> Result<Vec<Entry>, MapReduceError> {
+    async fn entries(&self, folder: &str) -> Result<Vec<FolderEntry>, MapReduceError> {
         Ok(counted(self.list(folder).await?))
     }
 }
 
 /// Those that are no secret of their makers, the last name first.
-fn counted(mut entries: Vec<Entry>) -> Vec<Entry> {
+fn counted(mut entries: Vec<FolderEntry>) -> Vec<FolderEntry> {
     entries.retain(|entry| !is_hidden(entry.name()));
     entries.reverse();
     entries

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use follow::ended::Ended;
-use follow::follower::tasks::{JobControl, TasksInSession, Told};
+use follow::follower::tasks::{JobControl, JobNews, TasksInSession};
 use gerbil_task::settings::QUIET;
 use job::exit::Exit;
 use job::history::{self, HistoryFolder};
@@ -260,7 +260,7 @@ impl JobRunner {
     pub async fn follow(
         self: Arc<Self>,
         job: u32,
-        told: mpsc::Sender<(u32, Told)>,
+        told: mpsc::Sender<(u32, JobNews)>,
         wishes: watch::Receiver<JobControl>,
     ) -> Ended {
         let Some(Holder { kept, reached }) = self.holder.get() else {

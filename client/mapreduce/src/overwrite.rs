@@ -8,7 +8,7 @@
 use std::sync::Arc;
 
 use follow::ended::Ended;
-use follow::follower::tasks::Told;
+use follow::follower::tasks::JobNews;
 use storage::{Readers, Storage, StorageError, parent};
 use tokio::sync::mpsc;
 
@@ -105,7 +105,7 @@ impl Overwrite {
         &self,
         mut ended: Ended,
         job: u32,
-        told: mpsc::Sender<(u32, Told)>,
+        told: mpsc::Sender<(u32, JobNews)>,
     ) -> Ended {
         if ended.code != 0 {
             // What is in it may be worth a look.
@@ -116,7 +116,7 @@ impl Overwrite {
             Ok(Some(put)) => {
                 let sentence = format!("the output that was there before is {put} now");
                 // Whoever shows it may have gone.
-                let _shown = told.send((job, Told::Notice(sentence))).await.is_ok();
+                let _shown = told.send((job, JobNews::Notice(sentence))).await.is_ok();
             }
             Ok(None) => {}
             Err(error) => {

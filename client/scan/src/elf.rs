@@ -8,7 +8,7 @@ use object::read::elf::{Dyn as _, FileHeader, ProgramHeader as _, SectionHeader 
 use object::read::{FileKind, ReadRef as _};
 
 use crate::bounded::{Bounded, Source};
-use crate::label::{Line, lines};
+use crate::label::{NeedsLine, lines};
 use crate::strings::Part;
 use crate::tables::{Element, LIBRARIES, SECTIONS, SYMBOLS, beginning, exactly};
 
@@ -38,7 +38,7 @@ const NO_STRINGS: [&str; 6] = [
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Elf {
     /// What is declared.
-    pub needs: Vec<Line>,
+    pub needs: Vec<NeedsLine>,
     /// What is sure, a few words each.
     pub evidence: Vec<(Element, String)>,
     /// Libraries that it needs, by name.

@@ -85,7 +85,7 @@ pub struct Declared {
 
 /// A line of the section `gerbil_needs`.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-pub struct Line {
+pub struct NeedsLine {
     /// Of which stage.
     pub stage: ProgramStage,
     /// The type that it stands on, without its path.
@@ -97,7 +97,7 @@ pub struct Line {
 
 /// The lines of a section; what is none is left out.
 #[must_use]
-pub fn lines(section: &[u8]) -> Vec<Line> {
+pub fn lines(section: &[u8]) -> Vec<NeedsLine> {
     let lines = section.split(|byte| *byte == b'\n' || *byte == 0);
     let lines = lines.filter(|line| !line.is_empty() && line.len() <= LABEL_MAX);
     lines

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use crate::finding::{Confidence, Finding, ProgramStage};
-use crate::label::{Declared, Label, Line};
+use crate::label::{Declared, Label, NeedsLine};
 use crate::script::{Language, language, shell};
 use crate::strings::strings;
 use crate::tables::Element;
@@ -57,7 +57,7 @@ impl Request {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Detected {
     /// What the program declares.
-    pub needs: Vec<Line>,
+    pub needs: Vec<NeedsLine>,
     /// What it and its libraries tell, the surest first.
     pub elements: BTreeMap<Element, Vec<(Confidence, String)>>,
     /// Why the program could not be seen into; empty: it could.
@@ -83,7 +83,7 @@ impl Detected {
     /// written where it is a cluster's.
     #[must_use]
     pub fn declared(&self, stage: ProgramStage) -> Vec<Finding> {
-        let of = |line: &Line| {
+        let of = |line: &NeedsLine| {
             let as_written = || Label::Needs(line.need.clone());
             Finding::declared(&Declared {
                 stage,

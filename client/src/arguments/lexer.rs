@@ -51,7 +51,7 @@ pub(super) struct Lexed {
 }
 
 /// What the lexer has to know of files.
-pub(super) struct Files<'a> {
+pub(super) struct FileLookups<'a> {
     /// Whether a word that may be a program or a list of jobs is such a list.
     pub is_list: &'a dyn Fn(&OsStr) -> bool,
     /// Whether a word may be a program.
@@ -72,7 +72,7 @@ const APART: &[u8] = b":";
 pub(super) fn lex(
     words: impl IntoIterator<Item = OsString>,
     known: &[Known],
-    files: &Files<'_>,
+    files: &FileLookups<'_>,
 ) -> Result<Lexed, String> {
     let mut lexed = Lexed::default();
     let mut words = words.into_iter().collect::<Vec<_>>().into_iter().peekable();
@@ -92,7 +92,7 @@ fn one(
     lexed: &mut Lexed,
     words: &mut Words,
     known: &[Known],
-    files: &Files<'_>,
+    files: &FileLookups<'_>,
 ) -> Result<bool, String> {
     while let Some(word) = words.next() {
         if word.as_bytes() == b"--" {
@@ -370,7 +370,7 @@ mod tests {
         ]
     }
 
-    const FILES: Files<'_> = Files {
+    const FILES: FileLookups<'_> = FileLookups {
         is_list: &|word| word == "jobs.txt",
         is_program: &|word| word == "cpi" || word.as_bytes().contains(&b'/'),
         configuration: &|_| Err("there is none".into()),

@@ -28,7 +28,7 @@ impl Arguments {
             [word] if word == "version" => return Self::parse([own_name, "--version".into()]),
             _ => {}
         }
-        let files = lexer::Files {
+        let files = lexer::FileLookups {
             is_list: &words_on_disk::is_list,
             is_program: &words_on_disk::is_program,
             configuration: &words_on_disk::configuration,

@@ -15,7 +15,7 @@ use tokio::sync::{broadcast, mpsc};
 use tokio::time::{Instant, sleep_until, timeout};
 
 use super::lines::ListedJob;
-use super::output::{self, Line};
+use super::output::{self, MarkedLine};
 
 /// A job that was told to end is told once more after this: that ends it at once.
 const FIRST_PATIENCE: Duration = Duration::from_secs(60);
@@ -102,7 +102,7 @@ pub(super) fn spawn(own: &Path, job: &ListedJob, folder: &Path) -> io::Result<Ch
 pub(super) async fn attend(
     mut child: Child,
     number: usize,
-    lines: mpsc::Sender<Line>,
+    lines: mpsc::Sender<MarkedLine>,
     mut orders: broadcast::Receiver<Order>,
 ) -> ChildExit {
     let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
@@ -152,12 +152,12 @@ async fn told_to_end(orders: &mut broadcast::Receiver<Order>) {
 async fn obey(child: &mut Child, orders: &mut broadcast::Receiver<Order>) -> (ChildExit, bool) {
     /// The last signal that was to end it, how often it has had one, and when the next comes.
     #[derive(Clone, Copy)]
-    struct Told {
+    struct EndingSignal {
         signal: u8,
         times: u32,
         next: Instant,
     }
-    let mut told: Option<Told> = None;
+    let mut told: Option<EndingSignal> = None;
     let mut listening = true;
     loop {
         let next = told.as_ref().map(|told| told.next);
@@ -173,7 +173,7 @@ async fn obey(child: &mut Child, orders: &mut broadcast::Receiver<Order>) -> (Ch
                     send(child, signal);
                     let times = told.map_or(1, |told| told.times + 1);
                     let patience = if times == 1 { FIRST_PATIENCE } else { SECOND_PATIENCE };
-                    told = Some(Told { signal, times, next: Instant::now() + patience });
+                    told = Some(EndingSignal { signal, times, next: Instant::now() + patience });
                 }
                 Err(broadcast::error::RecvError::Lagged(_)) => {}
                 Err(broadcast::error::RecvError::Closed) => listening = false,

@@ -25,14 +25,15 @@ pub(super) enum To {
 
 /// One line with its mark and its end.
 #[derive(Debug)]
-pub(super) struct Line {
+pub(super) struct MarkedLine {
     pub to: To,
     pub bytes: Vec<u8>,
 }
 
 /// Starts the thread that writes; it ends when nobody has a line any more, or when what we write to
 /// takes no more.
-pub(super) fn start() -> Result<(mpsc::Sender<Line>, JoinHandle<io::Result<()>>), SystemError> {
+pub(super) fn start() -> Result<(mpsc::Sender<MarkedLine>, JoinHandle<io::Result<()>>), SystemError>
+{
     let (sender, receiver) = mpsc::channel(QUEUE);
     let writer = std::thread::Builder::new().name("output".into());
     let writer = writer.spawn(move || write(receiver));
@@ -40,7 +41,7 @@ pub(super) fn start() -> Result<(mpsc::Sender<Line>, JoinHandle<io::Result<()>>)
     Ok((sender, writer))
 }
 
-fn write(mut lines: mpsc::Receiver<Line>) -> io::Result<()> {
+fn write(mut lines: mpsc::Receiver<MarkedLine>) -> io::Result<()> {
     let mut stdout = io::stdout().lock();
     let mut stderr = io::stderr();
     while let Some(line) = lines.blocking_recv() {
@@ -61,7 +62,7 @@ pub(super) async fn copy(
     from: Option<impl AsyncRead + Unpin>,
     number: usize,
     to: To,
-    lines: &mpsc::Sender<Line>,
+    lines: &mpsc::Sender<MarkedLine>,
 ) {
     let Some(from) = from else { return };
     let mut from = BufReader::new(from);
@@ -76,7 +77,7 @@ pub(super) async fn copy(
         if !bytes.ends_with(b"\n") {
             bytes.push(b'\n');
         }
-        if lines.send(Line { to, bytes }).await.is_err() {
+        if lines.send(MarkedLine { to, bytes }).await.is_err() {
             return;
         }
     }

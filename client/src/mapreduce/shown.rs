@@ -5,7 +5,7 @@ use std::io::Write as _;
 
 use follow::ended::Ended;
 use follow::explained::Sink;
-use follow::follower::tasks::Told;
+use follow::follower::tasks::JobNews;
 use follow::progress::Progress;
 use follow::say;
 use follow::timing::now_us;
@@ -118,19 +118,19 @@ impl Show for Shown {
         self.line();
     }
 
-    fn told(&mut self, job: &Accepted, told: &Told) {
+    fn told(&mut self, job: &Accepted, told: &JobNews) {
         match told {
-            Told::Notice(sentence) => self.progress.remark(sentence),
-            Told::Explained(line) => {
+            JobNews::Notice(sentence) => self.progress.remark(sentence),
+            JobNews::Explained(line) => {
                 if let Some(sink) = &mut self.explain {
                     self.progress.aside(|| sink.write(line));
                 }
             }
-            Told::Tasks(tasks) => {
+            JobNews::Tasks(tasks) => {
                 self.jobs.insert(job.number, far(&job.id, tasks));
                 self.line();
             }
-            Told::Phase(phase) => match phase.kind() {
+            JobNews::Phase(phase) => match phase.kind() {
                 Kind::Running | Kind::Ending => {}
                 Kind::WaitingForRoom | Kind::WaitingForContainers | Kind::StartingContainers => {
                     self.progress.phase(phase);

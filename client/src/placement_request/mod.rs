@@ -35,7 +35,7 @@ pub(crate) struct PlacementRequest {
     pub auto: bool,
     /// In order of first mention, each with at least one process, in sum `processes`; empty where
     /// nothing is listed.
-    pub listed: Vec<Entry>,
+    pub listed: Vec<NodeProcesses>,
     /// Number of nodes in mode `loc+dist` without a list.
     pub nodes: Option<NonZeroU32>,
     /// Which ranks the processes of a node are.
@@ -44,7 +44,7 @@ pub(crate) struct PlacementRequest {
 
 /// Processes that belong together on one node.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Entry {
+pub(crate) struct NodeProcesses {
     /// The host as the user wrote it; `None`: any.
     pub name: Option<String>,
     /// At least 1.
@@ -204,7 +204,7 @@ fn by_list(
     } else {
         in_order(&places, processes.get())
     };
-    let entry = |(host, processes): (&crate::hostfile::Host, u32)| Entry {
+    let entry = |(host, processes): (&crate::hostfile::Host, u32)| NodeProcesses {
         name: Some(host.name.clone()),
         processes,
     };
@@ -246,7 +246,7 @@ fn by_number(
         });
     }
     let last = processes.get() - (entries - 1) * per_node;
-    let entry = |index| Entry {
+    let entry = |index| NodeProcesses {
         name: None,
         processes: if index + 1 == entries { last } else { per_node },
     };

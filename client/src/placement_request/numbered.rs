@@ -4,7 +4,7 @@ use std::num::NonZeroU32;
 
 use policy::{Mode, Numbering};
 
-use super::{Contradiction, Entry, PlacementRequest, number};
+use super::{Contradiction, NodeProcesses, PlacementRequest, number};
 use crate::arguments::{Placement, RankBy, RankMap};
 
 /// Numbers the ranks of a job whose processes are placed by the other flags.
@@ -77,7 +77,7 @@ pub(super) fn by_map(
         .iter()
         .enumerate()
         .filter(|(_, count)| **count > 0)
-        .map(|(node, &processes)| Entry {
+        .map(|(node, &processes)| NodeProcesses {
             name: hosts.and_then(|hosts| Some(hosts.get(node)?.name.clone())),
             processes,
         });

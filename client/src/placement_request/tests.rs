@@ -14,7 +14,7 @@ fn wanted(line: &str) -> Result<PlacementRequest, Contradiction> {
 /// Mode, number of processes, entries, nodes.
 fn flat(line: &str) -> (Mode, u32, String, Option<u32>) {
     let wanted = wanted(line).unwrap();
-    let entry = |entry: &Entry| {
+    let entry = |entry: &NodeProcesses| {
         let name = entry.name.as_deref().unwrap_or("*");
         format!("{name}{}", entry.processes)
     };
@@ -31,7 +31,7 @@ fn flat(line: &str) -> (Mode, u32, String, Option<u32>) {
 fn a_map_says_which_ranks_are_where() {
     let flat = |line: &str| {
         let wanted = wanted(line)?;
-        let entry = |entry: &Entry| {
+        let entry = |entry: &NodeProcesses| {
             let name = entry.name.as_deref().unwrap_or("*");
             format!("{name}{}", entry.processes)
         };

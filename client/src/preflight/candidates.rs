@@ -11,7 +11,7 @@ use super::appmaster::own_place;
 use crate::arguments::LocalDisk;
 use crate::host_names::{Hosts, NameError};
 use crate::hostfile::{HostList, Names};
-use crate::placement_request::{Entry, PlacementRequest};
+use crate::placement_request::{NodeProcesses, PlacementRequest};
 
 /// The running nodes of the job's partition that are not excluded.
 pub(super) fn usable(
@@ -201,7 +201,10 @@ fn trouble(report: &NodeReport, label: Option<&str>) -> Option<String> {
 }
 
 /// Puts `found`, one for each entry with a name, into the entries, and adds up those of one host.
-fn together(entries: &[Entry], mut found: impl Iterator<Item = Option<String>>) -> Vec<Listed> {
+fn together(
+    entries: &[NodeProcesses],
+    mut found: impl Iterator<Item = Option<String>>,
+) -> Vec<Listed> {
     let mut listed: Vec<Listed> = Vec::with_capacity(entries.len());
     let mut known: BTreeMap<String, usize> = BTreeMap::new();
     for entry in entries {
@@ -265,7 +268,7 @@ mod tests {
     }
 
     fn wanted(mode: Mode, listed: &[(&str, u32)]) -> PlacementRequest {
-        let entry = |(name, processes): &(&str, u32)| Entry {
+        let entry = |(name, processes): &(&str, u32)| NodeProcesses {
             name: Some((*name).to_owned()),
             processes: *processes,
         };

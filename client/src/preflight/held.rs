@@ -14,7 +14,7 @@ use crate::hostfile::Names;
 
 /// What a session, or an application of MapReduce jobs, is to hold.
 #[derive(Debug)]
-pub(crate) struct Held<'a> {
+pub(crate) struct WantedContainers<'a> {
     /// So many, a node may have several.
     pub containers: NonZeroU32,
     /// The size of each.
@@ -50,7 +50,7 @@ pub(crate) struct NodeUse {
 /// Asks the ResourceManager and checks.
 pub(crate) async fn held(
     rm: &ApplicationClient,
-    wanted: &Held<'_>,
+    wanted: &WantedContainers<'_>,
     disk: &LocalDisk,
 ) -> Result<Ground, PreflightError> {
     let ground = ground(rm, wanted.exclude, disk).await?;
@@ -91,7 +91,7 @@ impl Ground {
     ///
     /// # Errors
     /// It could not, with the numbers.
-    pub(crate) fn holds(&self, wanted: &Held<'_>) -> Result<(), PreflightError> {
+    pub(crate) fn holds(&self, wanted: &WantedContainers<'_>) -> Result<(), PreflightError> {
         let nodes: Vec<Resources> = self.nodes.iter().map(|node| node.capability).collect();
         match refusal(wanted, self.maximum, &nodes) {
             Some(why) => Err(PreflightError::Rejected { why }),
@@ -101,7 +101,11 @@ impl Ground {
 }
 
 /// Why containers can never be had, the largest being `maximum`, on nodes of these sizes.
-fn refusal(wanted: &Held<'_>, maximum: Resources, nodes: &[Resources]) -> Option<String> {
+fn refusal(
+    wanted: &WantedContainers<'_>,
+    maximum: Resources,
+    nodes: &[Resources],
+) -> Option<String> {
     let size = wanted.container;
     let types = ResourceTypes::default();
     if size.memory > maximum.memory || size.vcores > maximum.vcores {
@@ -137,14 +141,14 @@ mod tests {
 
     #[test]
     fn what_no_cluster_of_this_kind_can_hold_is_refused_with_the_numbers() {
-        let wanted = |containers: u32, mib, vcores| Held {
+        let wanted = |containers: u32, mib, vcores| WantedContainers {
             containers: containers.try_into().unwrap(),
             container: Resources::new(mib, vcores),
             exclude: &[],
         };
         let maximum = Resources::new(8192, 4);
         let nodes = [Resources::new(8192, 8), Resources::new(4096, 8)];
-        let refused = |wanted: Held<'_>| refusal(&wanted, maximum, &nodes);
+        let refused = |wanted: WantedContainers<'_>| refusal(&wanted, maximum, &nodes);
         assert_eq!(refused(wanted(2, 4096, 4)), None);
         assert_eq!(refused(wanted(1, 8192, 1)), None);
         // Two of them on the larger one.

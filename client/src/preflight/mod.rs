@@ -19,7 +19,7 @@ use crate::plan::Plan;
 
 pub(crate) use appmaster::Elsewhere;
 pub(crate) use error::PreflightError;
-pub(crate) use held::{Ground, Held, NodeUse, ground, held, how_many};
+pub(crate) use held::{Ground, NodeUse, WantedContainers, ground, held, how_many};
 
 /// A job in the cluster's own words; one that it could run when empty, if it comes from [`check`].
 #[derive(Debug)]

@@ -88,7 +88,7 @@ pub(super) async fn start(
     let moved = Arc::new(staging::Moved::default());
     let all = async {
         let checking = async {
-            let wanted = preflight::Held {
+            let wanted = preflight::WantedContainers {
                 containers: given.containers,
                 container: slot.times(slots.room.get()),
                 exclude: &given.exclude,

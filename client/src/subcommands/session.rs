@@ -309,14 +309,14 @@ mod tests {
     use super::*;
 
     #[derive(Debug, Parser)]
-    struct Line {
+    struct SessionLine {
         #[command(subcommand)]
         task: SessionTask,
     }
 
     fn task(line: &str) -> Result<SessionTask, String> {
         let words = std::iter::once("session").chain(line.split_whitespace());
-        let line = Line::try_parse_from(words).map_err(|error| error.to_string())?;
+        let line = SessionLine::try_parse_from(words).map_err(|error| error.to_string())?;
         Ok(line.task)
     }
 

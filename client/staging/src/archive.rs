@@ -23,7 +23,7 @@ const MODE: u32 = 0o755;
 
 /// One file of the archive.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Entry {
+pub struct ArchiveEntry {
     /// Path inside, at most 100 bytes (tar's short form).
     pub inside: String,
     /// Where it is read.
@@ -37,13 +37,13 @@ pub struct Entry {
 /// An archive that is not built yet.
 #[derive(Clone, Debug)]
 pub struct Archive {
-    entries: Vec<Entry>,
+    entries: Vec<ArchiveEntry>,
 }
 
 impl Archive {
     /// Of the given files; their order does not matter.
     #[must_use]
-    pub fn new(mut entries: Vec<Entry>) -> Self {
+    pub fn new(mut entries: Vec<ArchiveEntry>) -> Self {
         entries.sort();
         Self { entries }
     }
@@ -64,14 +64,14 @@ impl Archive {
     /// Length of the tar, bytes.
     #[must_use]
     pub fn size(&self) -> u64 {
-        let contents = |entry: &Entry| RECORD + entry.size.div_ceil(RECORD) * RECORD;
+        let contents = |entry: &ArchiveEntry| RECORD + entry.size.div_ceil(RECORD) * RECORD;
         let files: u64 = self.entries.iter().map(contents).sum();
         // Two empty records end a tar.
         files + RECORD * self.folders().len() as u64 + 2 * RECORD
     }
 
     fn folders(&self) -> BTreeSet<&str> {
-        let folder = |entry: &'_ Entry| entry.inside.rfind('/');
+        let folder = |entry: &'_ ArchiveEntry| entry.inside.rfind('/');
         self.entries
             .iter()
             .filter_map(|entry| entry.inside.get(..=folder(entry)?))
@@ -190,11 +190,11 @@ mod tests {
     use std::os::unix::fs::PermissionsExt;
     use std::path::Path;
 
-    fn entry(folder: &Path, inside: &str, contents: &[u8]) -> Entry {
+    fn entry(folder: &Path, inside: &str, contents: &[u8]) -> ArchiveEntry {
         let source = folder.join(inside.replace('/', "_"));
         fs::write(&source, contents).unwrap();
         let (digest, size) = digest::of(&mut &contents[..]).unwrap();
-        Entry {
+        ArchiveEntry {
             inside: inside.into(),
             source,
             size,

@@ -86,13 +86,13 @@ impl Signs {
 
 /// Digests of earlier runs. Loss, damage or a folder that cannot be written cost time only.
 #[derive(Debug)]
-pub struct Memory {
+pub struct KnownDigests {
     file: Option<PathBuf>,
     known: BTreeMap<PathBuf, (Signs, Digest)>,
     learned: bool,
 }
 
-impl Memory {
+impl KnownDigests {
     /// Reads `digests` in `folder`; without a folder nothing is remembered.
     #[must_use]
     pub fn open(folder: Option<&Path>) -> Self {
@@ -235,11 +235,11 @@ mod tests {
         let (file, memory) = (folder.path().join("file"), folder.path().join("a b/memory"));
         fs::write(&file, "one").unwrap();
         set_age(&file, 60);
-        let mut first = Memory::open(Some(&memory));
+        let mut first = KnownDigests::open(Some(&memory));
         let one = first.digest(&file).unwrap();
         first.close();
 
-        let mut second = Memory::open(Some(&memory));
+        let mut second = KnownDigests::open(Some(&memory));
         assert_eq!(second.digest(&file).unwrap(), one);
         assert!(!second.learned, "the file was hashed again");
 
@@ -253,7 +253,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("file");
         fs::write(&file, "one").unwrap();
-        let mut memory = Memory::open(Some(folder.path()));
+        let mut memory = KnownDigests::open(Some(folder.path()));
         memory.digest(&file).unwrap();
         assert!(!memory.learned);
     }
@@ -269,11 +269,11 @@ mod tests {
         ] {
             fs::write(folder.path().join("digests"), text).unwrap();
             assert!(
-                Memory::open(Some(folder.path())).known.is_empty(),
+                KnownDigests::open(Some(folder.path())).known.is_empty(),
                 "{text:?}"
             );
         }
-        let mut nowhere = Memory::open(Some(Path::new("/proc/none")));
+        let mut nowhere = KnownDigests::open(Some(Path::new("/proc/none")));
         nowhere.digest(Path::new("/bin/ls")).unwrap();
         nowhere.close();
     }

@@ -9,13 +9,13 @@ use job::role::BINARY_LINK;
 
 use super::Shipped;
 
-use super::archive::{Archive, Entry};
-use super::digest::Memory;
+use super::archive::{Archive, ArchiveEntry};
+use super::digest::KnownDigests;
 use super::error::StageError;
 use super::libraries::{self, Closure, Left};
 use super::link::program_link;
 use super::mpi::{self, Mpi};
-use super::program::{self, Kind, ProgramFile};
+use super::program::{self, ProgramFile, ProgramKind};
 use super::python;
 use super::search::Search;
 use super::upload::{CacheFile, Source};
@@ -92,7 +92,7 @@ pub struct Plan {
 /// The program is none, a library is missing, a file cannot be read.
 pub fn plan(local: &Local) -> Result<Plan, StageError> {
     let machine = program::machine_of(&local.own_binary)?;
-    let mut memory = Memory::open(local.memory.as_deref());
+    let mut memory = KnownDigests::open(local.memory.as_deref());
     let own = match local.stages_own {
         true => vec![file(BINARY_LINK, &local.own_binary, &mut memory)?],
         false => Vec::new(),
@@ -112,21 +112,23 @@ pub fn plan(local: &Local) -> Result<Plan, StageError> {
         let found = program::locate(&named.name, path.as_deref())?;
         let program = program::inspect(&found, machine)?;
         let environment = python::environment_of(&found);
-        if let Some(environment) = environment.filter(|_| matches!(program.kind, Kind::Elf(_))) {
+        if let Some(environment) =
+            environment.filter(|_| matches!(program.kind, ProgramKind::Elf(_)))
+        {
             let search = Search::new(machine, local.library_path.as_deref(), Path::new("/"));
             plan.interpret(local, &found, &environment, &program, &search)?;
             continue;
         }
         let closure = match &program.kind {
-            Kind::Elf(elf) if local.ship_libraries => {
+            ProgramKind::Elf(elf) if local.ship_libraries => {
                 let search = Search::new(machine, local.library_path.as_deref(), Path::new("/"));
                 libraries::closure(&program.path, elf, &search)?
             }
-            Kind::Elf(elf) => Closure {
+            ProgramKind::Elf(elf) => Closure {
                 glibc: elf.glibc.map(|version| (version, program.path.clone())),
                 ..Closure::default()
             },
-            Kind::Script => Closure::default(),
+            ProgramKind::Script => Closure::default(),
         };
         let mpi = linked_to(&program, &closure);
         if let Some(open) = mpi.as_ref().filter(|mpi| mpi.is_open_mpi)
@@ -184,8 +186,8 @@ pub fn plan(local: &Local) -> Result<Plan, StageError> {
 /// The MPI library of a program. Where libraries do not travel, those of its libraries are not known.
 fn linked_to(program: &ProgramFile, closure: &Closure) -> Option<Mpi> {
     let needed = match &program.kind {
-        Kind::Elf(elf) => elf.needed.as_slice(),
-        Kind::Script => &[],
+        ProgramKind::Elf(elf) => elf.needed.as_slice(),
+        ProgramKind::Script => &[],
     };
     let shipped = closure.shipped.iter().map(|shipped| &shipped.inside);
     mpi::of(needed.iter().chain(shipped).map(String::as_str))
@@ -214,7 +216,7 @@ impl Plan {
         };
         let brought = local.venv.as_deref();
         let brought = brought.and_then(|venv| std::path::absolute(venv).ok());
-        let Kind::Elf(elf) = &program.kind else {
+        let ProgramKind::Elf(elf) = &program.kind else {
             return Ok(());
         };
         let mut needed = python::opened_by_mpi4py(environment, (elf, &program.path), search);
@@ -232,7 +234,7 @@ impl Plan {
         }
         if local.ship_libraries {
             // Digests of a few files, whose memory is another's.
-            let mut memory = Memory::open(None);
+            let mut memory = KnownDigests::open(None);
             placed.library_folder = self.bring_libraries(needed.into_iter(), &mut memory)?;
         }
         self.programs.push(placed);
@@ -271,12 +273,12 @@ impl Plan {
     fn bring_libraries(
         &mut self,
         shipped: impl Iterator<Item = (String, PathBuf)>,
-        memory: &mut Memory,
+        memory: &mut KnownDigests,
     ) -> Result<Option<String>, StageError> {
         let mut entries = Vec::new();
         for (inside, source) in shipped {
             let (digest, size) = memory.digest(&source).map_err(reading(&source))?;
-            entries.push(Entry {
+            entries.push(ArchiveEntry {
                 inside,
                 source,
                 size,
@@ -291,7 +293,7 @@ impl Plan {
         &mut self,
         shipped: &Shipped,
         kind: StagedKind,
-        memory: &mut Memory,
+        memory: &mut KnownDigests,
     ) -> Result<(), StageError> {
         let refused = |why| StageError::NotShipped {
             path: shipped.path.clone(),
@@ -357,7 +359,7 @@ fn search_path(first: Option<&OsString>, path: Option<&OsString>) -> Option<OsSt
     Some(all)
 }
 
-fn libraries(entries: Vec<Entry>) -> Item {
+fn libraries(entries: Vec<ArchiveEntry>) -> Item {
     let archive = Archive::new(entries);
     Item {
         link: LIBRARY_LINK.into(),
@@ -380,7 +382,7 @@ fn reading(path: &Path) -> impl FnOnce(std::io::Error) -> StageError {
     }
 }
 
-fn file(link: &str, path: &Path, memory: &mut Memory) -> Result<Item, StageError> {
+fn file(link: &str, path: &Path, memory: &mut KnownDigests) -> Result<Item, StageError> {
     let (digest, size) = memory.digest(path).map_err(reading(path))?;
     Ok(Item {
         link: link.into(),

@@ -14,7 +14,7 @@ use super::error::StageError;
 
 /// What the kernel will do with a program.
 #[derive(Debug)]
-pub enum Kind {
+pub enum ProgramKind {
     /// Start it, with its dynamic linker if it has one.
     Elf(Box<Elf>),
     /// Start the interpreter that its first line names. What the interpreter needs is the node's.
@@ -29,7 +29,7 @@ pub struct ProgramFile {
     /// File name as the user gave it, which symbolic links may change.
     pub name: String,
     /// How it is started.
-    pub kind: Kind,
+    pub kind: ProgramKind,
 }
 
 /// The file that a name means: with a slash it is a path; without one it is searched in the folders
@@ -116,7 +116,7 @@ pub fn inspect(found: &Path, wanted: Machine) -> Result<ProgramFile, StageError>
                     wanted: wanted.to_string(),
                 });
             }
-            Kind::Elf(Box::new(elf))
+            ProgramKind::Elf(Box::new(elf))
         }
         Ok(None) => {
             let mut start = [0; 2];
@@ -126,7 +126,7 @@ pub fn inspect(found: &Path, wanted: Machine) -> Result<ProgramFile, StageError>
                     "neither an ELF program nor a script that begins with #!".into(),
                 ));
             }
-            Kind::Script
+            ProgramKind::Script
         }
         Err(ElfError::Read(source)) => return Err(local("reading")(source)),
         Err(damaged @ ElfError::Malformed { .. }) => {
@@ -217,10 +217,10 @@ mod tests {
         let script = file(folder.path(), "script", 0o755, b"#!/bin/sh\n");
         assert!(matches!(
             inspect(&script, ours()).unwrap().kind,
-            Kind::Script
+            ProgramKind::Script
         ));
         let shell = inspect(Path::new("/bin/sh"), ours()).unwrap();
-        assert!(matches!(shell.kind, Kind::Elf(_)));
+        assert!(matches!(shell.kind, ProgramKind::Elf(_)));
         assert_eq!(shell.name, "sh");
     }
 

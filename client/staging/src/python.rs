@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use tar::Header;
 
-use super::archive::Entry;
+use super::archive::ArchiveEntry;
 use super::digest;
 use super::elf::Elf;
 use super::error::StageError;
@@ -54,7 +54,7 @@ fn is_environment(folder: &Path) -> bool {
 #[derive(Debug)]
 pub struct Packed {
     /// Its files.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<ArchiveEntry>,
     /// The libraries that the standard library's modules need: path inside the folder of libraries,
     /// and where each lies here.
     pub libraries: BTreeMap<String, PathBuf>,
@@ -116,7 +116,7 @@ pub fn packed(folder: &Path, interpreter: &str, search: &Search) -> Result<Packe
         };
         let mut file = File::open(&source).map_err(local)?;
         let (digest, size) = digest::of(&mut file).map_err(local)?;
-        entries.push(Entry {
+        entries.push(ArchiveEntry {
             inside,
             source,
             size,

@@ -27,7 +27,7 @@ mod tests {
     const GROWTH_MAX: u64 = 16 * 1024;
 
     /// A job of two nodes that runs until it is let go.
-    struct Held {
+    struct HeldJob {
         child: Child,
         folder: TempDir,
         /// What one of its launchers was given.
@@ -35,7 +35,7 @@ mod tests {
         credentials: Credentials,
     }
 
-    impl Held {
+    impl HeldJob {
         async fn start() -> Self {
             use std::os::unix::fs::PermissionsExt as _;
             let open = std::fs::Permissions::from_mode(0o755);
@@ -210,7 +210,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_job_goes_on_while_strangers_flood_its_port() {
-        let held = Held::start().await;
+        let held = HeldJob::start().await;
         let before = held.resident_kib();
         let address = held.context.appmaster.clone();
         let mut flood = Vec::new();
@@ -257,7 +257,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_job_goes_on_when_somebody_has_the_keys_of_a_launcher() {
-        let held = Held::start().await;
+        let held = HeldJob::start().await;
         let (container, ticket) = (&held.context.container, &held.context.ticket);
         // The ticket has been used, and opens no other container's place.
         assert_eq!(

@@ -14,7 +14,7 @@ use gerbil_task::{
 };
 
 use crate::error::{Error, Result};
-use queue::{Held, Queue};
+use queue::{DeviceLock, Queue};
 
 /// The devices of this node.
 ///
@@ -43,9 +43,9 @@ pub struct Devices {
 #[derive(Debug)]
 pub struct Turn {
     device: String,
-    _held: Held,
+    _held: DeviceLock,
     /// Given back last.
-    _permit: Option<Held>,
+    _permit: Option<DeviceLock>,
 }
 
 impl Devices {
@@ -143,7 +143,7 @@ impl Devices {
     }
 }
 
-fn entered(queue: &Queue, alive: impl FnMut()) -> Result<(usize, Held)> {
+fn entered(queue: &Queue, alive: impl FnMut()) -> Result<(usize, DeviceLock)> {
     let held = queue.enter(alive);
     held.map_err(|error| {
         Error::new(format!(

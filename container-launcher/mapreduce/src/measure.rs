@@ -175,7 +175,7 @@ fn sort(records: &[u8], sorted: &Sorted) -> Result<Figure> {
             records.get(offset..offset + length).unwrap_or_default()
         };
         let places = (0_u32..).step_by(100).zip(records.chunks_exact(100));
-        let mut entries: Vec<radix::Entry> = places
+        let mut entries: Vec<radix::SortEntry> = places
             .map(|(at, record)| radix::entry(record.get(..10).unwrap_or_default(), at, 10))
             .collect();
         radix::sort(&mut entries, &mut room, key_of);

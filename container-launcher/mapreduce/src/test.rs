@@ -57,17 +57,17 @@ impl std::fmt::Debug for Test {
     }
 }
 
-type Files = Rc<RefCell<BTreeMap<String, File>>>;
+type FilesByName = Rc<RefCell<BTreeMap<String, File>>>;
 
 /// Files in memory.
-struct Memory {
+struct FilesInMemory {
     inputs: Vec<File>,
     sources: Vec<Arc<Spill>>,
-    outputs: Files,
+    outputs: FilesByName,
     status: Rc<RefCell<Vec<String>>>,
 }
 
-impl Ground for Memory {
+impl Ground for FilesInMemory {
     fn input(&mut self, piece: u32) -> Open {
         let file = self.inputs.get(piece as usize).map(File::try_clone);
         Rc::new(move |_| match &file {
@@ -181,7 +181,7 @@ impl Test {
     /// The job failed.
     pub fn run(mut self) -> Result<Tested> {
         self.settings.check()?;
-        let outputs = Files::default();
+        let outputs = FilesByName::default();
         let status = Rc::default();
         let (page, _descriptor) = Page::create()?;
         let folder: OwnedFd = File::open(std::env::temp_dir())?.into();
@@ -222,7 +222,7 @@ impl Test {
                 params: self.params.clone(),
                 counters: Counters::new(),
                 page: page.clone(),
-                ground: Box::new(Memory {
+                ground: Box::new(FilesInMemory {
                     inputs,
                     sources,
                     outputs: Rc::clone(&outputs),

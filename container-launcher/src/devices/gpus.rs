@@ -6,7 +6,7 @@
 use std::fs::{self, OpenOptions};
 use std::path::{Path, PathBuf};
 
-use super::{Device, Devices, Kind};
+use super::{Device, DeviceKind, Devices};
 
 /// What the numbers of devices are written for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,8 +29,8 @@ impl Maker {
     }
 
     /// With the variable that CUDA, ROCm and Level Zero read.
-    pub(super) const fn kind(self) -> Kind {
-        Kind {
+    pub(super) const fn kind(self) -> DeviceKind {
+        DeviceKind {
             plural: "GPUs",
             variable: match self {
                 Self::Nvidia => "CUDA_VISIBLE_DEVICES",

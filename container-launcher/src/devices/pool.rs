@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::time::Instant;
 
 use super::lease::{Leased, lease};
-use super::{Devices, Kind};
+use super::{DeviceKind, Devices};
 
 /// Names of devices.
 type Names = BTreeSet<String>;
@@ -15,7 +15,7 @@ type Names = BTreeSet<String>;
 #[derive(Debug, Default)]
 pub(crate) struct Pool {
     /// None: the node has none, or nobody has asked for any.
-    kind: Option<Kind>,
+    kind: Option<DeviceKind>,
     /// In the order in which they are granted.
     own: Vec<Leased>,
     /// Those that processes have.
@@ -25,7 +25,7 @@ pub(crate) struct Pool {
 /// Some devices of a pool, which are a process's until this is dropped.
 #[derive(Debug)]
 pub(crate) struct Grant {
-    kind: Kind,
+    kind: DeviceKind,
     /// Empty: the process is to see none.
     names: Vec<String>,
     granted: Arc<Mutex<Names>>,

@@ -94,7 +94,7 @@ pub(super) fn add(elements: &mut Vec<Element>, device: Element) {
 /// A line of the child.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum Line {
+pub(super) enum ApiLine {
     /// It is about to call this.
     Call(String),
     Device(Element),
@@ -105,7 +105,7 @@ pub(super) enum Line {
 }
 
 /// Writes a line, at once.
-pub(super) fn tell(line: &Line) {
+pub(super) fn tell(line: &ApiLine) {
     let text = serde_json::to_string(line).unwrap_or_default();
     let mut out = std::io::stdout().lock();
     // Who does not listen any more has ended this process, or is about to.
@@ -153,7 +153,7 @@ pub(super) fn ask(
     let mut lines = Vec::new();
     let hung = loop {
         match heard.recv_timeout(until.saturating_duration_since(Instant::now())) {
-            Ok(Line::End) => break false,
+            Ok(ApiLine::End) => break false,
             Ok(line) => lines.push(line),
             Err(mpsc::RecvTimeoutError::Timeout) => break true,
             Err(mpsc::RecvTimeoutError::Disconnected) => break false,
@@ -186,15 +186,15 @@ fn ended(child: &mut Child, hung: bool, until: Instant) -> Option<ExitStatus> {
     }
 }
 
-fn understood(lines: Vec<Line>, hung: bool, ended: Option<ExitStatus>) -> ApiAnswer {
+fn understood(lines: Vec<ApiLine>, hung: bool, ended: Option<ExitStatus>) -> ApiAnswer {
     let (mut call, mut devices, mut nothing) = (String::from("its start"), Vec::new(), None);
     for line in lines {
         match line {
-            Line::Call(name) => call = name,
-            Line::Device(element) => devices.push(element),
-            Line::Nothing(why) => nothing = Some(why),
-            Line::Broken(why) => return ApiAnswer::Broken(why),
-            Line::End => {}
+            ApiLine::Call(name) => call = name,
+            ApiLine::Device(element) => devices.push(element),
+            ApiLine::Nothing(why) => nothing = Some(why),
+            ApiLine::Broken(why) => return ApiAnswer::Broken(why),
+            ApiLine::End => {}
         }
     }
     if hung {

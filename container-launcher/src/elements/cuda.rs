@@ -8,7 +8,7 @@ use std::ffi::{CStr, c_char, c_int, c_uint};
 use job::element::{Element, ElementKind};
 use libloading::Library;
 
-use super::api::{ApiAnswer, Line, add, tell};
+use super::api::{ApiAnswer, ApiLine, add, tell};
 
 /// `CUDA_ERROR_NO_DEVICE`.
 const NO_DEVICE: c_int = 100;
@@ -34,7 +34,7 @@ pub(super) fn ask(library: &Library) -> Result<ApiAnswer, libloading::Error> {
         let memory = library
             .get::<unsafe extern "C" fn(*mut usize, c_int) -> c_int>("cuDeviceTotalMem_v2")?;
 
-        tell(&Line::Call("cuInit".to_owned()));
+        tell(&ApiLine::Call("cuInit".to_owned()));
         match init(0) {
             0 => {}
             NO_DEVICE => return Ok(ApiAnswer::nothing("cuInit says 100 (no device)")),
@@ -45,14 +45,14 @@ pub(super) fn ask(library: &Library) -> Result<ApiAnswer, libloading::Error> {
             }
             code => return Ok(ApiAnswer::Broken(format!("cuInit says {code}"))),
         }
-        tell(&Line::Call("cuDriverGetVersion".to_owned()));
+        tell(&ApiLine::Call("cuDriverGetVersion".to_owned()));
         let mut driver = 0;
         let told = version(&raw mut driver) == 0 && driver > 0;
         let driver = match told {
             true => format!("CUDA {}.{}", driver / 1000, driver % 1000 / 10),
             false => String::new(),
         };
-        tell(&Line::Call("cuDeviceGetCount".to_owned()));
+        tell(&ApiLine::Call("cuDeviceGetCount".to_owned()));
         let mut devices = 0;
         match count(&raw mut devices) {
             0 if devices > 0 => {}
@@ -62,7 +62,9 @@ pub(super) fn ask(library: &Library) -> Result<ApiAnswer, libloading::Error> {
         let mut elements: Vec<Element> = Vec::new();
         // Without a list of its own a process sees them by these numbers.
         for device in 0..devices.min(MOST) {
-            tell(&Line::Call(format!("cuDeviceGetName of device {device}")));
+            tell(&ApiLine::Call(format!(
+                "cuDeviceGetName of device {device}"
+            )));
             let mut text = [0_u8; NAME];
             let length = c_int::try_from(NAME - 1).unwrap_or(0);
             let code = name(text.as_mut_ptr().cast(), length, device);
@@ -71,7 +73,9 @@ pub(super) fn ask(library: &Library) -> Result<ApiAnswer, libloading::Error> {
                     "cuDeviceGetName of device {device} says {code}"
                 )));
             }
-            tell(&Line::Call(format!("cuDeviceTotalMem of device {device}")));
+            tell(&ApiLine::Call(format!(
+                "cuDeviceTotalMem of device {device}"
+            )));
             let mut bytes = 0;
             let code = memory(&raw mut bytes, device);
             if code != 0 {

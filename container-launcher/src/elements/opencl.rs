@@ -9,7 +9,7 @@ use std::ptr::null_mut;
 use job::element::{Element, ElementKind};
 use libloading::Library;
 
-use super::api::{ApiAnswer, Line, add, tell};
+use super::api::{ApiAnswer, ApiLine, add, tell};
 
 /// `CL_PLATFORM_NOT_FOUND_KHR`.
 const NO_PLATFORM: c_int = -1001;
@@ -46,7 +46,7 @@ pub(super) fn ask(library: &Library) -> Result<ApiAnswer, libloading::Error> {
         let devices = library.get::<Devices>("clGetDeviceIDs")?;
         let info = library.get::<Info>("clGetDeviceInfo")?;
 
-        tell(&Line::Call("clGetPlatformIDs".to_owned()));
+        tell(&ApiLine::Call("clGetPlatformIDs".to_owned()));
         let mut all = [null_mut(); MOST];
         let mut found = 0;
         match platforms(length(MOST), all.as_mut_ptr(), &raw mut found) {
@@ -60,7 +60,7 @@ pub(super) fn ask(library: &Library) -> Result<ApiAnswer, libloading::Error> {
         }
         let (mut elements, mut others) = (Vec::new(), Vec::new());
         for platform in all.into_iter().take(size(found)) {
-            tell(&Line::Call("clGetDeviceIDs".to_owned()));
+            tell(&ApiLine::Call("clGetDeviceIDs".to_owned()));
             let mut own = [null_mut(); MOST];
             let mut found = 0;
             match devices(
@@ -75,7 +75,7 @@ pub(super) fn ask(library: &Library) -> Result<ApiAnswer, libloading::Error> {
                 code => return Ok(ApiAnswer::Broken(format!("clGetDeviceIDs says {code}"))),
             }
             for device in own.into_iter().take(size(found)) {
-                tell(&Line::Call("clGetDeviceInfo".to_owned()));
+                tell(&ApiLine::Call("clGetDeviceInfo".to_owned()));
                 match element(*info, device) {
                     Ok(element) => add(&mut elements, element),
                     Err(name) => others.push(format!("OpenCL has {name} alone, which is no GPU")),

@@ -15,7 +15,7 @@ use nix::sys::resource::{Resource, setrlimit};
 use nix::sys::signal::{SigHandler, Signal, signal};
 use nix::unistd::alarm;
 
-use super::api::{Api, ApiAnswer, Line, ask, tell};
+use super::api::{Api, ApiAnswer, ApiLine, ask, tell};
 use super::{DEADLINE, cuda, files, merge, opencl};
 use crate::say;
 use crate::surroundings::Surroundings;
@@ -55,7 +55,7 @@ fn child(api: Api, library: &Path) {
     // What crashes here is no news to whoever looks for cores.
     setrlimit(Resource::RLIMIT_CORE, 0, 0).ok();
     crashes_are_ends();
-    tell(&Line::Call(format!("dlopen of {}", library.display())));
+    tell(&ApiLine::Call(format!("dlopen of {}", library.display())));
     let asked = load(library).and_then(|library| match api {
         Api::Cuda => cuda::ask(&library),
         Api::OpenCl => opencl::ask(&library),
@@ -64,13 +64,13 @@ fn child(api: Api, library: &Path) {
         Ok(ApiAnswer::Devices(elements)) => {
             elements
                 .into_iter()
-                .for_each(|element| tell(&Line::Device(element)));
+                .for_each(|element| tell(&ApiLine::Device(element)));
         }
-        Ok(ApiAnswer::Nothing(why)) => tell(&Line::Nothing(why)),
-        Ok(ApiAnswer::Broken(why)) => tell(&Line::Broken(why)),
-        Err(error) => tell(&Line::Broken(format!("{}: {error}", api.library()))),
+        Ok(ApiAnswer::Nothing(why)) => tell(&ApiLine::Nothing(why)),
+        Ok(ApiAnswer::Broken(why)) => tell(&ApiLine::Broken(why)),
+        Err(error) => tell(&ApiLine::Broken(format!("{}: {error}", api.library()))),
     }
-    tell(&Line::End);
+    tell(&ApiLine::End);
 }
 
 #[expect(unsafe_code, reason = "a library is loaded")]

@@ -3,7 +3,7 @@
 use tokio::time::Instant;
 
 use super::Life;
-use crate::memory_limit::{self, Held};
+use crate::memory_limit::{self, ResidentMemory};
 use crate::process::Id;
 use crate::samples::{self, Look};
 use crate::sampling::Sampling;
@@ -58,7 +58,7 @@ impl Life<'_> {
             let (job, number) = (*job, usage.rank);
             let share = self.jobs.get(&job);
             let share_mib = share.map_or(0, |share| share.memory_mib(number));
-            Held {
+            ResidentMemory {
                 id: Id { job, number },
                 resident_kib: usage.resident_kib,
                 share_kib: share_mib.saturating_mul(1024),

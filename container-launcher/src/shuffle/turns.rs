@@ -25,7 +25,7 @@ pub(super) struct Turns(Mutex<TurnsState>);
 struct TurnsState {
     /// Memory of the turns that nobody has.
     free: Vec<Vec<u8>>,
-    line: Line<Thread>,
+    line: TurnsLine<Thread>,
     /// Whose turn it is, and who has not noticed yet, with its memory.
     called: BTreeMap<u64, Vec<u8>>,
 }
@@ -34,7 +34,7 @@ impl Default for Turns {
     fn default() -> Self {
         Self(Mutex::new(TurnsState {
             free: vec![Vec::new(); TURNS],
-            line: Line::default(),
+            line: TurnsLine::default(),
             called: BTreeMap::new(),
         }))
     }
@@ -117,14 +117,14 @@ impl Drop for Turn<'_> {
 
 /// Who waits: of the jobs one after the other, of each job whoever came first.
 #[derive(Debug)]
-struct Line<T> {
+struct TurnsLine<T> {
     waiting: BTreeMap<JobId, VecDeque<(u64, T)>>,
     /// Whose turn it was last.
     last: Option<JobId>,
     tickets: u64,
 }
 
-impl<T> Default for Line<T> {
+impl<T> Default for TurnsLine<T> {
     fn default() -> Self {
         Self {
             waiting: BTreeMap::new(),
@@ -134,7 +134,7 @@ impl<T> Default for Line<T> {
     }
 }
 
-impl<T> Line<T> {
+impl<T> TurnsLine<T> {
     fn is_empty(&self) -> bool {
         self.waiting.is_empty()
     }
@@ -182,7 +182,7 @@ mod tests {
 
     #[test]
     fn jobs_have_turns_one_after_the_other_however_many_wait_of_each() {
-        let mut line = Line::default();
+        let mut line = TurnsLine::default();
         for (job, count) in [(3, 5), (1, 2), (7, 1)] {
             for number in 0..count {
                 line.join(JobId(job), (job, number));

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::BytesMut;
-use output_committer::Output;
+use output_committer::OutputCommitter;
 use policy::commit::AttemptVerdict;
 use storage::{CreateOptions, StorageError, Writer, parent};
 use tokio::io::AsyncReadExt as _;
@@ -223,7 +223,7 @@ async fn overdue(gone: &CancellationToken) {
 }
 
 async fn commit(folder: &AttemptFolder, names: Vec<String>) -> Result<OutputCommit, String> {
-    let output = Output::new(Arc::clone(&folder.output.storage), &folder.output.path);
+    let output = OutputCommitter::new(Arc::clone(&folder.output.storage), &folder.output.path);
     let verdict = output.commit_attempt(folder.commit()).await;
     match verdict.map_err(|error| error.to_string())? {
         AttemptVerdict::Committed => {

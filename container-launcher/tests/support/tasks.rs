@@ -17,7 +17,7 @@ use job::wire::task_order::Order;
 use job::wire::{
     InputFile, LogRead, OutputFolder, Program, StartTask, TaskEnded, TaskEvent, TaskOrder, TaskSeen,
 };
-use output_committer::Output;
+use output_committer::OutputCommitter;
 use policy::commit::{JobCommit, JobVerdict, Setup, SetupVerdict};
 use storage::{Address, Storage};
 use tempfile::TempDir;
@@ -98,8 +98,8 @@ impl Bed {
         format!("{}/{name}", self.top)
     }
 
-    fn output(&self) -> Output {
-        Output::new(Arc::clone(&self.storage), &self.path("out"))
+    fn output(&self) -> OutputCommitter {
+        OutputCommitter::new(Arc::clone(&self.storage), &self.path("out"))
     }
 
     /// The job owns its output folder.

@@ -30,7 +30,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use crate::packet::HEADER_LENGTH;
-use crate::profile::{BoardProfile, Kind};
+use crate::profile::{BoardKind, BoardProfile};
 
 /// The id register: "HAPB".
 pub const ID: u32 = u32::from_le_bytes(*b"HAPB");
@@ -235,10 +235,10 @@ pub fn open(profile: &BoardProfile) -> Result<Box<dyn Board>, BoardError> {
         Box::new(card::Card::new(engine, profile.timing, orders)) as Box<dyn Board>
     };
     match (profile.kind, &profile.path) {
-        (Kind::Model, _) => Ok(card(Box::new(model::Model))),
-        (Kind::Rtl, _) => Ok(card(rtl::engine(&profile.name)?)),
-        (Kind::Xdma, Some(path)) => Ok(Box::new(xdma::Xdma::open(path)?)),
-        (Kind::Xdma, None) => Err(BoardError::NotBuilt {
+        (BoardKind::Model, _) => Ok(card(Box::new(model::Model))),
+        (BoardKind::Rtl, _) => Ok(card(rtl::engine(&profile.name)?)),
+        (BoardKind::Xdma, Some(path)) => Ok(Box::new(xdma::Xdma::open(path)?)),
+        (BoardKind::Xdma, None) => Err(BoardError::NotBuilt {
             board: profile.name.clone(),
             reason: "it has no path".to_owned(),
         }),

@@ -28,7 +28,7 @@ pub use reader::{AcceleratorReader, DeserializePacket, Result as Answer};
 pub use writer::{AcceleratorWriter, Block, Layout, SerializePacket};
 
 use crate::function::Function;
-use crate::ring::{Geometry, Memory, MemoryError};
+use crate::ring::{Geometry, MemoryError, SharedMemory};
 use crate::status::Status;
 use crate::wire::{self, BoardRow, Device, Reply, Request};
 use rings::Rings;
@@ -225,7 +225,7 @@ impl Accelerator {
         })?;
         let rings = Arc::new(Rings::new(
             self.socket,
-            Memory::open(memory)?,
+            SharedMemory::open(memory)?,
             doorbell,
             bell,
         )?);

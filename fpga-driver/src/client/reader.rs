@@ -2,7 +2,7 @@
 
 use super::AcceleratorError;
 use super::rings::Rings;
-use crate::ring::{Output, Verdict};
+use crate::ring::{OutputBlockState, Verdict};
 use crate::status::Status;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -71,7 +71,7 @@ impl AcceleratorReader {
         rings.wait(until, || {
             rings
                 .control()
-                .move_output(index, Output::Ready, Output::Reading)
+                .move_output(index, OutputBlockState::Ready, OutputBlockState::Reading)
                 .then_some(())
         })?;
         let verdict = rings.control().verdict(index);
@@ -92,7 +92,7 @@ impl AcceleratorReader {
 
 fn give_back(rings: &Rings, index: usize) {
     let control = rings.control();
-    control.move_output(index, Output::Reading, Output::Free);
+    control.move_output(index, OutputBlockState::Reading, OutputBlockState::Free);
     if control.starved() {
         rings.ring();
     }

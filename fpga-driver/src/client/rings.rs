@@ -2,7 +2,7 @@
 
 use super::AcceleratorError;
 use crate::ring::layout::Control;
-use crate::ring::{Geometry, Memory};
+use crate::ring::{Geometry, SharedMemory};
 use crate::wire::{self, Reply};
 use rustix::event::{PollFd, PollFlags, Timespec};
 use std::os::fd::OwnedFd;
@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 #[derive(Debug)]
 pub(super) struct Rings {
     socket: OwnedFd,
-    pub(super) memory: Memory,
+    pub(super) memory: SharedMemory,
     doorbell: OwnedFd,
     bell: OwnedFd,
     pub(super) geometry: Geometry,
@@ -27,7 +27,7 @@ pub(super) struct Rings {
 impl Rings {
     pub(super) fn new(
         socket: OwnedFd,
-        memory: Memory,
+        memory: SharedMemory,
         doorbell: OwnedFd,
         bell: OwnedFd,
     ) -> Result<Self, AcceleratorError> {

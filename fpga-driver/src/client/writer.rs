@@ -3,7 +3,7 @@
 use super::AcceleratorError;
 use super::rings::Rings;
 use crate::packet::Header;
-use crate::ring::{Geometry, Input};
+use crate::ring::{Geometry, InputBlockState};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -72,7 +72,7 @@ impl AcceleratorWriter {
         rings.wait(until, || {
             rings
                 .control()
-                .move_input(index, Input::Free, Input::Filling)
+                .move_input(index, InputBlockState::Free, InputBlockState::Filling)
                 .then_some(())
         })?;
         Ok(Block {
@@ -133,9 +133,11 @@ impl Block<'_> {
         };
         let rings = &self.writer.rings;
         rings.control().set_header(self.index, &header.encode());
-        rings
-            .control()
-            .move_input(self.index, Input::Filling, Input::Queued);
+        rings.control().move_input(
+            self.index,
+            InputBlockState::Filling,
+            InputBlockState::Queued,
+        );
         rings.ring();
         self.sent = true;
         self.writer.next += 1;
@@ -176,10 +178,11 @@ impl std::ops::DerefMut for Block<'_> {
 impl Drop for Block<'_> {
     fn drop(&mut self) {
         if !self.sent {
-            self.writer
-                .rings
-                .control()
-                .move_input(self.index, Input::Filling, Input::Free);
+            self.writer.rings.control().move_input(
+                self.index,
+                InputBlockState::Filling,
+                InputBlockState::Free,
+            );
         }
     }
 }

@@ -2,19 +2,20 @@
 
 use super::{CONFIG, Failure, SOFTWARE, UNAVAILABLE, failed, say};
 use fpga_driver::board::check;
-use fpga_driver::profile::{Kind, Profile};
+use fpga_driver::profile::{BoardKind, Profile};
 use std::path::PathBuf;
 
 /// Proves a board, step by step, and ends at the first that fails.
 pub fn run(name: &str) -> Result<(), Failure> {
     let mut profile = Profile::model(1).boards.remove(0);
     (profile.kind, profile.path) = match name.split_once(':') {
-        None if name == "model" => (Kind::Model, None),
-        None if name == "rtl" => (Kind::Rtl, None),
-        Some(("xdma", rest)) if rest.bytes().all(|it| it.is_ascii_digit()) => {
-            (Kind::Xdma, Some(PathBuf::from(format!("/dev/xdma{rest}"))))
-        }
-        Some(("xdma", path)) => (Kind::Xdma, Some(PathBuf::from(path))),
+        None if name == "model" => (BoardKind::Model, None),
+        None if name == "rtl" => (BoardKind::Rtl, None),
+        Some(("xdma", rest)) if rest.bytes().all(|it| it.is_ascii_digit()) => (
+            BoardKind::Xdma,
+            Some(PathBuf::from(format!("/dev/xdma{rest}"))),
+        ),
+        Some(("xdma", path)) => (BoardKind::Xdma, Some(PathBuf::from(path))),
         _ => {
             return Err(Failure {
                 code: CONFIG,

@@ -2,15 +2,15 @@
 
 use super::{CONFIG, Failure, UNAVAILABLE, failed, say};
 use fpga_driver::board::emulate::Emulator;
-use fpga_driver::profile::{Kind, Profile};
+use fpga_driver::profile::{BoardKind, Profile};
 use std::path::Path;
 
 /// Serves a folder until the process is killed.
 pub fn run(folder: &Path, board: &str) -> Result<(), Failure> {
     let mut profile = Profile::model(1).boards.remove(0);
     profile.kind = match board {
-        "model" => Kind::Model,
-        "rtl" => Kind::Rtl,
+        "model" => BoardKind::Model,
+        "rtl" => BoardKind::Rtl,
         other => {
             return Err(Failure {
                 code: CONFIG,

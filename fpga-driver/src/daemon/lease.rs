@@ -7,7 +7,9 @@
 use crate::function::{self, Function, Shape};
 use crate::packet::{Field, HEADER_LENGTH, Header};
 use crate::ring::layout::Control;
-use crate::ring::{Geometry, Input, Memory, MemoryError, Output, Verdict};
+use crate::ring::{
+    Geometry, InputBlockState, MemoryError, OutputBlockState, SharedMemory, Verdict,
+};
 use crate::status::Status;
 use crate::wire::LeaseRow;
 use rustix::event::EventfdFlags;
@@ -37,7 +39,7 @@ pub struct Lease {
     pub function: Function,
     holder: Holder,
     geometry: Geometry,
-    memory: Memory,
+    memory: SharedMemory,
     /// The client rings it.  It is watched by edges and never read: who holds it can make it blocking.
     doorbell: OwnedFd,
     /// What wakes the client: a pipe's end to write to, which the client never gets.  An eventfd has one
@@ -97,7 +99,7 @@ impl Lease {
             length: geometry.length(),
             source,
         };
-        let memory = Memory::create(geometry.length())?;
+        let memory = SharedMemory::create(geometry.length())?;
         Control(&memory).describe(geometry);
         let flags = EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK;
         let doorbell = rustix::event::eventfd(0, flags).map_err(none)?;
@@ -187,15 +189,15 @@ impl Lease {
             return Ok(None);
         }
         let state = control.input(index);
-        if state == Input::Free as u32 || state == Input::Filling as u32 {
+        if state == InputBlockState::Free as u32 || state == InputBlockState::Filling as u32 {
             return Ok(None);
         }
-        if !control.move_input(index, Input::Queued, Input::Sending) {
+        if !control.move_input(index, InputBlockState::Queued, InputBlockState::Sending) {
             return Err(self.broken(format!("input block {index} has state {state}")));
         }
         if !self.reserve(&mirror, index)? {
             // Whoever frees the block rings, and the packet is found again.
-            if !control.move_input(index, Input::Sending, Input::Queued) {
+            if !control.move_input(index, InputBlockState::Sending, InputBlockState::Queued) {
                 return Err(self.broken(format!("input block {index} was changed")));
             }
             return Ok(None);
@@ -213,7 +215,8 @@ impl Lease {
     fn reserve(&self, mirror: &Mirror, index: usize) -> Result<bool, Broken> {
         let control = self.control();
         let reserve = || {
-            !mirror.reserved[index] && control.move_output(index, Output::Free, Output::Reserved)
+            !mirror.reserved[index]
+                && control.move_output(index, OutputBlockState::Free, OutputBlockState::Reserved)
         };
         if reserve() {
             if control.starved() {
@@ -228,9 +231,13 @@ impl Lease {
             return Ok(true);
         }
         let state = control.output(index);
-        let known = [Output::Free, Output::Ready, Output::Reading]
-            .into_iter()
-            .any(|known| known as u32 == state);
+        let known = [
+            OutputBlockState::Free,
+            OutputBlockState::Ready,
+            OutputBlockState::Reading,
+        ]
+        .into_iter()
+        .any(|known| known as u32 == state);
         if known || mirror.reserved[index] {
             Ok(false)
         } else {
@@ -301,7 +308,7 @@ impl Lease {
                 "the header of packet {number} was changed while it was sent"
             )));
         }
-        if !control.move_input(index, Input::Sending, Input::Free) {
+        if !control.move_input(index, InputBlockState::Sending, InputBlockState::Free) {
             return Err(self.broken(format!("input block {index} was changed while it was sent")));
         }
         drop(mirror);
@@ -350,7 +357,7 @@ impl Lease {
             // or ready and the client's, and nothing between.
             let mut mirror = self.mirror();
             mirror.reserved[index] = false;
-            if !control.move_output(index, Output::Reserved, Output::Ready) {
+            if !control.move_output(index, OutputBlockState::Reserved, OutputBlockState::Ready) {
                 return Err(self.broken(format!(
                     "output block {index} was changed while it was reserved"
                 )));
@@ -400,8 +407,8 @@ mod tests {
         let lease = Lease::new(1, Function::Echo, holder, geometry).unwrap();
         let control = Control(&lease.memory);
         let queue = || {
-            assert!(control.move_input(0, Input::Free, Input::Filling));
-            assert!(control.move_input(0, Input::Filling, Input::Queued));
+            assert!(control.move_input(0, InputBlockState::Free, InputBlockState::Filling));
+            assert!(control.move_input(0, InputBlockState::Filling, InputBlockState::Queued));
         };
         queue();
         assert!(lease.take().unwrap().is_some());
@@ -410,12 +417,12 @@ mod tests {
             queue();
             std::thread::scope(|scope| {
                 let publishes = scope.spawn(|| lease.publish(number, Status::Done, 0, 0));
-                while control.output(0) != Output::Ready as u32 {
+                while control.output(0) != OutputBlockState::Ready as u32 {
                     assert!(lease.take().unwrap().is_none());
                 }
                 publishes.join().unwrap().unwrap();
             });
-            assert!(control.move_output(0, Output::Ready, Output::Free));
+            assert!(control.move_output(0, OutputBlockState::Ready, OutputBlockState::Free));
             assert!(lease.take().unwrap().is_some());
         }
     }

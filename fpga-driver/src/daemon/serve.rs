@@ -8,7 +8,7 @@ use super::queue::{BoardQueue, Notices};
 use super::{receiver, sender};
 use crate::board::{self, Board, BoardError, ID, Register, VERSION};
 use crate::function::Function;
-use crate::profile::{BoardProfile, Kind, Profile};
+use crate::profile::{BoardKind, BoardProfile, Profile};
 use crate::wire::{self, Device, Reply, Request};
 use rustix::event::{EventfdFlags, epoll};
 use rustix::io::Errno;
@@ -183,7 +183,7 @@ impl Driver {
 
     fn open(&mut self, profile: &BoardProfile) -> Result<(), BoardError> {
         let beside = self.options.socket.parent().unwrap_or(Path::new("/"));
-        let (path, lock) = if let (Kind::Xdma, Some(path)) = (profile.kind, &profile.path) {
+        let (path, lock) = if let (BoardKind::Xdma, Some(path)) = (profile.kind, &profile.path) {
             let path = board::xdma::file(path, "user");
             let lock = Lock::take_device(&path);
             (path, lock)
@@ -513,7 +513,7 @@ fn add(watch: &OwnedFd, what: impl AsFd, data: u64) -> Result<(), std::io::Error
 /// A driver holds it, or it cannot be opened.
 pub fn open_alone(profile: &BoardProfile) -> Result<(Box<dyn Board>, Option<Lock>), BoardError> {
     let lock = match (profile.kind, &profile.path) {
-        (Kind::Xdma, Some(path)) => {
+        (BoardKind::Xdma, Some(path)) => {
             let path = board::xdma::file(path, "user");
             let lock = Lock::take_device(&path);
             Some(lock.map_err(|error| lock::held(&profile.name, &path, error))?)

@@ -91,7 +91,7 @@ pub struct Node {
 /// What a board is made of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Kind {
+pub enum BoardKind {
     /// A card behind Xilinx's DMA driver.
     Xdma,
     /// Functions in Rust.
@@ -106,7 +106,7 @@ pub struct BoardProfile {
     /// Its name: kind, and number among its kind.
     pub name: String,
     /// What it is made of.
-    pub kind: Kind,
+    pub kind: BoardKind,
     /// What the names of the device files begin with.
     pub path: Option<PathBuf>,
     /// Virtual devices of each function.
@@ -133,7 +133,7 @@ struct File {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct BoardEntry {
-    kind: Kind,
+    kind: BoardKind,
     path: Option<PathBuf>,
     functions: BTreeMap<String, usize>,
     blocks: Option<usize>,
@@ -200,7 +200,7 @@ impl Profile {
             node: Node::default(),
             boards: vec![BoardProfile {
                 name: "model:0".to_owned(),
-                kind: Kind::Model,
+                kind: BoardKind::Model,
                 path: None,
                 functions: functions.into_iter().collect(),
                 geometry: Geometry::default(),
@@ -228,11 +228,11 @@ impl BoardEntry {
             return Err("it has no functions: name at least one, as in { kmeans-map = 2 }".into());
         }
         let name = match self.kind {
-            Kind::Xdma => "xdma",
-            Kind::Model => "model",
-            Kind::Rtl => "rtl",
+            BoardKind::Xdma => "xdma",
+            BoardKind::Model => "model",
+            BoardKind::Rtl => "rtl",
         };
-        if self.kind == Kind::Xdma {
+        if self.kind == BoardKind::Xdma {
             let Some(path) = &self.path else {
                 return Err("an xdma board needs its path, as in \"/dev/xdma0\"".into());
             };

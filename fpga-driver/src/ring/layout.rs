@@ -1,6 +1,6 @@
 //! Where things lie in a lease's memory.
 
-use super::memory::Memory;
+use super::memory::SharedMemory;
 use crate::packet::HEADER_LENGTH;
 use crate::status::Status;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -28,7 +28,7 @@ const HEADERS: usize = 1024;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u32)]
 #[expect(missing_docs, reason = "the drawing above says it")]
-pub enum Input {
+pub enum InputBlockState {
     Free = 0,
     Filling = 1,
     Queued = 2,
@@ -39,7 +39,7 @@ pub enum Input {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u32)]
 #[expect(missing_docs, reason = "the drawing above says it")]
-pub enum Output {
+pub enum OutputBlockState {
     Free = 0,
     Reserved = 1,
     Ready = 2,
@@ -111,7 +111,7 @@ pub struct Verdict {
 ///
 /// Every function is total: a block that is not there has no state.
 #[derive(Debug, Clone, Copy)]
-pub struct Control<'a>(pub &'a Memory);
+pub struct Control<'a>(pub &'a SharedMemory);
 
 impl Control<'_> {
     /// Writes what the page begins with.
@@ -174,12 +174,12 @@ impl Control<'_> {
     }
 
     /// Moves an input block on; false where it was not in `from`.
-    pub fn move_input(self, index: usize, from: Input, to: Input) -> bool {
+    pub fn move_input(self, index: usize, from: InputBlockState, to: InputBlockState) -> bool {
         self.exchange(INPUT_STATES + 4 * index, from as u32, to as u32)
     }
 
     /// Moves an output block on; false where it was not in `from`.
-    pub fn move_output(self, index: usize, from: Output, to: Output) -> bool {
+    pub fn move_output(self, index: usize, from: OutputBlockState, to: OutputBlockState) -> bool {
         self.exchange(OUTPUT_STATES + 4 * index, from as u32, to as u32)
     }
 
@@ -262,14 +262,14 @@ mod tests {
             blocks: 3,
             block: 8192,
         };
-        let memory = Memory::create(geometry.length()).unwrap();
+        let memory = SharedMemory::create(geometry.length()).unwrap();
         let control = Control(&memory);
         assert_eq!(control.geometry(), None);
         control.describe(geometry);
         assert_eq!(control.geometry(), Some(geometry));
         assert_eq!(geometry.output(2) + geometry.block, geometry.length());
-        assert!(control.move_input(2, Input::Free, Input::Filling));
-        assert!(!control.move_input(2, Input::Free, Input::Filling));
+        assert!(control.move_input(2, InputBlockState::Free, InputBlockState::Filling));
+        assert!(!control.move_input(2, InputBlockState::Free, InputBlockState::Filling));
         assert_eq!(control.input(1 << 20), u32::MAX, "no such block");
         let verdict = Verdict {
             length: 5,

@@ -38,10 +38,10 @@ pub enum MemoryError {
 /// A mapped memfd that cannot change its size.
 ///
 /// The other process is not trusted: bytes are copied out and in, words are atomic, and no reference to
-/// the memory is ever handed out, except by [`Memory::block`] and [`Memory::block_mut`], to the side
+/// the memory is ever handed out, except by [`SharedMemory::block`] and [`SharedMemory::block_mut`], to the side
 /// that trusts the other.
 #[derive(Debug)]
-pub struct Memory {
+pub struct SharedMemory {
     file: OwnedFd,
     base: NonNull<u8>,
     length: usize,
@@ -52,19 +52,19 @@ pub struct Memory {
     reason = "a mapping belongs to the process, not to a thread"
 )]
 // SAFETY: the mapping lives as long as the value, and all access to it is by copies and atomic words.
-unsafe impl Send for Memory {}
+unsafe impl Send for SharedMemory {}
 #[expect(
     unsafe_code,
     reason = "a mapping belongs to the process, not to a thread"
 )]
 // SAFETY: as above.
-unsafe impl Sync for Memory {}
+unsafe impl Sync for SharedMemory {}
 
 const SEALS: SealFlags = SealFlags::SHRINK
     .union(SealFlags::GROW)
     .union(SealFlags::SEAL);
 
-impl Memory {
+impl SharedMemory {
     /// New memory of zeros, all of it there: a later fault for want of memory is impossible.
     ///
     /// # Errors
@@ -223,7 +223,7 @@ impl Memory {
     }
 }
 
-impl Drop for Memory {
+impl Drop for SharedMemory {
     #[expect(unsafe_code, reason = "munmap has no safe face")]
     fn drop(&mut self) {
         // SAFETY: our own mapping, to which no reference outlives the value.  It cannot fail.
@@ -237,11 +237,11 @@ mod tests {
 
     #[test]
     fn nobody_can_change_the_size() {
-        let memory = Memory::create(8192).unwrap();
+        let memory = SharedMemory::create(8192).unwrap();
         assert!(rustix::fs::ftruncate(memory.file(), 4096).is_err());
         assert!(rustix::fs::ftruncate(memory.file(), 16384).is_err());
         let again = memory.file().try_clone_to_owned().unwrap();
-        let other = Memory::open(again).unwrap();
+        let other = SharedMemory::open(again).unwrap();
         assert!(other.write(8188, b"abcd"));
         let mut found = [0; 4];
         assert!(memory.read(8188, &mut found));
@@ -250,7 +250,7 @@ mod tests {
 
     #[test]
     fn beyond_the_end_there_is_nothing() {
-        let memory = Memory::create(4096).unwrap();
+        let memory = SharedMemory::create(4096).unwrap();
         assert!(!memory.read(4093, &mut [0; 4]));
         assert!(!memory.write(usize::MAX, b"x"));
         assert!(memory.word(4096).is_none());
@@ -262,6 +262,9 @@ mod tests {
         let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
         let file = rustix::fs::memfd_create("open", flags).unwrap();
         rustix::fs::ftruncate(&file, 4096).unwrap();
-        assert!(matches!(Memory::open(file), Err(MemoryError::NotSealed)));
+        assert!(matches!(
+            SharedMemory::open(file),
+            Err(MemoryError::NotSealed)
+        ));
     }
 }

@@ -34,5 +34,5 @@
 pub mod layout;
 pub mod memory;
 
-pub use layout::{Geometry, Input, Output, Verdict};
-pub use memory::{Memory, MemoryError};
+pub use layout::{Geometry, InputBlockState, OutputBlockState, Verdict};
+pub use memory::{MemoryError, SharedMemory};

@@ -9,11 +9,11 @@ mod kmeans;
 mod naive_bayes;
 
 use crate::bed::{Bed, board};
-use fpga_driver::profile::{BoardProfile, Kind};
+use fpga_driver::profile::{BoardKind, BoardProfile};
 
 fn boards() -> [BoardProfile; 2] {
     let mut simulated = board();
-    simulated.kind = Kind::Rtl;
+    simulated.kind = BoardKind::Rtl;
     simulated.name = "rtl:0".to_owned();
     [board(), simulated]
 }

@@ -12,7 +12,7 @@ use fpga_driver::fixed::Seeded;
 use fpga_driver::function::{Shape, shape};
 use fpga_driver::kmeans::{self, Keyed, MapPacket, ReducePacket, Sums};
 use fpga_driver::packet::Header;
-use fpga_driver::profile::Kind;
+use fpga_driver::profile::BoardKind;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -216,7 +216,7 @@ fn simulated_cards_survive_every_fault_through_the_driver() {
     let wanted = kmeans::assign(&vectors, &centroids, d);
     for fault in Fault::ALL {
         let mut profile = board();
-        profile.kind = Kind::Rtl;
+        profile.kind = BoardKind::Rtl;
         profile.name = "rtl:0".to_owned();
         profile.patience = Duration::from_millis(400);
         profile.timing.late_ms = 600;

@@ -8,7 +8,7 @@ use fpga_driver::board::emulate::Emulator;
 use fpga_driver::board::model::Model;
 use fpga_driver::board::xdma::Xdma;
 use fpga_driver::echo::Echo;
-use fpga_driver::profile::{BoardProfile, Kind};
+use fpga_driver::profile::{BoardKind, BoardProfile};
 use std::time::Duration;
 
 const SOON: Duration = Duration::from_secs(20);
@@ -23,7 +23,7 @@ fn card(orders: &[&str]) -> (tempfile::TempDir, Emulator, BoardProfile) {
     let model = Card::new(Box::new(Model), timing, orders);
     let emulator = Emulator::start(folder.path(), Box::new(model)).unwrap();
     let mut profile = board();
-    profile.kind = Kind::Xdma;
+    profile.kind = BoardKind::Xdma;
     profile.name = "xdma:0".to_owned();
     profile.path = Some(emulator.path());
     profile.patience = Duration::from_millis(500);

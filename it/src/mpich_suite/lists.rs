@@ -125,7 +125,7 @@ impl Reader<'_> {
     fn folder(&mut self, directory: &str) -> Result<()> {
         for list in NAMES {
             for line in lines(self.built, self.source, directory, list)? {
-                let Some(entry) = Entry::parse(&line) else {
+                let Some(entry) = TestLine::parse(&line) else {
                     continue;
                 };
                 if self.built.join(directory).join(&entry.program).is_dir() {
@@ -160,7 +160,7 @@ impl Reader<'_> {
 /// The folders that the list of `directory` names.
 fn folders(built: &Path, source: &Path, directory: &str) -> Result<Vec<String>> {
     let lines = lines(built, source, directory, NAMES[0])?;
-    let entries = lines.iter().filter_map(|line| Entry::parse(line));
+    let entries = lines.iter().filter_map(|line| TestLine::parse(line));
     Ok(entries
         .map(|entry| entry.program)
         .filter(|program| built.join(directory).join(program).is_dir())
@@ -190,7 +190,7 @@ fn top(directory: &str) -> &str {
     directory.split('/').next().unwrap_or(directory)
 }
 
-struct Entry {
+struct TestLine {
     program: String,
     processes: String,
     arguments: Vec<String>,
@@ -198,7 +198,7 @@ struct Entry {
     expected_failure: Option<String>,
 }
 
-impl Entry {
+impl TestLine {
     fn parse(line: &str) -> Option<Self> {
         let mut words = line.split_whitespace();
         let mut entry = Self {

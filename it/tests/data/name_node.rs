@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use anyhow::{Context as _, Result, ensure};
 use it::bed::{Case, Given};
-use output_committer::Output;
+use output_committer::OutputCommitter;
 use policy::Millis;
 use policy::commit::{
     AttemptCommit, AttemptVerdict, CallAnswer, JobCommit, JobVerdict, Op, Setup, SetupVerdict,
@@ -57,7 +57,7 @@ fn compare(address: &Address, top: &str) -> Result<()> {
         for seed in 0..ROWS {
             let top = format!("{top}/{seed}");
             storage.make_folder(&format!("{top}/out")).await?;
-            let output = Output::new(Storage::open(address)?, &format!("{top}/out"));
+            let output = OutputCommitter::new(Storage::open(address)?, &format!("{top}/out"));
             let mut model = NameNode::with(&[]);
             let mut chance = Chance::new(seed);
             for call in 0..CALLS {
@@ -170,7 +170,7 @@ fn commit(given: &Given) -> Result<()> {
         for stop in 0.. {
             let top = format!("/commit/{stop}");
             storage.make_folder("/commit").await?;
-            let output = Output::new(Storage::open(&address)?, &top);
+            let output = OutputCommitter::new(Storage::open(&address)?, &top);
             let owner = output.set_up(Setup::new("n"), async |_| true).await?;
             ensure!(owner == SetupVerdict::Owner, "{owner:?}");
             for task in ["t0", "t1"] {
@@ -191,7 +191,7 @@ fn commit(given: &Given) -> Result<()> {
                     first.answered(output.carry_out(&op).await?);
                 }
             }
-            let next = Output::new(Storage::open(&address)?, &top);
+            let next = OutputCommitter::new(Storage::open(&address)?, &top);
             let verdict = next.finish_job(JobCommit::commit("n", 2, &tasks)).await?;
             ensure!(
                 verdict == JobVerdict::Committed,

@@ -4,7 +4,7 @@
 use std::fs;
 
 use anyhow::{Result, ensure};
-use it::bed::{Case, Given, Held, text_of};
+use it::bed::{Case, Given, HeldJob, text_of};
 
 use crate::UNITS;
 use it::reported::{self, Shares, hosts};
@@ -25,7 +25,7 @@ pub const CASES: &[(&str, Case)] = &[
 
 /// Fills the first node for as long as the test wants; the ApplicationMaster is in the client, so that
 /// every node's room is known.
-fn background(given: &Given) -> Result<Held> {
+fn background(given: &Given) -> Result<HeldJob> {
     let hosts = hosts(given);
     let entry = format!("{}:{}", hosts[0], UNITS[0]);
     let line = ["--deploy-mode", "client", "-r", "none", "-hosts", &entry];

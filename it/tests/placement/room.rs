@@ -15,7 +15,7 @@ pub const CASES: &[(&str, Case)] = &[
 ];
 
 /// Leaves the third and the fourth node, six units.
-fn fill_two(given: &Given) -> Result<it::bed::Held> {
+fn fill_two(given: &Given) -> Result<it::bed::HeldJob> {
     let hosts = hosts(given);
     let entries = format!("{}:{},{}:{}", hosts[0], UNITS[0], hosts[1], UNITS[1]);
     let line = ["--deploy-mode", "client", "-r", "none", "-hosts", &entries];

@@ -30,7 +30,7 @@ const KEPT: usize = 20_000;
 type Resolved = Result<Arc<[IpAddr]>, Arc<io::Error>>;
 
 #[derive(Debug)]
-struct Entry {
+struct NameEntry {
     answer: watch::Receiver<Option<Resolved>>,
     /// When it was asked for.
     asked: Instant,
@@ -38,7 +38,7 @@ struct Entry {
 
 #[derive(Debug, Default)]
 struct Book {
-    entries: BTreeMap<String, Entry>,
+    entries: BTreeMap<String, NameEntry>,
     waiting: VecDeque<(String, watch::Sender<Option<Resolved>>)>,
     threads: usize,
     idle: usize,
@@ -131,7 +131,7 @@ impl Names {
                 .retain(|_, entry| now.duration_since(entry.asked) < FRESH);
         }
         let (sender, receiver) = watch::channel(None);
-        let entry = Entry {
+        let entry = NameEntry {
             answer: receiver.clone(),
             asked: now,
         };

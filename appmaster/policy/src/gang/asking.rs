@@ -3,7 +3,7 @@
 use super::limits::{LONGEST_LOOK, LONGEST_ROOM_LOOK};
 use super::members::Members;
 use super::shortfall::Shortfall;
-use super::{Action, Gang, GangState, GivenUp, NoRoom, Phase, Unused};
+use super::{Action, Gang, GangPhase, GangState, GivenUp, NoRoom, Unused};
 use crate::{ClusterView, Millis, Placement, Rejection};
 
 /// What it takes to read many nodes, at [`Gang::cost`].
@@ -148,7 +148,7 @@ impl Gang {
         self.state = GangState::Waiting {
             until: now.plus(span),
         };
-        vec![Action::Show(Phase::WaitingForRoom(why))]
+        vec![Action::Show(GangPhase::WaitingForRoom(why))]
     }
 
     /// The time that the user gave for waiting is up.

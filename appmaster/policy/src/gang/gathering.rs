@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::limits::{LONGEST_PAUSE, LONGEST_REST};
 use super::shortfall::Shortfall;
-use super::{Action, Event, Gang, GangState, GivenUp, LetGo, Phase, Unused, unused};
+use super::{Action, Event, Gang, GangPhase, GangState, GivenUp, LetGo, Unused, unused};
 use crate::{ClusterView, Millis, Placement, Rejection};
 
 impl Gang {
@@ -95,7 +95,7 @@ impl Gang {
 
     pub(super) fn granted_so_far(&self) -> Action {
         let (granted, wanted) = self.members.progress();
-        Action::Show(Phase::WaitingForContainers { granted, wanted })
+        Action::Show(GangPhase::WaitingForContainers { granted, wanted })
     }
 
     /// The requests have stalled, and the look that was ordered for it is answered: what is held
@@ -160,7 +160,7 @@ impl Gang {
         };
         let silent = self.silent.among(now, &self.members.outstanding())?;
         let (granted, wanted) = self.members.progress();
-        Some(Action::Show(Phase::WaitingForNodes {
+        Some(Action::Show(GangPhase::WaitingForNodes {
             granted,
             wanted,
             silent,
@@ -202,7 +202,7 @@ impl Gang {
             held: BTreeSet::new(),
             kept: BTreeSet::new(),
         });
-        actions.push(Action::Show(Phase::LetGo(LetGo {
+        actions.push(Action::Show(GangPhase::LetGo(LetGo {
             granted,
             wanted,
             blocked_by,

@@ -30,7 +30,7 @@ pub use chance::Chance;
 pub use limits::{LONGEST_GATHER, LONGEST_LOOK, LONGEST_PAUSE, Limits, SHORTEST_REISSUE};
 pub use shortfall::Missing;
 pub use words::{
-    Action, Event, GivenUp, Grant, LetGo, Loss, Member, NoRoom, Phase, Silent, Unused,
+    Action, Event, GangPhase, GivenUp, Grant, LetGo, Loss, Member, NoRoom, Silent, Unused,
 };
 
 use self::members::Members;

@@ -73,7 +73,7 @@ pub enum Action {
         why: Unused,
     },
     /// The phase changed; for whoever watches.
-    Show(Phase),
+    Show(GangPhase),
     /// These hosts have newly not answered, though YARN counts them as running.
     Silent {
         /// Host names of nodes whose requests are outstanding.
@@ -131,7 +131,7 @@ pub enum Unused {
 
 /// How far it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Phase {
+pub enum GangPhase {
     /// Nothing can be asked for.
     WaitingForRoom(NoRoom),
     /// All was let go, and is asked for again later.

@@ -36,7 +36,7 @@ use crate::{
 };
 
 pub use homes::Home;
-pub use waits::Line;
+pub use waits::WaitingLine;
 pub use words::{Input, Lack, Lent, Offer, SlotRequest, StageTerms, Start, Waits, Wants, Word};
 
 #[derive(Debug)]

@@ -6,7 +6,7 @@ use super::words::{Input, Offer, Word};
 use super::{Lending, nanos};
 use crate::Millis;
 use crate::schedule::{
-    AttemptIx, AttemptOutcome, ContainerIx, Event, Phase, Stage, Task, TaskIx, wanted,
+    AttemptIx, AttemptOutcome, AttemptPhase, ContainerIx, Event, Stage, Task, TaskIx, wanted,
 };
 
 impl Lending {
@@ -100,9 +100,9 @@ impl Lending {
             return;
         };
         let phase = match stage {
-            Stage::Map => Phase::Map,
-            Stage::Reduce => Phase::Reduce,
-            Stage::Gang => Phase::Run,
+            Stage::Map => AttemptPhase::Map,
+            Stage::Reduce => AttemptPhase::Reduce,
+            Stage::Gang => AttemptPhase::Run,
         };
         let progress = Event::Progress {
             attempt,

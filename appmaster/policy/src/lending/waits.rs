@@ -13,7 +13,7 @@ use crate::schedule::{JobIx, Need, Stage, Taken, can_run};
 ///
 /// Cost: O(jobs · log jobs) to begin, O(slots) for each kind of need, and O(log jobs) a job.
 #[derive(Debug)]
-pub struct Line<'a> {
+pub struct WaitingLine<'a> {
     lending: &'a Lending,
     holders: Arc<[(u32, u32)]>,
     /// Those that wait as well and came earlier, of each.
@@ -26,7 +26,7 @@ impl Lending {
     /// The jobs that wait. `called` says by what number holders of slots are known to who reads of them; who has
     /// none is not named.
     #[must_use]
-    pub fn line(&self, called: impl Fn(u32) -> Option<u32>) -> Line<'_> {
+    pub fn line(&self, called: impl Fn(u32) -> Option<u32>) -> WaitingLine<'_> {
         let count = |length: usize| u32::try_from(length).unwrap_or(u32::MAX);
         let of_slots = |(job, other): (&u32, &Borrower)| {
             let slots = count(other.attempts.len());
@@ -39,7 +39,7 @@ impl Lending {
             borrower.is_some_and(|borrower| borrower.attempts.is_empty())
         });
         let ahead = waiting.map(|(ix, _)| *ix).zip(0..);
-        Line {
+        WaitingLine {
             lending: self,
             holders: holders.into(),
             ahead: ahead.collect(),
@@ -54,7 +54,7 @@ impl Lending {
     }
 }
 
-impl Line<'_> {
+impl WaitingLine<'_> {
     /// Why `job` waits; `None`: it does not.
     pub fn waits(&mut self, job: u32) -> Option<Waits> {
         let borrower = self.lending.jobs.get(&job)?;

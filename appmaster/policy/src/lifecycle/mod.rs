@@ -16,7 +16,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-pub use words::{Action, Event, Phase};
+pub use words::{Action, Event, LifecyclePhase};
 
 pub use crate::gang::{
     Grant, LONGEST_GATHER, LONGEST_LOOK, LONGEST_PAUSE, Missing, SHORTEST_REISSUE, Unused,

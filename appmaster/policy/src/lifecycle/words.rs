@@ -167,7 +167,7 @@ pub enum Action {
     /// The job is over: tell the launchers to leave, unregister with this verdict.
     Finish(Verdict),
     /// The phase changed; for whoever watches.
-    Show(Phase),
+    Show(LifecyclePhase),
     /// These hosts have newly not answered, though YARN counts them as running.
     Silent {
         /// Host names of nodes whose requests are outstanding.
@@ -183,7 +183,7 @@ pub enum Action {
 
 /// What the job is doing, for a progress line.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Phase {
+pub enum LifecyclePhase {
     /// Nothing can be asked for; why.
     WaitingForRoom(NoRoom),
     /// All was given back, and is asked for again later.
@@ -339,15 +339,15 @@ impl Action {
     }
 }
 
-impl From<gang::Phase> for Phase {
-    fn from(phase: gang::Phase) -> Self {
+impl From<gang::GangPhase> for LifecyclePhase {
+    fn from(phase: gang::GangPhase) -> Self {
         match phase {
-            gang::Phase::WaitingForRoom(why) => Self::WaitingForRoom(why),
-            gang::Phase::LetGo(let_go) => Self::LetGo(let_go),
-            gang::Phase::WaitingForContainers { granted, wanted } => {
+            gang::GangPhase::WaitingForRoom(why) => Self::WaitingForRoom(why),
+            gang::GangPhase::LetGo(let_go) => Self::LetGo(let_go),
+            gang::GangPhase::WaitingForContainers { granted, wanted } => {
                 Self::WaitingForContainers { granted, wanted }
             }
-            gang::Phase::WaitingForNodes {
+            gang::GangPhase::WaitingForNodes {
                 granted,
                 wanted,
                 silent,
@@ -360,12 +360,14 @@ impl From<gang::Phase> for Phase {
     }
 }
 
-impl From<run::Phase> for Phase {
-    fn from(phase: run::Phase) -> Self {
+impl From<run::RunPhase> for LifecyclePhase {
+    fn from(phase: run::RunPhase) -> Self {
         match phase {
-            run::Phase::Starting { joined, wanted } => Self::StartingContainers { joined, wanted },
-            run::Phase::Running { ended, ranks } => Self::Running { ended, ranks },
-            run::Phase::Ending => Self::Ending,
+            run::RunPhase::Starting { joined, wanted } => {
+                Self::StartingContainers { joined, wanted }
+            }
+            run::RunPhase::Running { ended, ranks } => Self::Running { ended, ranks },
+            run::RunPhase::Ending => Self::Ending,
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::fetches::{AtFault, Fetches};
-use super::outputs::{Output, Outputs};
+use super::outputs::{MapOutputPlace, Outputs};
 use super::reduces::Reduces;
 use super::skips::{Found, Skips};
 use super::words::{Action, Digest, Event, Failure};
@@ -161,7 +161,7 @@ impl MapReduceMachine {
                 (false, false) => vec![Action::Differed(map)],
             };
         }
-        let output = Output {
+        let output = MapOutputPlace {
             attempt,
             at,
             digest,

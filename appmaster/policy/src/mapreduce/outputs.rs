@@ -8,7 +8,7 @@ use crate::schedule::{AttemptIx, ContainerIx, TaskIx};
 
 /// The output of a map.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Output {
+pub(super) struct MapOutputPlace {
     pub attempt: AttemptIx,
     pub at: ContainerIx,
     pub digest: Digest,
@@ -17,7 +17,7 @@ pub(super) struct Output {
 /// Outputs by map, and what is gathered of them.
 #[derive(Clone, Debug)]
 pub(super) struct Outputs {
-    by_map: Vec<Option<Output>>,
+    by_map: Vec<Option<MapOutputPlace>>,
     /// The digest of the output that was last there, whether it still is.
     known: Vec<Option<Digest>>,
     /// Maps whose output a partition has gathered, by partition.
@@ -37,7 +37,7 @@ impl Outputs {
     }
 
     /// An output is there; the digest of the one before it, if there was one.
-    pub(super) fn put(&mut self, map: TaskIx, output: Output) -> Option<Digest> {
+    pub(super) fn put(&mut self, map: TaskIx, output: MapOutputPlace) -> Option<Digest> {
         let before = self.known.get_mut(map.0 as usize)?.replace(output.digest);
         if let Some(place) = self.by_map.get_mut(map.0 as usize) {
             *place = Some(output);
@@ -46,7 +46,7 @@ impl Outputs {
         before
     }
 
-    pub(super) fn of(&self, map: TaskIx) -> Option<Output> {
+    pub(super) fn of(&self, map: TaskIx) -> Option<MapOutputPlace> {
         self.by_map.get(map.0 as usize).copied().flatten()
     }
 
@@ -76,7 +76,7 @@ impl Outputs {
     }
 
     /// An output is gone; who it was.
-    pub(super) fn lose(&mut self, map: TaskIx) -> Option<Output> {
+    pub(super) fn lose(&mut self, map: TaskIx) -> Option<MapOutputPlace> {
         let output = self.by_map.get_mut(map.0 as usize)?.take()?;
         self.by_attempt.remove(&output.attempt);
         Some(output)

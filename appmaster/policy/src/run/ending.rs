@@ -2,7 +2,7 @@
 
 use super::ranks::Ranks;
 use super::repeating::{hides_its_ranks, may_follow, settles_at};
-use super::{Action, Cause, Event, Phase, Run, RunState, Seat, Verdict};
+use super::{Action, Cause, Event, Run, RunPhase, RunState, Seat, Verdict};
 use crate::Millis;
 
 impl Run {
@@ -148,7 +148,7 @@ impl Run {
             actions.push(Action::Stop {
                 grace: self.limits.grace,
             });
-            actions.push(Action::Show(Phase::Ending));
+            actions.push(Action::Show(RunPhase::Ending));
         }
         let until = now.plus(self.limits.grace).plus(self.limits.reap);
         self.state = RunState::Ending {

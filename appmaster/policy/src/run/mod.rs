@@ -29,7 +29,7 @@ use std::collections::BTreeSet;
 pub use cause::{Cause, KillReason, Limit, OutOfMemory, Seen};
 pub use limits::Limits;
 pub use who::Who;
-pub use words::{Action, Event, Phase, PmiStage, Seat, Verdict};
+pub use words::{Action, Event, PmiStage, RunPhase, Seat, Verdict};
 
 use self::launchers::Launchers;
 use self::ranks::{Ranks, Seats};

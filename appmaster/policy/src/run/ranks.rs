@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::cause::Cause;
 use super::who::Who;
-use super::words::{Event, Phase, PmiStage, Seat};
+use super::words::{Event, PmiStage, RunPhase, Seat};
 use crate::{ContainerId, End, Rank};
 
 /// The running job: its containers and which ranks are still there.
@@ -71,15 +71,15 @@ impl Ranks {
         self.total.saturating_sub(self.running.len())
     }
 
-    pub(super) fn phase(&self) -> Phase {
-        Phase::Running {
+    pub(super) fn phase(&self) -> RunPhase {
+        RunPhase::Running {
             ended: self.ended_so_far(),
             ranks: self.total,
         }
     }
 
     /// The phase, when enough ranks have ended since the last time: a hundredth of them.
-    pub(super) fn progress(&mut self) -> Option<Phase> {
+    pub(super) fn progress(&mut self) -> Option<RunPhase> {
         let ended = self.ended_so_far();
         if ended.saturating_sub(self.shown) < self.total.div_ceil(100) {
             return None;

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::limits::PROBE;
 use super::ranks::Ranks;
-use super::{Action, Cause, Event, Phase, Run, RunState, Seat, Seats};
+use super::{Action, Cause, Event, Run, RunPhase, RunState, Seat, Seats};
 use crate::{ContainerId, Millis};
 
 impl Run {
@@ -29,7 +29,7 @@ impl Run {
         };
         let mut actions = vec![
             Action::Start(new),
-            Action::Show(Phase::Starting {
+            Action::Show(RunPhase::Starting {
                 joined: there,
                 wanted,
             }),
@@ -56,7 +56,7 @@ impl Run {
                 }
                 joined.insert(container);
                 let (there, wanted) = (joined.len(), seats.all.len());
-                let mut actions = vec![Action::Show(Phase::Starting {
+                let mut actions = vec![Action::Show(RunPhase::Starting {
                     joined: there,
                     wanted,
                 })];

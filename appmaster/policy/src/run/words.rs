@@ -126,7 +126,7 @@ pub enum Action {
     /// The job is over: tell the launchers to leave, unregister with this verdict.
     Finish(Verdict),
     /// The phase changed; for whoever watches.
-    Show(Phase),
+    Show(RunPhase),
     /// Find out whether these containers, whose launchers have not joined, are still being localized.
     Probe(Vec<ContainerId>),
 }
@@ -148,7 +148,7 @@ pub struct Seat {
 
 /// How far it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Phase {
+pub enum RunPhase {
     /// So many of so many launchers have dialled in.
     Starting {
         /// Launchers there.

@@ -69,7 +69,7 @@ pub enum Event {
         /// The attempt, which has begun.
         attempt: AttemptIx,
         /// What it does.
-        phase: Phase,
+        phase: AttemptPhase,
         /// Bytes done of the phase.
         done: u64,
         /// Bytes of the phase.
@@ -82,7 +82,7 @@ pub enum Event {
         /// Whether its result is there; else what ended it.
         how: AttemptOutcome,
         /// How long it was in each phase.
-        phases: Vec<(Phase, Nanos)>,
+        phases: Vec<(AttemptPhase, Nanos)>,
     },
     /// An attempt runs where it was ordered to, or where it was before. For a swap: of `one`.
     Moved {
@@ -136,7 +136,7 @@ pub enum Event {
 
 /// What an attempt does at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub enum Phase {
+pub enum AttemptPhase {
     /// Reading and mapping.
     Map,
     /// Sorting, merging and writing map output.

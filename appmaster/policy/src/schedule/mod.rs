@@ -75,7 +75,7 @@ pub use capacity::Capacity;
 pub use cut::Cut;
 pub use dominant::{Share, dominant};
 pub use driver::{Driver, Illegal, Scheduler};
-pub use event::{AttemptOutcome, Decision, Event, Phase, Why};
+pub use event::{AttemptOutcome, AttemptPhase, Decision, Event, Why};
 pub use fair::{By, Fair};
 pub use fifo::Fifo;
 pub use home::home;

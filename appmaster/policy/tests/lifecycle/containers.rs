@@ -45,7 +45,10 @@ fn without_room_it_looks_again_and_an_impossible_job_ends_at_once() {
     let mut waiting = job(2);
     assert_eq!(waiting.step(Millis(0), Event::Registered).len(), 1);
     let full = waiting.step(Millis(0), Event::Snapshot(cluster(2, 4096)));
-    assert!(matches!(&full[0], Action::Show(Phase::WaitingForRoom(_))));
+    assert!(matches!(
+        &full[0],
+        Action::Show(LifecyclePhase::WaitingForRoom(_))
+    ));
     let due = waiting.wakes_at().unwrap();
     assert_eq!(waiting.step(due, Event::Tick), [Action::TakeSnapshot]);
 
@@ -103,7 +106,7 @@ fn the_number_of_ended_ranks_is_shown_a_hundredth_at_a_time() {
     let mut shown = Vec::new();
     for rank in 0..999 {
         for action in job.step(Millis(1), ended(rank, End::Code(0), PmiStage::Finalized)) {
-            let Action::Show(Phase::Running { ended, ranks: 1000 }) = action else {
+            let Action::Show(LifecyclePhase::Running { ended, ranks: 1000 }) = action else {
                 panic!("{action:?}");
             };
             shown.push(ended);

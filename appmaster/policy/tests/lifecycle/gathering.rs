@@ -207,7 +207,7 @@ fn a_container_that_is_lost_is_placed_again_alone_as_soon_as_the_rate_allows() {
     };
     assert_eq!(
         job.step(Millis(500), lost(1)),
-        [Action::Show(Phase::WaitingForContainers {
+        [Action::Show(LifecyclePhase::WaitingForContainers {
             granted: 1,
             wanted: 3
         })]
@@ -262,7 +262,7 @@ fn a_gang_that_an_older_one_blocks_lets_go_at_once_and_asks_again_later() {
     let actions = job.step(Millis(12_000), blocked());
     assert_eq!(actions[0], released("c1", Unused::Incomplete));
     assert!(matches!(&actions[1], Action::Ask { placement, .. } if placement.shares.is_empty()));
-    let Action::Show(Phase::LetGo(let_go)) = &actions[2] else {
+    let Action::Show(LifecyclePhase::LetGo(let_go)) = &actions[2] else {
         panic!("{actions:?}");
     };
     let why = sentences::let_go(let_go);

@@ -12,8 +12,8 @@ use std::num::NonZeroU32;
 
 use policy::gang::{self, Allocator};
 use policy::lifecycle::{
-    Action, Cause, Event, Grant, KillReason, Limits, Missing, MpiMachine, Phase, PmiStage, Seen,
-    Unused,
+    Action, Cause, Event, Grant, KillReason, LifecyclePhase, Limits, Missing, MpiMachine, PmiStage,
+    Seen, Unused,
 };
 use policy::{
     ClusterView, ContainerId, Counted, Demand, End, MiB, Millis, NodeId, NodeView, Placement, Rank,

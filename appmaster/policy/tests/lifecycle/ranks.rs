@@ -110,7 +110,7 @@ fn a_spawn_that_fails_after_one_of_its_ranks_has_ended_counts_nothing_twice() {
     let _spawned = job.step(Millis(1), Event::Spawned { first, seats });
     let ended = |rank| ended(rank, End::Code(0), PmiStage::Finalized);
     let shown = |actions: Vec<Action>| match actions.as_slice() {
-        [Action::Show(Phase::Running { ended, ranks })] => (*ended, *ranks),
+        [Action::Show(LifecyclePhase::Running { ended, ranks })] => (*ended, *ranks),
         other => panic!("{other:?}"),
     };
     assert_eq!(shown(job.step(Millis(2), ended(4))), (1, 6));

@@ -150,7 +150,7 @@ fn a_mode_that_is_bound_to_its_nodes_says_who_is_silent_and_for_how_long() {
     for seconds in [3, 6, 9] {
         let (_, actions) = look(&mut job, &view);
         let note = actions.iter().find_map(|action| match action {
-            Action::Show(Phase::WaitingForNodes {
+            Action::Show(LifecyclePhase::WaitingForNodes {
                 granted: 1,
                 wanted: 2,
                 silent,

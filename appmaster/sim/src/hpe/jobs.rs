@@ -5,11 +5,11 @@ use std::str::FromStr;
 use anyhow::{Context as _, Result, bail, ensure};
 
 use super::clusters::{GPU, TASK_MB};
-use crate::workload::{Phase, WorkloadJob};
+use crate::workload::{AlikeTasks, WorkloadJob};
 
 /// A kind of job. Times are in seconds, of one task.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Kind {
+pub(super) struct JobKind {
     name: char,
     title: &'static str,
     /// It has a version that computes on GPUs.
@@ -38,12 +38,12 @@ const KEYS: [(&str, bool); 7] = [
 
 /// All kinds.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct JobKinds([Kind; 3]);
+pub(super) struct JobKinds([JobKind; 3]);
 
 impl Default for JobKinds {
     fn default() -> Self {
         let kind =
-            |name, title, on_gpu, maps, [load, device, cpu]: [f64; 3], reduces, reduce| Kind {
+            |name, title, on_gpu, maps, [load, device, cpu]: [f64; 3], reduces, reduce| JobKind {
                 name,
                 title,
                 on_gpu,
@@ -65,7 +65,7 @@ impl Default for JobKinds {
 }
 
 impl JobKinds {
-    pub(super) fn kind(&mut self, name: char) -> Option<&mut Kind> {
+    pub(super) fn kind(&mut self, name: char) -> Option<&mut JobKind> {
         self.0.iter_mut().find(|kind| kind.name == name)
     }
 
@@ -93,7 +93,7 @@ impl JobKinds {
 
     /// What every caption says.
     pub(super) fn caption(&self) -> String {
-        let kinds = self.0.iter().map(Kind::caption);
+        let kinds = self.0.iter().map(JobKind::caption);
         let kinds: Vec<String> = kinds.collect();
         format!(
             "Task counts and times are ours, the paper gives none: {}.",
@@ -111,7 +111,7 @@ pub enum Version {
     Cpu,
 }
 
-impl Kind {
+impl JobKind {
     fn keys(&self) -> String {
         let keys = KEYS.iter().filter(|(_, gpu)| self.on_gpu || !gpu);
         let keys: Vec<&str> = keys.map(|(key, _)| *key).collect();
@@ -137,7 +137,7 @@ impl Kind {
     }
 
     fn job(&self, number: usize, version: Version) -> WorkloadJob {
-        let phase = |count, seconds| Phase {
+        let phase = |count, seconds| AlikeTasks {
             count,
             seconds,
             device_seconds: 0.0,
@@ -148,7 +148,7 @@ impl Kind {
             near: Vec::new(),
         };
         let maps = if self.on_gpu && version == Version::Gpu {
-            Phase {
+            AlikeTasks {
                 device_seconds: self.device,
                 store_seconds: self.store,
                 devices: vec![GPU.to_owned()],

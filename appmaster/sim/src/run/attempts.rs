@@ -7,7 +7,7 @@ use policy::schedule::{
 
 use super::speed::{at_full_speed, at_speed};
 use super::{Bar, Due, Load, Run, Times, in_seconds};
-use crate::workload::{Phase, WorkloadJob, seconds};
+use crate::workload::{AlikeTasks, WorkloadJob, seconds};
 
 /// From an order to end an attempt to its end.
 pub(super) const STOP: Nanos = Nanos::from_millis(20);
@@ -41,7 +41,10 @@ impl<'a> Run<'a> {
     }
 
     /// The job, the phase and the slot's speed of an attempt that is not over.
-    fn known(&self, attempt: AttemptIx) -> Option<(&'a WorkloadJob, &'a Phase, Speed, NodeIx)> {
+    fn known(
+        &self,
+        attempt: AttemptIx,
+    ) -> Option<(&'a WorkloadJob, &'a AlikeTasks, Speed, NodeIx)> {
         let session = self.driver.session();
         let attempt = session.attempt(attempt)?;
         let job = self.workload.jobs.get(*self.numbers.get(&attempt.job)?)?;

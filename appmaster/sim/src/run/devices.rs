@@ -5,24 +5,24 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use policy::schedule::{AttemptIx, NodeIx, ResourceName};
 
 /// A kind of device of a node.
-type DeviceKind = (NodeIx, ResourceName);
+type DeviceOfNode = (NodeIx, ResourceName);
 
 /// One line for each kind of device of each node.
 #[derive(Debug, Default)]
 pub(super) struct Devices {
-    lines: BTreeMap<DeviceKind, Line>,
-    at: BTreeMap<AttemptIx, DeviceKind>,
+    lines: BTreeMap<DeviceOfNode, DeviceLine>,
+    at: BTreeMap<AttemptIx, DeviceOfNode>,
 }
 
 #[derive(Debug, Default)]
-struct Line {
+struct DeviceLine {
     holders: BTreeSet<AttemptIx>,
     waiting: VecDeque<AttemptIx>,
 }
 
 impl Devices {
     /// An attempt wants a device of which `most` attempts have one at a time; whether it has it at once.
-    pub(super) fn enter(&mut self, place: DeviceKind, most: u64, attempt: AttemptIx) -> bool {
+    pub(super) fn enter(&mut self, place: DeviceOfNode, most: u64, attempt: AttemptIx) -> bool {
         let line = self.lines.entry(place.clone()).or_default();
         self.at.insert(attempt, place);
         let holders = u64::try_from(line.holders.len()).unwrap_or(u64::MAX);

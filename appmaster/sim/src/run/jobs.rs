@@ -5,7 +5,7 @@ use policy::schedule::{Event, JobIx, NodeIx, Stage, StageState, Task};
 
 use super::attempts::STOP;
 use super::{Due, Run, Times};
-use crate::workload::Phase;
+use crate::workload::AlikeTasks;
 
 impl<'a> Run<'a> {
     pub(super) fn submit(&mut self, number: usize) -> Result<()> {
@@ -51,7 +51,7 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    fn release(&mut self, job: JobIx, stage: Stage, phase: Option<&Phase>) -> Result<()> {
+    fn release(&mut self, job: JobIx, stage: Stage, phase: Option<&AlikeTasks>) -> Result<()> {
         let Some(phase) = phase else { return Ok(()) };
         let near = |task: u32| {
             let node = phase

@@ -20,7 +20,7 @@ use policy::schedule::{
 };
 
 use crate::clock::Clock;
-use crate::record::{Line, What};
+use crate::record::{RecordLine, What};
 use crate::workload::{Workload, seconds};
 use devices::Devices;
 pub(crate) use outcome::in_seconds;
@@ -166,7 +166,7 @@ impl<'a> Run<'a> {
 
     fn record(&mut self, what: impl FnOnce() -> What) {
         if self.records {
-            self.outcome.record.push(Line {
+            self.outcome.record.push(RecordLine {
                 at: self.now,
                 what: what(),
             });

@@ -5,7 +5,7 @@ use std::time::Duration;
 pub use ::gantt::Bar;
 use policy::schedule::{Decision, Nanos};
 
-use crate::record::Line;
+use crate::record::RecordLine;
 
 /// What became of a job.
 #[derive(Clone, Debug, serde::Serialize)]
@@ -41,7 +41,7 @@ pub struct RunResult {
     /// SHA-256 of the decisions: equal runs have equal ones.
     pub digest: String,
     /// What was told and decided, where that is [recorded](crate::Run::recording).
-    pub record: Vec<Line>,
+    pub record: Vec<RecordLine>,
 }
 
 pub(crate) fn in_seconds(at: Nanos) -> f64 {

@@ -34,12 +34,12 @@ fn demand(processes: u32) -> Demand {
 }
 
 /// A job and its story, side by side as the loop has them.
-struct Told {
+struct ExplainedJob {
     job: MpiMachine,
     story: Story,
 }
 
-impl Told {
+impl ExplainedJob {
     fn new(processes: u32, explain: bool) -> Self {
         Self {
             job: MpiMachine::new(demand(processes), Limits::default(), 7),
@@ -83,7 +83,7 @@ impl Told {
 
 #[test]
 fn a_job_that_starts_at_once_is_told_from_the_snapshot_to_the_last_grant() {
-    let mut told = Told::new(4, true);
+    let mut told = ExplainedJob::new(4, true);
     told.step(0, Event::Registered);
     told.step(5, Event::Snapshot(view(&[("a", 0), ("b", 0)])));
     assert_eq!(told.drain(), ["snapshot", "placed"]);
@@ -110,7 +110,7 @@ fn a_job_that_starts_at_once_is_told_from_the_snapshot_to_the_last_grant() {
 
 #[test]
 fn without_explaining_nothing_is_told_but_the_report_has_all() {
-    let mut told = Told::new(4, false);
+    let mut told = ExplainedJob::new(4, false);
     told.step(0, Event::Registered);
     told.step(5, Event::Snapshot(view(&[("a", 0), ("b", 0)])));
     told.grant(900, "a", 1, 1);
@@ -123,7 +123,7 @@ fn without_explaining_nothing_is_told_but_the_report_has_all() {
 
 #[test]
 fn the_same_refusal_is_told_once() {
-    let mut told = Told::new(4, true);
+    let mut told = ExplainedJob::new(4, true);
     told.step(0, Event::Registered);
     for at in [5, 1_010, 2_015] {
         told.step(at, Event::Snapshot(view(&[("a", 4096), ("b", 4096)])));
@@ -138,7 +138,7 @@ fn the_same_refusal_is_told_once() {
 
 #[test]
 fn a_gang_that_is_let_go_and_placed_again_is_told_in_notices_too() {
-    let mut told = Told::new(4, true);
+    let mut told = ExplainedJob::new(4, true);
     told.step(0, Event::Registered);
     told.step(5, Event::Snapshot(view(&[("a", 0), ("b", 0), ("c", 4096)])));
     told.grant(900, "a", 1, 1);
@@ -180,7 +180,7 @@ fn a_gang_that_is_let_go_and_placed_again_is_told_in_notices_too() {
 
 #[test]
 fn what_was_missing_at_the_end_is_remembered_although_all_is_given_back() {
-    let mut told = Told::new(4, false);
+    let mut told = ExplainedJob::new(4, false);
     told.step(0, Event::Registered);
     told.step(5, Event::Snapshot(view(&[("a", 0), ("b", 0)])));
     told.grant(900, "a", 1, 1);

@@ -62,14 +62,14 @@ impl From<Status> for Refused {
 }
 
 /// Brings the output of an ApplicationMaster in this process.
-pub(super) type Beside = oneshot::Receiver<appmaster::Output>;
+pub(super) type Beside = oneshot::Receiver<appmaster::OutputReceiver>;
 
 /// The streams of one client.
 pub(super) struct Attached {
     pub client: ClientsClient<Channel>,
     pub orders: mpsc::Sender<wire::ClientOrder>,
     pub events: Streaming<wire::JobEvent>,
-    pub output: streams::Output,
+    pub output: streams::OutputChunks,
     /// Where launchers may bring output that is much.
     pub door: Option<Door>,
     /// Where the ApplicationMaster was found, in words.
@@ -112,7 +112,7 @@ pub(super) async fn attach_over(
     order(&orders, Order::Hello(hello)).await;
     let streams = async {
         let events = client.attach(ReceiverStream::new(outgoing)).await?;
-        let output: streams::Output = match beside {
+        let output: streams::OutputChunks = match beside {
             None => Box::pin(
                 client
                     .output(wire::OutputRequest {

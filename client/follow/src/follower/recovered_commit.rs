@@ -11,7 +11,7 @@ use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep};
 
 use super::LATER;
-use super::tasks::{JobControl, Told};
+use super::tasks::{JobControl, JobNews};
 use crate::ended::{Ended, judge};
 
 /// For YARN to miss the ApplicationMaster: a NodeManager that lives tells within a heartbeat.
@@ -29,7 +29,7 @@ pub(super) struct Bereft<'a> {
     /// Why it cannot be heard.
     pub(super) why: &'a str,
     /// Learns what the user is to see at once.
-    pub(super) told: &'a mpsc::Sender<(u32, Told)>,
+    pub(super) told: &'a mpsc::Sender<(u32, JobNews)>,
     pub(super) wishes: watch::Receiver<JobControl>,
 }
 
@@ -138,7 +138,7 @@ impl Bereft<'_> {
 
     async fn tell(&self, sentence: String) {
         // Whoever shows it may have gone.
-        let told = self.told.send((self.job, Told::Notice(sentence)));
+        let told = self.told.send((self.job, JobNews::Notice(sentence)));
         let _shown = told.await.is_ok();
     }
 }

@@ -26,7 +26,7 @@ use crate::streams;
 /// What is heard of a job before its end.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub enum Told {
+pub enum JobNews {
     /// What the ApplicationMaster does.
     Phase(wire::Phase),
     /// How far the tasks are.
@@ -62,7 +62,7 @@ pub struct TasksInSession {
     /// The job's number in it.
     pub job: u32,
     /// Learns what is heard.
-    pub told: mpsc::Sender<(u32, Told)>,
+    pub told: mpsc::Sender<(u32, JobNews)>,
     /// What is wished.
     pub wishes: watch::Receiver<JobControl>,
 }
@@ -110,10 +110,10 @@ impl TasksInSession {
                             Event::Verdict(verdict) => {
                                 return Ok((verdict, asked.filter(|signal| *signal > 0)));
                             }
-                            Event::Phase(phase) => Told::Phase(phase),
-                            Event::Tasks(tasks) => Told::Tasks(tasks),
-                            Event::Notice(notice) => Told::Notice(notice.sentence),
-                            Event::Explained(line) => Told::Explained(line),
+                            Event::Phase(phase) => JobNews::Phase(phase),
+                            Event::Tasks(tasks) => JobNews::Tasks(tasks),
+                            Event::Notice(notice) => JobNews::Notice(notice.sentence),
+                            Event::Explained(line) => JobNews::Explained(line),
                             Event::Again(_) | Event::Unregistered(_) => continue,
                         },
                         // None that this build knows.
@@ -147,7 +147,7 @@ impl TasksInSession {
 }
 
 /// Takes what is printed, so that nobody waits for a reader.
-async fn drain(mut output: streams::Output) {
+async fn drain(mut output: streams::OutputChunks) {
     while let Some(Ok(chunk)) = output.next().await {
         let _read = std::io::stderr().write_all(&chunk.data).is_ok();
     }

@@ -40,7 +40,8 @@ pub(crate) enum OutputEnd {
 }
 
 /// What the ranks print, from the ApplicationMaster.
-pub(crate) type Output = Pin<Box<dyn Stream<Item = Result<wire::OutputChunk, Status>> + Send>>;
+pub(crate) type OutputChunks =
+    Pin<Box<dyn Stream<Item = Result<wire::OutputChunk, Status>> + Send>>;
 
 /// Output in such amounts that lanes are worth it, bytes.
 const MUCH: usize = 8 * 1024 * 1024;
@@ -64,7 +65,7 @@ pub(crate) struct Wide {
 
 /// Copies output until its end, as `layout` says. Before the first of it `line` is taken away.
 pub(crate) async fn output(
-    mut chunks: Output,
+    mut chunks: OutputChunks,
     layout: Layout,
     line: Aside,
     mut wide: Wide,

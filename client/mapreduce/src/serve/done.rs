@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use follow::ended::Ended;
-use follow::follower::tasks::Told;
+use follow::follower::tasks::JobNews;
 use gerbil_task::ToDriver;
 use tokio::sync::mpsc;
 
@@ -18,7 +18,7 @@ const COUNTERS_LOST: &str =
 
 impl Serving<'_> {
     /// What was done for the driver has come to an end.
-    pub(super) fn done(&mut self, done: Done, tell: &mpsc::Sender<(u32, Told)>) {
+    pub(super) fn done(&mut self, done: Done, tell: &mpsc::Sender<(u32, JobNews)>) {
         match done {
             Done::Answer(Ok(answer)) => self.answer(answer),
             Done::Answer(Err(error)) => self.refuse(&error),

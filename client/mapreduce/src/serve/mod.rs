@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use follow::ended::Ended;
-use follow::follower::tasks::{JobControl, Told};
+use follow::follower::tasks::{JobControl, JobNews};
 use follow::signals::{self, Asked, Signals};
 use gerbil_task::ToDriver;
 use job::TasksReport;
@@ -72,7 +72,7 @@ pub trait Show {
     /// The session has taken a job.
     fn accepted(&mut self, job: &Accepted);
     /// News of a job.
-    fn told(&mut self, job: &Accepted, told: &Told);
+    fn told(&mut self, job: &Accepted, told: &JobNews);
     /// A job has ended; there may be nothing to report.
     fn ended(&mut self, job: &Accepted, ended: &Ended, report: Option<&TasksReport>);
     /// The user has asked for the end, and may ask once more to leave before it.
@@ -188,8 +188,8 @@ impl Serving<'_> {
     async fn until_over(
         &mut self,
         signals: &mut Signals,
-        tell: &mpsc::Sender<(u32, Told)>,
-        news: &mut mpsc::Receiver<(u32, Told)>,
+        tell: &mpsc::Sender<(u32, JobNews)>,
+        news: &mut mpsc::Receiver<(u32, JobNews)>,
     ) -> RunEnd {
         loop {
             if let Some(outcome) = self.over() {
@@ -251,7 +251,7 @@ impl Serving<'_> {
     }
 
     /// News of a job that is under way.
-    fn told(&mut self, job: u32, told: &Told) {
+    fn told(&mut self, job: u32, told: &JobNews) {
         let mut all = self.under_way.values();
         if let Some((accepted, _)) = all.find(|(accepted, _)| accepted.number == job) {
             self.show.told(accepted, told);

@@ -6,7 +6,7 @@ use std::num::NonZeroU32;
 use policy::{MiB, Resources};
 
 use crate::failure::Failure;
-use crate::preflight::{Ground, Held, NodeUse, how_many};
+use crate::preflight::{Ground, NodeUse, WantedContainers, how_many};
 use crate::subcommands::OwnApplication;
 use crate::usage::UsageError;
 
@@ -65,7 +65,7 @@ impl Size {
             .unwrap_or_else(|| slots(wanted, most, ground));
         let first = tasks.div_ceil(slots.get());
         let first = NonZeroU32::new(first).unwrap_or(NonZeroU32::MIN);
-        ground.holds(&Held {
+        ground.holds(&WantedContainers {
             containers,
             container: slot.times(slots.get()),
             exclude: &given.exclude,

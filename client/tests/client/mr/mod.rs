@@ -11,7 +11,7 @@ use tokio::process::Command;
 
 use crate::session::night::{Night, output, told};
 
-type Told = (Option<i32>, String, String);
+type CommandOutcome = (Option<i32>, String, String);
 
 /// Where Cargo has put the program.
 fn program() -> PathBuf {
@@ -52,7 +52,7 @@ fn mr(night: &Night, options: &[&str], program: &Path, words: &[&str]) -> Comman
     command
 }
 
-async fn run(night: &Night, options: &[&str], words: &[&str]) -> Told {
+async fn run(night: &Night, options: &[&str], words: &[&str]) -> CommandOutcome {
     let (input, out) = (at(night, "in"), at(night, "out"));
     let mut all = words.to_vec();
     all.extend([input.as_str(), out.as_str()]);

@@ -23,7 +23,7 @@ pub struct Bed {
     pub folder: TempDir,
 }
 
-pub type Told = (Option<i32>, String, String);
+pub type CommandOutcome = (Option<i32>, String, String);
 
 impl Bed {
     pub async fn start() -> Self {
@@ -75,7 +75,7 @@ impl Bed {
         format!("--staging=file:{}/staging", self.run.path().display())
     }
 
-    pub async fn session(&self, words: &[&str]) -> Told {
+    pub async fn session(&self, words: &[&str]) -> CommandOutcome {
         let mut command = self.command("gerbil");
         command.arg("session").args(words);
         if words[0] == "start" {
@@ -110,7 +110,7 @@ impl Bed {
         name.trim_end().to_owned()
     }
 
-    pub async fn run(&self, options: &[&str], script: &str) -> Told {
+    pub async fn run(&self, options: &[&str], script: &str) -> CommandOutcome {
         told(self.shell(options, script).spawn().unwrap()).await
     }
 
@@ -150,7 +150,7 @@ impl Bed {
     }
 }
 
-pub async fn told(child: Child) -> Told {
+pub async fn told(child: Child) -> CommandOutcome {
     let output = timeout(SOON, child.wait_with_output()).await;
     let output = output.unwrap().unwrap();
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();

@@ -21,7 +21,7 @@ struct User {
     folder: TempDir,
 }
 
-type Told = (Option<i32>, String, String);
+type CommandOutcome = (Option<i32>, String, String);
 
 impl User {
     fn new() -> Self {
@@ -33,7 +33,7 @@ impl User {
         Self { folder }
     }
 
-    async fn gerbil(&self, words: &[&str]) -> Told {
+    async fn gerbil(&self, words: &[&str]) -> CommandOutcome {
         // As from a script that holds a lock while it runs.
         let mut command = Command::new("sh");
         command

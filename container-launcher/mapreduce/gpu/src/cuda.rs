@@ -15,7 +15,7 @@ use cudarc::nvrtc::{self, CompileError, CompileOptions};
 use crate::DIALECT;
 #[cfg(feature = "opencl")]
 use crate::device::another;
-use crate::device::{Argument, Grid, Held};
+use crate::device::{Argument, DeviceMemory, Grid};
 use crate::error::Error;
 use crate::number::Number;
 
@@ -150,9 +150,9 @@ impl Device {
         for argument in arguments {
             values.push(match argument {
                 Argument::Memory(memory) => match &memory.0 {
-                    Held::Cuda(memory) => memory.at,
+                    DeviceMemory::Cuda(memory) => memory.at,
                     #[cfg(feature = "opencl")]
-                    Held::OpenCl(_) => return Err(another()),
+                    DeviceMemory::OpenCl(_) => return Err(another()),
                 },
                 Argument::I32(value) => u64::from(value.cast_unsigned()),
                 Argument::U32(value) => u64::from(*value),

@@ -38,9 +38,9 @@ pub struct Buffer<T> {
 }
 
 /// Memory of a device, as a kernel is handed it.
-pub struct Memory(pub(crate) Held);
+pub struct Memory(pub(crate) DeviceMemory);
 
-pub(crate) enum Held {
+pub(crate) enum DeviceMemory {
     #[cfg(feature = "cuda")]
     Cuda(cuda::Memory),
     #[cfg(feature = "opencl")]
@@ -174,9 +174,9 @@ impl Device {
         };
         let held = match &self.0 {
             #[cfg(feature = "cuda")]
-            Backend::Cuda(device) => Held::Cuda(device.upload(copied)?),
+            Backend::Cuda(device) => DeviceMemory::Cuda(device.upload(copied)?),
             #[cfg(feature = "opencl")]
-            Backend::OpenCl(device) => Held::OpenCl(device.upload(copied)?),
+            Backend::OpenCl(device) => DeviceMemory::OpenCl(device.upload(copied)?),
         };
         Ok(Buffer {
             memory: Memory(held),
@@ -204,9 +204,11 @@ impl Device {
         }
         match (&self.0, &buffer.memory.0) {
             #[cfg(feature = "cuda")]
-            (Backend::Cuda(device), Held::Cuda(memory)) => device.download(memory, &mut numbers)?,
+            (Backend::Cuda(device), DeviceMemory::Cuda(memory)) => {
+                device.download(memory, &mut numbers)?
+            }
             #[cfg(feature = "opencl")]
-            (Backend::OpenCl(device), Held::OpenCl(memory)) => {
+            (Backend::OpenCl(device), DeviceMemory::OpenCl(memory)) => {
                 device.download(memory, &mut numbers)?;
             }
             #[cfg(all(feature = "cuda", feature = "opencl"))]

@@ -17,7 +17,7 @@ use opencl3::types::{CL_BLOCKING, cl_uint};
 use crate::DIALECT;
 #[cfg(feature = "cuda")]
 use crate::device::another;
-use crate::device::{Argument, Grid, Held};
+use crate::device::{Argument, DeviceMemory, Grid};
 use crate::error::Error;
 use crate::number::Number;
 
@@ -205,9 +205,9 @@ unsafe fn set(
     Ok(unsafe {
         match argument {
             Argument::Memory(memory) => match &memory.0 {
-                Held::OpenCl(memory) => kernel.set_arg(number, &memory.0.get()),
+                DeviceMemory::OpenCl(memory) => kernel.set_arg(number, &memory.0.get()),
                 #[cfg(feature = "cuda")]
-                Held::Cuda(_) => return Err(another()),
+                DeviceMemory::Cuda(_) => return Err(another()),
             },
             Argument::I32(value) => kernel.set_arg(number, &value),
             Argument::U32(value) => kernel.set_arg(number, &value),

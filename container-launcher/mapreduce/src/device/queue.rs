@@ -34,7 +34,7 @@ const DIGITS: usize = 20;
 
 /// A place, until it is dropped.
 #[derive(Debug)]
-pub(super) struct Held(#[expect(dead_code, reason = "its lock is what counts")] File);
+pub(super) struct DeviceLock(#[expect(dead_code, reason = "its lock is what counts")] File);
 
 /// Where to wait, and for which places.
 #[derive(Clone, Debug)]
@@ -59,7 +59,7 @@ impl Queue {
     }
 
     /// Waits for a place, and calls `alive` as long as that takes; of which device it is.
-    pub(super) fn enter(&self, mut alive: impl FnMut()) -> io::Result<(usize, Held)> {
+    pub(super) fn enter(&self, mut alive: impl FnMut()) -> io::Result<(usize, DeviceLock)> {
         make(&self.folder)?;
         let ticket = Ticket::draw(&self.folder, &self.devices)?;
         loop {
@@ -74,12 +74,12 @@ impl Queue {
     }
 
     /// The first place that nobody has: of all devices the first ones before any second one.
-    fn take(&self) -> io::Result<Option<(usize, Held)>> {
+    fn take(&self) -> io::Result<Option<(usize, DeviceLock)>> {
         for way in 0..self.ways {
             for (place, device) in self.devices.iter().enumerate() {
                 let file = open(&self.folder.join(format!("{device}.{way}")))?;
                 if try_lock(&file, FlockOperation::NonBlockingLockExclusive)? {
-                    return Ok(Some((place, Held(file))));
+                    return Ok(Some((place, DeviceLock(file))));
                 }
             }
         }

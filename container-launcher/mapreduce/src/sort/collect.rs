@@ -8,7 +8,7 @@ use super::block::{BlockWriter, SortedRun};
 use super::codec::Codec;
 use super::merge;
 use super::pages::{self, AHEAD};
-use super::radix::{self, Entry};
+use super::radix::{self, SortEntry};
 use super::scratch::{Scratch, Spill};
 use super::table::{Inserted, Sought, Table};
 use crate::error::{Error, Result};
@@ -78,9 +78,9 @@ pub(crate) struct Collected {
 /// Records on their way from a mapper to the reducers.
 pub(crate) struct Collector {
     arena: Vec<u8>,
-    entries: Vec<Vec<Entry>>,
+    entries: Vec<Vec<SortEntry>>,
     kept: usize,
-    room: Vec<Entry>,
+    room: Vec<SortEntry>,
     table: Option<Table>,
     fold: Option<Limited>,
     place: PartitionFn,
@@ -97,7 +97,7 @@ pub(crate) struct Collector {
 /// Bytes that an arena of a small task grows to step by step.
 const FEW: usize = 8 << 20;
 /// Bytes that an entry takes, with its share of the space in which entries are sorted.
-const ENTRY: usize = 2 * size_of::<Entry>();
+const ENTRY: usize = 2 * size_of::<SortEntry>();
 
 impl Collector {
     pub(crate) fn new(
@@ -266,11 +266,11 @@ impl Collector {
         self.page.phase(Phase::Sort);
         let mut writer = BlockWriter::new(file, self.sizes.codec)?;
         let arena = self.arena.as_slice();
-        let key_of = |entry: Entry| {
+        let key_of = |entry: SortEntry| {
             let (offset, length) = radix::place_of(entry);
             arena.get(offset..offset + length).unwrap_or_default()
         };
-        let value_of = |entry: Entry| {
+        let value_of = |entry: SortEntry| {
             let (offset, length) = radix::place_of(entry);
             let rest = arena.get(offset + length..).unwrap_or_default();
             let (length, rest) = rest.split_first_chunk::<4>().unwrap_or((&[0; 4], &[]));

@@ -6,7 +6,7 @@
 //! prefix. Large lists are dealt into buckets by those bits in which they differ first.
 
 /// One record of the arena: `prefix` in the upper 64 bits, `offset` in the next 32, `length` below.
-pub(crate) type Entry = u128;
+pub(crate) type SortEntry = u128;
 
 /// Below this many entries the standard sort is as fast.
 const SMALL: usize = 4096;
@@ -14,7 +14,7 @@ const SMALL: usize = 4096;
 const BITS: u32 = 10;
 
 #[inline]
-pub(crate) fn entry(key: &[u8], offset: u32, length: u32) -> Entry {
+pub(crate) fn entry(key: &[u8], offset: u32, length: u32) -> SortEntry {
     (u128::from(prefix(key)) << 64) | (u128::from(offset) << 32) | u128::from(length)
 }
 
@@ -25,14 +25,14 @@ pub(crate) fn prefix(key: &[u8]) -> u64 {
 }
 
 #[inline]
-const fn prefix_of(entry: Entry) -> u64 {
+const fn prefix_of(entry: SortEntry) -> u64 {
     let [.., a, b, c, d, e, f, g, h] = entry.to_le_bytes();
     u64::from_le_bytes([a, b, c, d, e, f, g, h])
 }
 
 /// Where the record lies, and how long its key is.
 #[inline]
-pub(crate) const fn place_of(entry: Entry) -> (usize, usize) {
+pub(crate) const fn place_of(entry: SortEntry) -> (usize, usize) {
     let [l0, l1, l2, l3, o0, o1, o2, o3, ..] = entry.to_le_bytes();
     (
         u32::from_le_bytes([o0, o1, o2, o3]) as usize,
@@ -43,15 +43,15 @@ pub(crate) const fn place_of(entry: Entry) -> (usize, usize) {
 /// Sorts `entries` by the keys that they stand for; `key` finds the bytes of one. `room` is working space,
 /// kept from call to call.
 pub(crate) fn sort<'a>(
-    entries: &mut [Entry],
-    room: &mut Vec<Entry>,
-    key: impl Fn(Entry) -> &'a [u8] + Copy,
+    entries: &mut [SortEntry],
+    room: &mut Vec<SortEntry>,
+    key: impl Fn(SortEntry) -> &'a [u8] + Copy,
 ) {
     by_prefix(entries, room);
     break_ties(entries, key);
 }
 
-fn by_prefix(entries: &mut [Entry], room: &mut Vec<Entry>) {
+fn by_prefix(entries: &mut [SortEntry], room: &mut Vec<SortEntry>) {
     if entries.len() <= SMALL {
         entries.sort_unstable();
         return;
@@ -66,7 +66,7 @@ fn by_prefix(entries: &mut [Entry], room: &mut Vec<Entry>) {
     }
     let shift = (64 - differing.leading_zeros()).saturating_sub(BITS);
     let mask = (1_u64 << BITS) - 1;
-    let bucket = |entry: Entry| crate::width::low((prefix_of(entry) >> shift) & mask) as usize;
+    let bucket = |entry: SortEntry| crate::width::low((prefix_of(entry) >> shift) & mask) as usize;
     let mut starts = [0_usize; 1 << BITS];
     for &entry in entries.iter() {
         starts[bucket(entry)] += 1;
@@ -95,7 +95,7 @@ fn by_prefix(entries: &mut [Entry], room: &mut Vec<Entry>) {
 }
 
 /// Sorts what has equal prefixes by the whole keys, equal keys by arrival.
-fn break_ties<'a>(entries: &mut [Entry], key: impl Fn(Entry) -> &'a [u8] + Copy) {
+fn break_ties<'a>(entries: &mut [SortEntry], key: impl Fn(SortEntry) -> &'a [u8] + Copy) {
     for run in entries.chunk_by_mut(|a, b| prefix_of(*a) == prefix_of(*b)) {
         if run.len() > 1 && !all_short_and_equal(run) {
             run.sort_unstable_by(|a, b| key(*a).cmp(key(*b)).then_with(|| a.cmp(b)));
@@ -104,7 +104,7 @@ fn break_ties<'a>(entries: &mut [Entry], key: impl Fn(Entry) -> &'a [u8] + Copy)
 }
 
 /// Keys within their prefix are equal where their lengths are.
-fn all_short_and_equal(run: &[Entry]) -> bool {
+fn all_short_and_equal(run: &[SortEntry]) -> bool {
     let mut lengths = run.iter().map(|entry| place_of(*entry).1);
     lengths
         .next()

@@ -203,12 +203,12 @@ const SAMPLED_SPLITS: usize = 10;
 const SAMPLED_RECORDS: u64 = 10_000;
 
 /// Opens files as the driver's client has them, for sampling.
-struct Files {
+struct DriverFiles {
     pieces: Vec<Piece>,
     open: OpenNamed,
 }
 
-impl Ground for Files {
+impl Ground for DriverFiles {
     fn input(&mut self, piece: u32) -> Open {
         match self.pieces.get(piece as usize) {
             Some(piece) => one(&self.open, &piece.name),
@@ -246,7 +246,7 @@ pub(crate) fn sample<M: Mapper>(
             params: params.clone(),
             counters: Counters::new(),
             page,
-            ground: Box::new(Files {
+            ground: Box::new(DriverFiles {
                 pieces: pieces.clone(),
                 open: Rc::clone(open),
             }),

@@ -4,10 +4,10 @@ use it::results::{Series, Spread, Table};
 use job::report::{Phases, Report};
 
 /// From one stamp of a job's report to another.
-type Phase = (&'static str, fn(&Phases) -> (i64, i64));
+type PhaseSpan = (&'static str, fn(&Phases) -> (i64, i64));
 
 /// The paper's names; what comes first is the client's part, which the paper does not show.
-const PHASES: [Phase; 6] = [
+const PHASES: [PhaseSpan; 6] = [
     ("staging and submit", |at| (at.started_us, at.submitted_us)),
     ("AM start", |at| (at.submitted_us, at.registered_us)),
     ("container allocation", |at| {

@@ -32,7 +32,7 @@ pub(super) struct Start {
 
 /// One container, from being accepted until the ResourceManager has heard of its end.
 #[derive(Debug)]
-pub(super) struct Entry {
+pub(super) struct ContainerEntry {
     pub(super) state: ContainerState,
     pub(super) exit_status: i32,
     pub(super) diagnostics: String,
@@ -60,7 +60,7 @@ pub(super) struct Desk {
     pub(super) options: NodeManagerOptions,
     pub(super) hollow: Hollow,
     pub(super) cache: Cache,
-    containers: Mutex<BTreeMap<ContainerId, Entry>>,
+    containers: Mutex<BTreeMap<ContainerId, ContainerEntry>>,
     /// Containers that ever ran here: a grant starts a container once.
     used: Mutex<BTreeSet<ContainerId>>,
     trust: Mutex<Trust>,
@@ -174,7 +174,7 @@ impl Desk {
             return Err(("YarnException", words));
         }
         let stop = self.closing.child_token();
-        let entry = Entry {
+        let entry = ContainerEntry {
             state: ContainerState::Running,
             exit_status: exit_status::INVALID,
             diagnostics: String::new(),
@@ -263,7 +263,7 @@ impl Desk {
     }
 }
 
-impl Entry {
+impl ContainerEntry {
     fn status(&self, id: ContainerId) -> ContainerStatus {
         ContainerStatus {
             id,

@@ -26,7 +26,7 @@ pub(super) type Rows = BTreeMap<String, ResourceRequest>;
 
 /// A container that an application holds.
 #[derive(Debug, Clone)]
-pub(super) struct Held {
+pub(super) struct HeldContainer {
     pub(super) node: NodeId,
     pub(super) resource: Resource,
 }
@@ -53,7 +53,7 @@ pub(super) struct Application {
     pub(super) heard: Option<Instant>,
     pub(super) asks: BTreeMap<(i32, i64), Rows>,
     pub(super) blacklist: BTreeSet<String>,
-    pub(super) held: BTreeMap<ContainerId, Held>,
+    pub(super) held: BTreeMap<ContainerId, HeldContainer>,
     next_container: i64,
     /// For the next answer.
     pub(super) granted: Vec<Container>,
@@ -181,7 +181,7 @@ impl Books {
             attempt: application.attempt(),
             id: application.next_container,
         };
-        let held = Held {
+        let held = HeldContainer {
             node: node.clone(),
             resource: resource.clone(),
         };

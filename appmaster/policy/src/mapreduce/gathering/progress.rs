@@ -12,7 +12,7 @@ const LOOKS: usize = 6;
 
 /// Outputs that a home was told of at one time.
 #[derive(Clone, Copy, Debug)]
-struct Told {
+struct ToldOutputs {
     at: Millis,
     outputs: u32,
     /// About how many an average partition has of them.
@@ -24,7 +24,7 @@ struct Told {
 pub(super) struct Progress {
     pub(super) home: ContainerId,
     /// What is not dealt with, in the order of time.
-    open: VecDeque<Told>,
+    open: VecDeque<ToldOutputs>,
     /// Outputs that the home has dealt with so far.
     handled: u32,
     /// Bytes that have come so far.
@@ -48,7 +48,7 @@ impl Progress {
                 last.outputs = last.outputs.saturating_add(outputs);
                 last.bytes = last.bytes.saturating_add(bytes);
             }
-            _ => self.open.push_back(Told { at, outputs, bytes }),
+            _ => self.open.push_back(ToldOutputs { at, outputs, bytes }),
         }
     }
 

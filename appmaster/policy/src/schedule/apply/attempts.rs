@@ -3,7 +3,7 @@
 use super::record_stage;
 use crate::schedule::session::{Attempt, ScheduleState};
 use crate::schedule::{
-    AttemptIx, AttemptOutcome, Decision, JobIx, Nanos, Phase, SlotIx, Stage, Taken, TaskIx,
+    AttemptIx, AttemptOutcome, AttemptPhase, Decision, JobIx, Nanos, SlotIx, Stage, Taken, TaskIx,
 };
 
 impl ScheduleState {
@@ -179,7 +179,7 @@ impl ScheduleState {
         self.take(slot, Taken::Busy(ix));
     }
 
-    pub(super) fn progress(&mut self, ix: AttemptIx, (phase, done, of): (Phase, u64, u64)) {
+    pub(super) fn progress(&mut self, ix: AttemptIx, (phase, done, of): (AttemptPhase, u64, u64)) {
         let now = self.now;
         if let Some(attempt) = self.attempts.get_mut(&ix) {
             attempt.progress = Some((phase, done, of, now));

@@ -15,8 +15,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::saved::pairs;
 use super::{
-    AttemptIx, Bundle, Container, ContainerIx, Job, JobIx, Nanos, Need, Node, NodeIx, Phase, Slot,
-    SlotIx, Stage, Task, TaskIx,
+    AttemptIx, AttemptPhase, Bundle, Container, ContainerIx, Job, JobIx, Nanos, Need, Node, NodeIx,
+    Slot, SlotIx, Stage, Task, TaskIx,
 };
 use crate::{Few, Numbered};
 
@@ -63,7 +63,7 @@ pub struct Attempt {
     /// When it was said to run.
     pub began: Option<Nanos>,
     /// The last that was told: phase, done and of bytes, when.
-    pub progress: Option<(Phase, u64, u64, Nanos)>,
+    pub progress: Option<(AttemptPhase, u64, u64, Nanos)>,
     /// It was ordered to end.
     pub stopping: bool,
 }

@@ -5,8 +5,8 @@ use proptest::prelude::*;
 
 use super::bed::{Bed, reloaded};
 use crate::schedule::{
-    AttemptIx, AttemptOutcome, Bundle, ContainerIx, Decision, Event, Nanos, Need, NodeIx,
-    POLICIES as NAMES, Phase, Stage, Task, WRAPPERS,
+    AttemptIx, AttemptOutcome, AttemptPhase, Bundle, ContainerIx, Decision, Event, Nanos, Need,
+    NodeIx, POLICIES as NAMES, Stage, Task, WRAPPERS,
 };
 
 const POLICIES: [&str; 14] = [
@@ -134,7 +134,7 @@ fn play(policy: &str, steps: &[ScheduleStep], reload: usize) -> Vec<Decision> {
             ScheduleStep::Progress(at, done) if !attempts.is_empty() => {
                 bed.tell(&Event::Progress {
                     attempt: attempts[at % attempts.len()],
-                    phase: Phase::Map,
+                    phase: AttemptPhase::Map,
                     done: *done,
                     of: 100,
                 })

@@ -1,8 +1,8 @@
 use super::bed::{Bed, jobs, started};
 use super::hpe::{gpu, need};
 use crate::schedule::{
-    AttemptIx, AttemptOutcome, Bundle, ContainerIx, Decision, Event, JobIx, Nanos, Need, NodeIx,
-    Phase, Stage, Task, Why, of_session,
+    AttemptIx, AttemptOutcome, AttemptPhase, Bundle, ContainerIx, Decision, Event, JobIx, Nanos,
+    Need, NodeIx, Stage, Task, Why, of_session,
 };
 
 const NONE: [u32; 0] = [];
@@ -260,7 +260,7 @@ fn an_attempt_that_gets_on_is_left_alone_and_one_that_stands_still_is_not() {
     let (mut bed, slow) = straggler("fifo+speculate", true);
     let progress = |done| Event::Progress {
         attempt: slow,
-        phase: Phase::Map,
+        phase: AttemptPhase::Map,
         done,
         of: 100,
     };
