@@ -7,12 +7,12 @@ use policy::ContainerId;
 /// What each launcher's calls have brought to their ends.
 #[derive(Debug, Default)]
 pub(crate) struct OutputEnds {
-    calls: BTreeMap<ContainerId, Calls>,
+    calls: BTreeMap<ContainerId, OutputCalls>,
 }
 
 /// A launcher calls once for a job; in a session, where a job begins again, once each time that it comes back.
 #[derive(Debug, Default)]
-struct Calls {
+struct OutputCalls {
     newest: Call,
     /// Counted from 1.
     number: u32,
@@ -73,7 +73,7 @@ impl OutputEnds {
     /// begun, and the calls of those that are gone are over, as are those of runs before.
     pub(crate) fn are_all(&self, run: u32, launchers: &BTreeMap<ContainerId, u64>) -> bool {
         let ended = |container: &ContainerId, streams: u64| match self.calls.get(container) {
-            Some(Calls { newest, .. }) => {
+            Some(OutputCalls { newest, .. }) => {
                 newest.is_over || (newest.run == run && newest.ended >= streams)
             }
             None => false,

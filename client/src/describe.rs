@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use follow::streams::Input;
+use follow::streams::StandardInput;
 use follow::submit::AM_MEMORY_MIB;
 use job::{Application, ApplicationWork, Description, MpiJob, Staged, StagingFolder};
 use policy::lifecycle::Limits;
@@ -156,7 +156,7 @@ fn mpi_job(plan: &Plan, placed: Placed<'_>, staged: &StagedFiles) -> MpiJob {
         programs: programs(plan, placed.demand.processes.get(), staged),
         stage_out: plan.data.outgoing.clone(),
         checkpoints: plan.data.checkpoints.clone(),
-        input: plan.streams.input != Input::None,
+        input: plan.streams.input != StandardInput::None,
         terminal: plan.streams.terminal.clone(),
     }
 }
@@ -186,11 +186,11 @@ fn limits(plan: &Plan) -> Limits {
 }
 
 /// What the ranks run; a program that names no number has all `processes`.
-fn programs(plan: &Plan, processes: u32, staged: &StagedFiles) -> Vec<job::Program> {
+fn programs(plan: &Plan, processes: u32, staged: &StagedFiles) -> Vec<job::MpiProgram> {
     let wanted = plan.program.executables.iter();
     wanted
         .zip(&staged.programs)
-        .map(|(wanted, placed)| job::Program {
+        .map(|(wanted, placed)| job::MpiProgram {
             processes: wanted.processes.unwrap_or(processes),
             file: placed.link.clone(),
             own_path: placed.own_path.clone(),

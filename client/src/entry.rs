@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use crate::subcommands::{self, Command};
+use crate::subcommands::{self, CommandWords};
 use crate::{accelerators, mapreduce, probe, ps, run, sessions};
 
 /// The first name of the file.
@@ -20,13 +20,13 @@ pub(crate) fn main() -> ExitCode {
         return run::main(std::env::args_os());
     }
     match subcommands::translated(words.collect()) {
-        Ok(Command::Run(words)) => run::main(std::iter::once(RUN.into()).chain(words)),
-        Ok(Command::MapReduce(given)) => mapreduce::main(*given),
-        Ok(Command::Past(given)) => mapreduce::past(given),
-        Ok(Command::Ps { json }) => ps::main(json),
-        Ok(Command::Probe(given)) => probe::main(&given),
-        Ok(Command::Session(task)) => sessions::main(task),
-        Ok(Command::Accelerators(words)) => accelerators::main(words),
+        Ok(CommandWords::Run(words)) => run::main(std::iter::once(RUN.into()).chain(words)),
+        Ok(CommandWords::MapReduce(given)) => mapreduce::main(*given),
+        Ok(CommandWords::Past(given)) => mapreduce::past(given),
+        Ok(CommandWords::Ps { json }) => ps::main(json),
+        Ok(CommandWords::Probe(given)) => probe::main(&given),
+        Ok(CommandWords::Session(task)) => sessions::main(task),
+        Ok(CommandWords::Accelerators(words)) => accelerators::main(words),
         Err(error) => error.show(),
     }
 }

@@ -27,7 +27,7 @@ const GRACE: Duration = Duration::from_secs(2);
 
 /// A cluster on this machine.
 pub(crate) struct Local {
-    cluster: mini::Cluster,
+    cluster: mini::MiniCluster,
     folder: RunFolder,
     user: String,
 }
@@ -58,7 +58,7 @@ impl Local {
             ..ResourceManagerOptions::default()
         };
         let shares = vec![share; usize::from(nodes)];
-        let cluster = mini::Cluster::start(options, &shares, &folder, &user).await;
+        let cluster = mini::MiniCluster::start(options, &shares, &folder, &user).await;
         Ok(Self {
             cluster: cluster?,
             folder,

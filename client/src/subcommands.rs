@@ -122,7 +122,7 @@ enum Task {
 
 /// Whose words they are.
 #[derive(Debug)]
-pub(crate) enum Command {
+pub(crate) enum CommandWords {
     /// Of `gerbil-run`.
     Run(Vec<OsString>),
     /// Of a MapReduce program.
@@ -143,10 +143,10 @@ pub(crate) enum Command {
 }
 
 /// The same as words for `gerbil-run`, or for the accelerators' driver.
-pub(crate) fn translated(words: Vec<OsString>) -> Result<Command, ParseError> {
+pub(crate) fn translated(words: Vec<OsString>) -> Result<CommandWords, ParseError> {
     match words.split_first() {
         // Untouched: what is behind it may be anything.
-        Some((first, rest)) if first == "run" => return Ok(Command::Run(rest.to_vec())),
+        Some((first, rest)) if first == "run" => return Ok(CommandWords::Run(rest.to_vec())),
         Some((first, rest)) if first == "fpga" || first == "fpgad" => {
             return Ok(accelerators(first == "fpgad", rest.to_vec()));
         }
@@ -162,7 +162,7 @@ pub(crate) fn translated(words: Vec<OsString>) -> Result<Command, ParseError> {
     let words = match words.split_first() {
         Some((first, rest)) if first == "mr" && past::is_of_past(rest) => {
             let words = std::iter::once("gerbil mr".into()).chain(rest.iter().cloned());
-            return Ok(Command::Past(PastArguments::try_parse_from(words)?));
+            return Ok(CommandWords::Past(PastArguments::try_parse_from(words)?));
         }
         Some((first, rest)) if first == "mr" => {
             let rest = mapreduce::marked(rest.to_vec());
@@ -172,25 +172,25 @@ pub(crate) fn translated(words: Vec<OsString>) -> Result<Command, ParseError> {
     };
     let gerbil = Gerbil::try_parse_from(std::iter::once(NAME.into()).chain(words))?;
     let task = match gerbil.task {
-        Task::Mr(given) => return Ok(Command::MapReduce(given)),
-        Task::Session { task } => return Ok(Command::Session(task)),
-        Task::Ps { json } => return Ok(Command::Ps { json }),
-        Task::Probe(given) => return Ok(Command::Probe(given)),
+        Task::Mr(given) => return Ok(CommandWords::MapReduce(given)),
+        Task::Session { task } => return Ok(CommandWords::Session(task)),
+        Task::Ps { json } => return Ok(CommandWords::Ps { json }),
+        Task::Probe(given) => return Ok(CommandWords::Probe(given)),
         Task::Attach { job, given } => {
-            return Ok(Command::Session(SessionTask::Attach { job, given }));
+            return Ok(CommandWords::Session(SessionTask::Attach { job, given }));
         }
         Task::Logs { job, given } => {
-            return Ok(Command::Session(SessionTask::Logs { job, given }));
+            return Ok(CommandWords::Session(SessionTask::Logs { job, given }));
         }
         other => other,
     };
     if let Task::Kill { application } = &task
         && let Ok(job) = application.parse()
     {
-        return Ok(Command::Session(SessionTask::Kill { job }));
+        return Ok(CommandWords::Session(SessionTask::Kill { job }));
     }
     let words: Vec<&str> = match &task {
-        Task::Run { words } => return Ok(Command::Run(words.clone())),
+        Task::Run { words } => return Ok(CommandWords::Run(words.clone())),
         Task::Fpga { words } => return Ok(accelerators(false, words.clone())),
         Task::Fpgad { words } => return Ok(accelerators(true, words.clone())),
         // Above.
@@ -212,7 +212,7 @@ pub(crate) fn translated(words: Vec<OsString>) -> Result<Command, ParseError> {
         // Under its own name.
         Task::Version => return Err(version()),
     };
-    Ok(Command::Run(
+    Ok(CommandWords::Run(
         words.into_iter().map(OsString::from).collect(),
     ))
 }
@@ -226,12 +226,12 @@ fn version() -> ParseError {
 }
 
 /// Words for the driver, which serves where it is told nothing else.
-fn accelerators(serves: bool, words: Vec<OsString>) -> Command {
+fn accelerators(serves: bool, words: Vec<OsString>) -> CommandWords {
     let words = match (serves, words.is_empty()) {
         (false, true) => vec![OsString::from("--help")],
         (true, _) | (false, false) => words,
     };
-    Command::Accelerators(words)
+    CommandWords::Accelerators(words)
 }
 
 /// An option of `gerbil-run`, or the path of a program.
@@ -257,12 +257,12 @@ mod tests {
         let words = line.split_whitespace().map(OsString::from).collect();
         let found = translated(words).map_err(|error| error.to_string())?;
         let found = match found {
-            Command::Run(found) | Command::Accelerators(found) => found,
-            Command::Session(_) => return Ok("session".into()),
-            Command::MapReduce(_) => return Ok("mr".into()),
-            Command::Past(_) => return Ok("past".into()),
-            Command::Probe(_) => return Ok("probe".into()),
-            Command::Ps { json } => return Ok(if json { "ps json" } else { "ps" }.into()),
+            CommandWords::Run(found) | CommandWords::Accelerators(found) => found,
+            CommandWords::Session(_) => return Ok("session".into()),
+            CommandWords::MapReduce(_) => return Ok("mr".into()),
+            CommandWords::Past(_) => return Ok("past".into()),
+            CommandWords::Probe(_) => return Ok("probe".into()),
+            CommandWords::Ps { json } => return Ok(if json { "ps json" } else { "ps" }.into()),
         };
         let found: Vec<_> = found.iter().map(|word| word.to_str().unwrap()).collect();
         Ok(found.join(" "))

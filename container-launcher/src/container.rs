@@ -15,7 +15,7 @@ use crate::devices;
 use crate::disks::Disks;
 use crate::elements::Watch;
 use crate::lane::ClientKeys;
-use crate::life::{Calls, Outbox};
+use crate::life::{MasterCalls, Outbox};
 use crate::mpi::topology::Topology;
 use crate::nursery::{Nursery, ReapedProcess};
 use crate::sampling::Sampling;
@@ -25,7 +25,7 @@ use crate::tasks::Storages;
 use crate::warden::Warden;
 
 /// The container, as each of its jobs finds it.
-pub(crate) struct Container<'a> {
+pub(crate) struct OwnContainer<'a> {
     pub(crate) context: LauncherContext,
     pub(crate) around: &'a Surroundings,
     pub(crate) nursery: &'a Nursery,
@@ -35,7 +35,7 @@ pub(crate) struct Container<'a> {
     /// Where what goes to and comes from the AM is carried.
     pub(crate) carriers: &'a Handle,
     /// Whom the output and the input of processes go to.
-    pub(crate) calls: Calls,
+    pub(crate) calls: MasterCalls,
     /// With whose keys a client is dialled.
     pub(crate) keys: ClientKeys,
     pub(crate) outbox: Outbox,
@@ -58,7 +58,7 @@ pub(crate) struct Container<'a> {
     pub(crate) tasks: JoinSet<()>,
 }
 
-impl Container<'_> {
+impl OwnContainer<'_> {
     /// Tells the ApplicationMaster what the node has now.
     pub(crate) fn tell_elements(&mut self, elements: Vec<Element>) {
         let told = NodeElements {

@@ -42,7 +42,7 @@ struct SharedDisks {
 
 /// A disk that has one of the folders.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Seen<'a> {
+pub(crate) struct SeenDisk<'a> {
     pub(crate) folder: &'a Path,
     pub(crate) disk: Disk,
     /// Its number, as files tell it.
@@ -92,10 +92,10 @@ impl Disks {
     }
 
     /// All of them, as they are now. One that cannot be looked at is left out.
-    pub(crate) fn look(&self) -> Vec<Seen<'_>> {
+    pub(crate) fn look(&self) -> Vec<SeenDisk<'_>> {
         let folders = self.0.folders.iter();
         let seen = folders.filter_map(|folder| {
-            Some(Seen {
+            Some(SeenDisk {
                 folder,
                 disk: of(&statvfs(folder).ok()?),
                 device: fs::metadata(folder).ok()?.dev(),
@@ -139,7 +139,7 @@ impl Disks {
     }
 }
 
-impl Seen<'_> {
+impl SeenDisk<'_> {
     /// What somebody has there.
     pub(crate) fn of(&self, held: &UnnamedFiles) -> u64 {
         held.get(&self.device).copied().unwrap_or_default()

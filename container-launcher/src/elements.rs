@@ -35,7 +35,7 @@ const DEADLINE: Duration = Duration::from_secs(2);
 
 /// What files below `root` tell, and whether libraries are to be asked before that is all.
 pub(crate) fn at_once(root: &Path, around: &Surroundings) -> (Vec<Element>, bool) {
-    let seen = files::Seen::below(root, around);
+    let seen = files::SeenFiles::below(root, around);
     let asks = seen.asks();
     let mut elements = cores::classes(root);
     elements.extend(seen.fpgas());

@@ -31,7 +31,7 @@ pub(crate) use way::Way;
 use way::{IDLE, opened};
 
 use crate::lane::Lanes;
-use crate::life::{Calls, is_final, words};
+use crate::life::{MasterCalls, is_final, words};
 use crate::say;
 
 /// Chunks read but not yet sent, of all ranks of a job together.
@@ -215,7 +215,11 @@ impl Pump {
 
 /// Sends all chunks of a job until it is over here, by one connection after another. Those that the
 /// ApplicationMaster has not taken are kept until it has.
-pub(crate) async fn carry(mut calls: Calls, pass: Pass, mut chunks: mpsc::Receiver<OutputChunk>) {
+pub(crate) async fn carry(
+    mut calls: MasterCalls,
+    pass: Pass,
+    mut chunks: mpsc::Receiver<OutputChunk>,
+) {
     let kept = Resumable::new(UNTAKEN);
     let _closing = kept.closed_with();
     let fill = async {

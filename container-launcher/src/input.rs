@@ -15,7 +15,7 @@ use tokio_stream::StreamExt as _;
 use tonic::transport::Channel;
 use tonic::{Request, Status};
 
-use crate::life::{Calls, is_final};
+use crate::life::{MasterCalls, is_final};
 use crate::say;
 
 /// Between two calls.
@@ -30,7 +30,7 @@ const NOTHING: Bounds = Bounds { count: 1, bytes: 1 };
 /// `end` is written at the end of the input: where the rank has a terminal, closing it says nothing.
 /// Behind a line that has no end it is written twice: the first such key only hands that line over.
 pub(crate) async fn feed(
-    mut calls: Calls,
+    mut calls: MasterCalls,
     pass: Pass,
     run: u32,
     pipe: pipe::Sender,

@@ -26,7 +26,7 @@ use job::wire::{FetchFiles, FilesFetched, StagedFile};
 use storage::{Address, Storage};
 use tokio_util::sync::CancellationToken;
 
-use self::cache::Part;
+use self::cache::PartialFolder;
 use self::proof::Breakable;
 use crate::node_facts;
 
@@ -170,14 +170,14 @@ async fn bring(
     cache: &Path,
     cached: &Path,
 ) -> Result<u64, FetchError> {
-    let part = Part::new(cache).map_err(at(cache))?;
+    let part = PartialFolder::new(cache).map_err(at(cache))?;
     let brought = bring_by(&part, storage, file, name, cached).await;
     part.remove().await;
     brought
 }
 
 async fn bring_by(
-    part: &Part,
+    part: &PartialFolder,
     storage: &Storage,
     file: &StagedFile,
     name: &str,

@@ -2,7 +2,7 @@
 //!
 //! It joins ([`mod@join`]), keeps in touch with the ApplicationMaster ([`link`]), and is given shares of jobs
 //! ([`crate::share`]), which start processes, serve them and report their ends by means of what the
-//! container has ([`Container`]).
+//! container has ([`OwnContainer`]).
 
 mod crowded;
 mod ended;
@@ -32,10 +32,10 @@ use ended::EndedJobs;
 use fetching::Fetching;
 pub(crate) use join::{is_final, words};
 use link::Link;
-pub(crate) use link::{Calls, Outbox, RankOutbox};
+pub(crate) use link::{MasterCalls, Outbox, RankOutbox};
 use peers::PeerTries;
 
-use crate::container::Container;
+use crate::container::OwnContainer;
 use crate::crowding::Crowding;
 use crate::devices;
 use crate::dial::DialError;
@@ -133,7 +133,7 @@ pub(crate) async fn live(
     let keys = ClientKeys::new(&place)?;
     let mut tasks = JoinSet::new();
     tasks.spawn_on(keeping, carriers);
-    let container = Container {
+    let container = OwnContainer {
         context: place.context.clone(),
         around,
         nursery,
@@ -190,7 +190,7 @@ pub(crate) async fn live(
 }
 
 struct Life<'a> {
-    container: Container<'a>,
+    container: OwnContainer<'a>,
     /// What the container runs, by job.
     jobs: BTreeMap<JobId, Share>,
     /// Whose turn it was last to say what happened: the next one's it is first.

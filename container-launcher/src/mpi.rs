@@ -41,7 +41,7 @@ use self::socket::RankMessage;
 use self::traffic::Traffic;
 use self::transfers::{Done, Transfers};
 use crate::binding;
-use crate::container::Container;
+use crate::container::OwnContainer;
 use crate::job_files;
 use crate::lane::Lanes;
 use crate::left_files::Before;
@@ -115,7 +115,7 @@ pub(crate) enum Happened {
 
 impl Mpi {
     /// One without ranks.
-    pub(crate) fn new(job: JobId, container: &Container<'_>) -> Self {
+    pub(crate) fn new(job: JobId, container: &OwnContainer<'_>) -> Self {
         let folder = job_files::folder(&container.around.folder, job);
         let (heard_by, heard) = mpsc::channel(HEARD);
         Self {
@@ -164,7 +164,7 @@ impl Mpi {
         }
     }
 
-    pub(crate) async fn on(&mut self, happened: Happened, container: &mut Container<'_>) {
+    pub(crate) async fn on(&mut self, happened: Happened, container: &mut OwnContainer<'_>) {
         match happened {
             Happened::Heard(rank, heard) => self.on_heard(rank, heard, container).await,
             Happened::Overdue => self.sweep(container).await,
@@ -175,7 +175,7 @@ impl Mpi {
     }
 
     /// Nothing of the run before is of account any more, nor what is still heard of it.
-    fn forget(&mut self, container: &Container<'_>) {
+    fn forget(&mut self, container: &OwnContainer<'_>) {
         self.share = None;
         for world in std::mem::take(&mut self.worlds).into_values() {
             container.warden.forget_space(&world.kvs_name);
@@ -185,11 +185,11 @@ impl Mpi {
     }
 
     /// The job is over, and no process of it is left.
-    pub(crate) fn end(mut self, container: &Container<'_>) {
+    pub(crate) fn end(mut self, container: &OwnContainer<'_>) {
         self.forget(container);
     }
 
-    async fn on_transfer(&mut self, done: Done, container: &mut Container<'_>) {
+    async fn on_transfer(&mut self, done: Done, container: &mut OwnContainer<'_>) {
         match done {
             Done::Say(event) => self.outbox.push_back(event),
             Done::Start(share) => self.begin_with(*share, container).await,
@@ -205,7 +205,7 @@ impl Mpi {
     pub(crate) async fn on_ended(
         &mut self,
         ended: &[ReapedProcess],
-        container: &mut Container<'_>,
+        container: &mut OwnContainer<'_>,
     ) {
         if !ended.is_empty() {
             self.transfers.rank_ended();
@@ -217,7 +217,7 @@ impl Mpi {
         self.sweep_if_over(container).await;
     }
 
-    fn report(&mut self, container: &mut Container<'_>) {
+    fn report(&mut self, container: &mut OwnContainer<'_>) {
         for world in self.worlds.values_mut() {
             let reports = world.ranks.reports(&world.node);
             let over = world.ranks.processes.all_reported();
@@ -271,13 +271,13 @@ impl Mpi {
     }
 
     /// The job is to end and no rank is left: neither should be what they started.
-    async fn sweep_if_over(&mut self, container: &mut Container<'_>) {
+    async fn sweep_if_over(&mut self, container: &mut OwnContainer<'_>) {
         if self.stopping && self.all_ended() {
             self.sweep(container).await;
         }
     }
 
-    async fn sweep(&mut self, container: &mut Container<'_>) {
+    async fn sweep(&mut self, container: &mut OwnContainer<'_>) {
         self.stop_at = None;
         self.stopping = false;
         let ended = container.sweep(self.job).await;

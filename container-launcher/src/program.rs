@@ -11,7 +11,7 @@ use job::wire::{Program, Refusal, Share};
 use nix::unistd::{AccessFlags, access};
 use sha2::{Digest as _, Sha256};
 
-use crate::process::start::Command;
+use crate::process::start::ProgramCommand;
 use crate::{node_facts, regular};
 
 /// Where the machine field of an ELF header ends, bytes.
@@ -42,9 +42,9 @@ pub(crate) fn command(
     program: &Program,
     folder: &Path,
     environment: BTreeMap<OsString, OsString>,
-) -> Command {
+) -> ProgramCommand {
     let given = program.environment.iter().map(|pair| pair.key.clone());
-    Command {
+    ProgramCommand {
         program: path(program, folder),
         folder: match program.folder.as_str() {
             "" => folder.to_owned(),

@@ -2,7 +2,7 @@
 
 use job::wire::RankUsage;
 
-use crate::container::Container;
+use crate::container::OwnContainer;
 use crate::disks::Suspect;
 use crate::memory_limit::Over;
 use crate::mpi::{self, Mpi};
@@ -32,7 +32,7 @@ impl Share {
     }
 
     /// Does what is to be done.
-    pub(crate) async fn on(&mut self, happened: Happened, container: &mut Container<'_>) {
+    pub(crate) async fn on(&mut self, happened: Happened, container: &mut OwnContainer<'_>) {
         match (self, happened) {
             (Self::Mpi(mpi), Happened::Mpi(happened)) => mpi.on(happened, container).await,
             (Self::Tasks(tasks), Happened::Tasks(happened)) => tasks.on(happened, container).await,
@@ -45,7 +45,7 @@ impl Share {
     pub(crate) async fn on_ended(
         &mut self,
         ended: &[ReapedProcess],
-        container: &mut Container<'_>,
+        container: &mut OwnContainer<'_>,
     ) {
         match self {
             Self::Mpi(mpi) => mpi.on_ended(ended, container).await,
@@ -71,7 +71,7 @@ impl Share {
     }
 
     /// One of its processes is to end: the container is about to have too much memory.
-    pub(crate) async fn over_share(&mut self, over: &Over, container: &mut Container<'_>) {
+    pub(crate) async fn over_share(&mut self, over: &Over, container: &mut OwnContainer<'_>) {
         match self {
             Self::Mpi(mpi) => mpi.over_share(over.id.number),
             Self::Tasks(tasks) => tasks.over_share(over),
@@ -93,7 +93,7 @@ impl Share {
         &mut self,
         id: Id,
         sentence: String,
-        container: &mut Container<'_>,
+        container: &mut OwnContainer<'_>,
     ) {
         match self {
             Self::Mpi(mpi) => mpi.fills_disk(id, sentence, container).await,
@@ -110,7 +110,7 @@ impl Share {
     }
 
     /// The job is over, and no process of it is left.
-    pub(crate) fn end(self, container: &Container<'_>) {
+    pub(crate) fn end(self, container: &OwnContainer<'_>) {
         match self {
             Self::Mpi(mpi) => mpi.end(container),
             // What goes on of it ends when it is dropped.

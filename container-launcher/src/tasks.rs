@@ -51,7 +51,7 @@ pub(crate) use self::places::Storages;
 use self::attempt::{Attempt, Said};
 use self::logs::Logs;
 use self::places::AttemptFolder;
-use crate::container::Container;
+use crate::container::OwnContainer;
 use crate::disks::Room;
 use crate::job_files;
 use crate::memory_limit::Over;
@@ -115,7 +115,7 @@ pub(crate) enum Happened {
 }
 
 impl Tasks {
-    pub(crate) fn new(job: JobId, container: &Container<'_>) -> Self {
+    pub(crate) fn new(job: JobId, container: &OwnContainer<'_>) -> Self {
         let (said_by, said) = mpsc::channel(SAID);
         let (gathered_by, gathered) = mpsc::channel(SAID);
         let ends = CancellationToken::new();
@@ -160,7 +160,7 @@ impl Tasks {
         }
     }
 
-    pub(crate) async fn on(&mut self, happened: Happened, container: &mut Container<'_>) {
+    pub(crate) async fn on(&mut self, happened: Happened, container: &mut OwnContainer<'_>) {
         match happened {
             Happened::Said(number, said) => {
                 if let Some(attempt) = self.attempts.get_mut(&number) {
@@ -177,7 +177,7 @@ impl Tasks {
         self.report(container);
     }
 
-    async fn kill_overdue(&mut self, container: &Container<'_>) {
+    async fn kill_overdue(&mut self, container: &OwnContainer<'_>) {
         let now = Instant::now();
         for (&number, attempt) in &mut self.attempts {
             if attempt.kill_at.is_some_and(|at| at <= now) {
@@ -190,7 +190,7 @@ impl Tasks {
         }
     }
 
-    pub(crate) async fn on_start(&mut self, order: StartTask, container: &mut Container<'_>) {
+    pub(crate) async fn on_start(&mut self, order: StartTask, container: &mut OwnContainer<'_>) {
         let process = order.process;
         match self.start(order, container).await {
             Ok(attempt) => {
@@ -213,7 +213,7 @@ impl Tasks {
     }
 
     /// Ends an attempt; its end is told.
-    pub(crate) async fn on_end(&mut self, order: EndTask, container: &Container<'_>) {
+    pub(crate) async fn on_end(&mut self, order: EndTask, container: &OwnContainer<'_>) {
         if let Some(attempt) = self.attempts.get_mut(&order.process) {
             attempt.kill(format!("{} was ended by order", attempt.title()));
             self.kill_overdue(container).await;
@@ -221,7 +221,7 @@ impl Tasks {
     }
 
     /// Gathers what maps have left elsewhere, as far as that can be done.
-    pub(crate) fn on_gather(&mut self, order: GatherAhead, container: &mut Container<'_>) {
+    pub(crate) fn on_gather(&mut self, order: GatherAhead, container: &mut OwnContainer<'_>) {
         if self.ahead.is_none() {
             match self.begin_ahead(&order, container) {
                 Ok(ahead) => self.ahead = Some(ahead),
@@ -237,7 +237,7 @@ impl Tasks {
     fn begin_ahead(
         &self,
         order: &GatherAhead,
-        container: &mut Container<'_>,
+        container: &mut OwnContainer<'_>,
     ) -> Result<Ahead, String> {
         let welcome = serde_json::from_str(&order.welcome);
         let welcome: Welcome = welcome.map_err(|error| error.to_string())?;
@@ -257,7 +257,7 @@ impl Tasks {
     }
 
     /// Tells what a process has printed so far.
-    pub(crate) fn on_log(&self, order: &ReadLog, container: &Container<'_>) {
+    pub(crate) fn on_log(&self, order: &ReadLog, container: &OwnContainer<'_>) {
         let (job, outbox) = (self.job, container.outbox.clone());
         let id = order.id;
         match self.logs.get(order.process) {
@@ -272,7 +272,7 @@ impl Tasks {
         }
     }
 
-    pub(crate) fn on_ended(&mut self, ended: &[ReapedProcess], container: &mut Container<'_>) {
+    pub(crate) fn on_ended(&mut self, ended: &[ReapedProcess], container: &mut OwnContainer<'_>) {
         self.processes.ended(ended, false);
         self.report(container);
     }
@@ -299,12 +299,12 @@ impl Tasks {
     }
 
     /// The job is over: nobody reads what its maps have left.
-    pub(crate) fn end(self, container: &Container<'_>) {
+    pub(crate) fn end(self, container: &OwnContainer<'_>) {
         container.exchange.kept().forget(self.job);
     }
 
     /// Looks at the tasks: tells how far they are, once a second, and ends those that do not get on.
-    fn look(&mut self, container: &Container<'_>) {
+    fn look(&mut self, container: &OwnContainer<'_>) {
         for attempt in self.attempts.values_mut() {
             let blame = attempt.blame();
             let wrong = attempt.watch.as_mut().and_then(|watch| watch.look(blame));
@@ -350,7 +350,7 @@ impl Tasks {
 
     /// Tells the ends that are due: of processes that will say nothing more, when what they have written is
     /// committed or given up.
-    fn report(&mut self, container: &mut Container<'_>) {
+    fn report(&mut self, container: &mut OwnContainer<'_>) {
         for report in self.processes.reports(|_| true) {
             if let Some(attempt) = self.attempts.get_mut(&report.number) {
                 attempt.end(report);

@@ -3,7 +3,7 @@
 //!
 //! `cargo run --release -p fpga-driver --example naive_bayes -- /tmp/gerbil-1000/fpgad.sock`
 
-use fpga_driver::bayes::{self, Classes, DocumentsPacket, LoadPacket, Table};
+use fpga_driver::bayes::{self, BayesTable, Classes, DocumentsPacket, LoadPacket};
 use fpga_driver::client::{Accelerator, AcceleratorError, address};
 use fpga_driver::{Function, Status};
 use std::error::Error;
@@ -29,7 +29,7 @@ pub fn run(socket: &Path, out: &mut impl Write) -> Result<(), Box<dyn Error>> {
     let (mut writer, mut reader) = lease.open()?;
 
     let seen = bayes::generate(1, 5000, CLASSES, TERMS, 60);
-    let table = Table::train(&seen, usize::try_from(CLASSES)?, usize::try_from(TERMS)?);
+    let table = BayesTable::train(&seen, usize::try_from(CLASSES)?, usize::try_from(TERMS)?);
     let documents = bayes::generate(2, 8000, CLASSES, TERMS, 60);
     let (mut right, mut same, mut loads) = (0, 0, 0);
     for part in documents.chunks(1000) {

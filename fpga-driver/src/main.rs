@@ -23,11 +23,11 @@ struct Arguments {
     )]
     profile: PathBuf,
     #[command(subcommand)]
-    command: Option<Command>,
+    command: Option<FpgadCommand>,
 }
 
 #[derive(Subcommand)]
-enum Command {
+enum FpgadCommand {
     /// Serve until killed (what fpgad does without a command)
     Serve {
         /// Let this user in, besides this one and root
@@ -80,13 +80,15 @@ fn main() -> ExitCode {
     let profile = &arguments.profile;
     let done = match arguments.command {
         None => command::serve::run(own, profile, Vec::new()),
-        Some(Command::Serve { allow_uid }) => command::serve::run(own, profile, allow_uid),
-        Some(Command::Ps) => command::ps::run(&any),
-        Some(Command::Profile { xml }) => command::profile::run(profile, xml),
-        Some(Command::Check { board }) => command::check::run(&board),
-        Some(Command::Bench { gantt, seconds }) => command::bench::run(gantt.as_deref(), seconds),
-        Some(Command::Exercise { function }) => command::exercise::run(&any, function),
-        Some(Command::XdmaEmu { folder, board }) => command::emulate::run(&folder, &board),
+        Some(FpgadCommand::Serve { allow_uid }) => command::serve::run(own, profile, allow_uid),
+        Some(FpgadCommand::Ps) => command::ps::run(&any),
+        Some(FpgadCommand::Profile { xml }) => command::profile::run(profile, xml),
+        Some(FpgadCommand::Check { board }) => command::check::run(&board),
+        Some(FpgadCommand::Bench { gantt, seconds }) => {
+            command::bench::run(gantt.as_deref(), seconds)
+        }
+        Some(FpgadCommand::Exercise { function }) => command::exercise::run(&any, function),
+        Some(FpgadCommand::XdmaEmu { folder, board }) => command::emulate::run(&folder, &board),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

@@ -9,7 +9,7 @@ use crate::resource_manager::json;
 
 /// Since the daemon's start, at one port.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Calls {
+pub struct RpcActivity {
     /// That were answered.
     pub answered: u64,
     /// That were turned away because too many waited ("Server is too busy").
@@ -20,7 +20,7 @@ pub struct Calls {
     pub sent: u64,
 }
 
-impl Calls {
+impl RpcActivity {
     pub(crate) fn read(daemon: Ipv4Addr, port: u16) -> Result<Self> {
         let bean = format!("Hadoop:service=ResourceManager,name=RpcActivityForPort{port}");
         let answer = json(&format!("http://{daemon}:8088/jmx?qry={bean}"))?;

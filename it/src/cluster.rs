@@ -40,7 +40,7 @@ const SWEEP: Duration = Duration::from_secs(20);
 
 /// A NodeManager of a running cluster.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Node {
+pub struct NodeManager {
     /// Counted from 0, as in [`Daemon::NodeManager`].
     pub index: usize,
     /// Its address, which is also its host name in YARN.
@@ -181,9 +181,9 @@ impl Cluster {
 
     /// The nodes.
     #[must_use]
-    pub fn nodes(&self) -> Vec<Node> {
+    pub fn nodes(&self) -> Vec<NodeManager> {
         (0..self.nodes)
-            .map(|index| Node {
+            .map(|index| NodeManager {
                 index,
                 host: self.loopback.node(index),
                 folder: self

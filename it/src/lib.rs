@@ -76,7 +76,7 @@ pub mod victims;
 pub mod wait;
 pub mod warden;
 
-pub use cluster::{Builder, Cluster, Node};
+pub use cluster::{Builder, Cluster, NodeManager};
 pub use command::{Finished, Run};
 pub use daemon::Daemon;
 pub use hadoop::Version;

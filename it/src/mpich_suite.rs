@@ -6,7 +6,7 @@
 //! library from it, installs it into the cache, and configures the suite against it; all of that once.
 //! [`lists::read`] reads the test lists as the suite's own `runtests` does, and [`lists::pieces`] cuts
 //! them into pieces that may run side by side. [`run::piece`] runs a piece through `runtests` with one
-//! [`Launcher`] and reads what became of each test from the JUnit file. [`compare`] pairs the two, and
+//! [`Mpiexec`] and reads what became of each test from the JUnit file. [`compare`] pairs the two, and
 //! [`report`] writes it down.
 //!
 //! # Invariants
@@ -33,5 +33,5 @@ mod source;
 mod suite;
 
 pub use compare::Comparison;
-pub use run::Launcher;
+pub use run::Mpiexec;
 pub use suite::{DEVICE, Suite};

@@ -25,7 +25,7 @@ pub struct Streams {
     pub stderr: Stdio,
 }
 
-struct Order {
+struct SpawnOrder {
     command: Command,
     answer: SyncSender<std::io::Result<Child>>,
 }
@@ -61,7 +61,7 @@ pub fn spawn(command: &Command, streams: Streams) -> Result<Child> {
 
     let (answer, answered) = sync_channel(1);
     keeper()
-        .send(Order {
+        .send(SpawnOrder {
             command: guarded,
             answer,
         })
@@ -73,10 +73,10 @@ pub fn spawn(command: &Command, streams: Streams) -> Result<Child> {
 }
 
 /// The thread that is every child's parent.
-fn keeper() -> &'static SyncSender<Order> {
-    static KEEPER: OnceLock<SyncSender<Order>> = OnceLock::new();
+fn keeper() -> &'static SyncSender<SpawnOrder> {
+    static KEEPER: OnceLock<SyncSender<SpawnOrder>> = OnceLock::new();
     KEEPER.get_or_init(|| {
-        let (orders, taken) = sync_channel::<Order>(8);
+        let (orders, taken) = sync_channel::<SpawnOrder>(8);
         std::thread::spawn(move || {
             for mut order in taken {
                 // Who asked has gone: its child is of no use, and ends when the pipe closes.

@@ -4,7 +4,7 @@ use std::num::NonZeroU32;
 use std::path::Path;
 
 use anyhow::{Context as _, Error, Result};
-use job::{Binding, MpiJob, Program, Universe, Yielding};
+use job::{Binding, MpiJob, MpiProgram, Universe, Yielding};
 use policy::lifecycle::Limits;
 use policy::{Demand, ResourceTypes, Resources};
 use session::reach::resource_managers;
@@ -85,12 +85,12 @@ fn mpi(program: &str, args: &[&str], processes: u32) -> Result<MpiJob> {
         binding: Binding::default(),
         gpus_per_process: None,
         universe: Universe::Unknown,
-        programs: vec![Program {
+        programs: vec![MpiProgram {
             processes: processes.get(),
             file: program.to_owned(),
             own_path: Some(format!("/bin/{program}")),
             args: args.iter().map(ToString::to_string).collect(),
-            ..Program::default()
+            ..MpiProgram::default()
         }],
         stage_out: Vec::new(),
         checkpoints: None,

@@ -8,7 +8,7 @@ use anyhow::{Context as _, Result, bail};
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::calls::{self, Calls};
+use crate::calls::{self, RpcActivity};
 
 /// A loaded master still answers within this.
 const ANSWER: Duration = Duration::from_secs(10);
@@ -178,8 +178,8 @@ impl ResourceManager {
     /// # Errors
     ///
     /// As [`ResourceManager::version`].
-    pub fn calls(&self, port: u16) -> Result<Calls> {
-        Calls::read(self.address, port)
+    pub fn calls(&self, port: u16) -> Result<RpcActivity> {
+        RpcActivity::read(self.address, port)
     }
 
     /// The same by method.

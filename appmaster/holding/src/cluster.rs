@@ -12,13 +12,13 @@ use crate::nodes::{self, Candidates, Limits};
 
 /// Its clones ask by the same connection.
 #[derive(Clone, Debug)]
-pub struct Cluster {
+pub struct ApplicationCluster {
     client: Arc<ApplicationClient>,
     limits: Limits,
     candidates: Arc<Candidates>,
 }
 
-impl Cluster {
+impl ApplicationCluster {
     /// Read by `client`. `candidates` are the nodes that the application may use, within `limits`.
     pub(crate) fn new(
         client: Arc<ApplicationClient>,

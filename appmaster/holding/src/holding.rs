@@ -11,7 +11,7 @@ use policy::{ClusterView, ContainerId, NodeId, Resources};
 use proto_hadoop::yarn::FinalApplicationStatus;
 use tokio_util::task::TaskTracker;
 
-use crate::cluster::Cluster;
+use crate::cluster::ApplicationCluster;
 use crate::container_event::{ContainerEvent, ContainerEventSender, Granted};
 use crate::containers::{self, LaunchTemplate};
 use crate::next_allocate::{Draft, Finish};
@@ -24,7 +24,7 @@ const READ_DEADLINE: Duration = Duration::from_secs(30);
 
 /// A launcher that has joined, as long as it is heard of.
 #[derive(Debug)]
-pub struct Link {
+pub struct LauncherLink {
     orders: Orders,
     /// What it has found on its node.
     pub node: wire::NodeFacts,
@@ -38,10 +38,10 @@ pub struct Holding {
     pub(crate) tickets: Tickets,
     pub(crate) heard: ContainerEventSender,
     pub(crate) tasks: TaskTracker,
-    pub(crate) cluster: Cluster,
+    pub(crate) cluster: ApplicationCluster,
     pub(crate) registered: SystemTime,
     pub(crate) grants: BTreeMap<ContainerId, Granted>,
-    pub(crate) links: BTreeMap<ContainerId, Link>,
+    pub(crate) links: BTreeMap<ContainerId, LauncherLink>,
     /// What the queue still gives this application, as the ResourceManager last said.
     pub(crate) headroom: Option<Resources>,
 }
@@ -90,7 +90,7 @@ impl Holding {
                 orders,
                 node,
             } => {
-                let link = Link {
+                let link = LauncherLink {
                     orders: orders.clone(),
                     node: node.clone(),
                 };
@@ -268,12 +268,12 @@ impl Holding {
 
     /// The launcher in a container, if it is there.
     #[must_use]
-    pub fn link(&self, container: &ContainerId) -> Option<&Link> {
+    pub fn link(&self, container: &ContainerId) -> Option<&LauncherLink> {
         self.links.get(container)
     }
 
     /// All launchers that are there, in the order of their containers.
-    pub fn links(&self) -> impl Iterator<Item = (&ContainerId, &Link)> {
+    pub fn links(&self) -> impl Iterator<Item = (&ContainerId, &LauncherLink)> {
         self.links.iter()
     }
 
@@ -285,7 +285,7 @@ impl Holding {
 
     /// The cluster.
     #[must_use]
-    pub const fn cluster(&self) -> &Cluster {
+    pub const fn cluster(&self) -> &ApplicationCluster {
         &self.cluster
     }
 

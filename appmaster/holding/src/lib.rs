@@ -61,9 +61,9 @@ mod test_keys;
 mod tickets;
 
 pub use address::{BoundPort, joined};
-pub use cluster::Cluster;
+pub use cluster::ApplicationCluster;
 pub use container_event::{ContainerEvent, ContainerEventSender, Deaf, Granted};
-pub use holding::{Holding, Link};
+pub use holding::{Holding, LauncherLink};
 pub use keys::Keys;
 pub use next_allocate::Nodes;
 pub use nodes::{Candidates, Limits, amount};

@@ -10,7 +10,7 @@ use proto_hadoop::yarn::{Counted, Registration};
 use proto_hadoop::{ApplicationClient, ApplicationMasterClient, ContainerId, NodeId, Timing};
 use tokio::time::{Instant, sleep, timeout};
 
-use crate::cluster::Cluster;
+use crate::cluster::ApplicationCluster;
 use crate::nodes;
 
 /// Between two tries to register.
@@ -80,7 +80,7 @@ pub(crate) async fn cluster(
     exclude: &[String],
     types: &ResourceTypes,
     own: AmContainer,
-) -> Result<Cluster> {
+) -> Result<ApplicationCluster> {
     let client = ApplicationClient::new(application.rm_client.clone(), &application.user);
     let client = Arc::new(client.with_timing(Timing::patient(RM_PATIENCE)));
     let registration = match registration {
@@ -96,7 +96,7 @@ pub(crate) async fn cluster(
     let types = nodes::types(types, &registration);
     let candidates = nodes::Candidates::new(application, exclude, &registration.queue, share, held);
     let limits = nodes::Limits::new(&registration, types, step);
-    Ok(Cluster::new(client, limits, candidates))
+    Ok(ApplicationCluster::new(client, limits, candidates))
 }
 
 /// To multiples of what the ResourceManager rounds containers up: what the client's settings say,

@@ -16,7 +16,7 @@ pub(crate) type LauncherOutput = Arc<tokio::sync::Mutex<Box<dyn Bringing>>>;
 
 /// Standard input on its way to the launcher that reads it.
 #[derive(Clone, Debug)]
-pub(crate) struct Input {
+pub(crate) struct LauncherInput {
     /// Of this run of the program.
     pub run: u32,
     pub chunks: Resumable<wire::InputChunk>,
@@ -43,7 +43,7 @@ struct Joined {
     /// By the number of the job in the application.
     outputs: BTreeMap<u32, LauncherOutput>,
     /// By the number of the job in the application.
-    inputs: BTreeMap<u32, Input>,
+    inputs: BTreeMap<u32, LauncherInput>,
 }
 
 /// What a ticket is good for.
@@ -127,13 +127,13 @@ impl Tickets {
         job: u32,
         run: u32,
         begin: impl FnOnce() -> Option<Resumable<wire::InputChunk>>,
-    ) -> Option<Input> {
+    ) -> Option<LauncherInput> {
         let mut tickets = self.lock();
         let joined = tickets.get_mut(container)?.joined.as_mut()?;
         if let Some(input) = joined.inputs.get(&job).filter(|input| input.run == run) {
             return Some(input.clone());
         }
-        let input = Input {
+        let input = LauncherInput {
             run,
             chunks: begin()?,
         };

@@ -26,4 +26,4 @@ mod workload;
 
 pub use name_node::NameNode;
 pub use run::{Bar, JobTimes, Run, RunResult, TIMED_OF};
-pub use workload::{AlikeTasks, Loss, Node, Workload, WorkloadJob};
+pub use workload::{AlikeNodes, AlikeTasks, Loss, Workload, WorkloadJob};

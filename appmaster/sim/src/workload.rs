@@ -12,7 +12,7 @@ use serde::Deserialize;
 #[serde(deny_unknown_fields)]
 pub struct Workload {
     /// Hosts, one container each.
-    pub nodes: Vec<Node>,
+    pub nodes: Vec<AlikeNodes>,
     /// In the order of submission.
     pub jobs: Vec<WorkloadJob>,
     /// Nodes that are lost.
@@ -30,7 +30,7 @@ const fn start_ms() -> u64 {
 /// Hosts that are alike.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Node {
+pub struct AlikeNodes {
     /// How many such nodes there are; 1 where nothing is said.
     #[serde(default = "one")]
     pub count: u32,
@@ -229,7 +229,7 @@ impl AlikeTasks {
     }
 }
 
-impl Node {
+impl AlikeNodes {
     pub(crate) fn cut(&self) -> Vec<Slot> {
         let speed = match self.speed {
             None => Speed::Plain,

@@ -23,7 +23,7 @@ const STREAMS_MAX: usize = 128;
 
 /// Whose the standard input of rank 0 is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Input {
+pub(crate) enum InputSender {
     /// It is empty.
     Empty,
     /// Of the first who gives one.
@@ -39,14 +39,19 @@ pub(crate) struct DetachedJob {
     pub(crate) name: String,
     spool: Mutex<Spool>,
     said: Mutex<Said>,
-    input: Mutex<Input>,
+    input: Mutex<InputSender>,
     /// Something was added.
     changed: watch::Sender<()>,
     budget: Arc<Budget>,
 }
 
 impl DetachedJob {
-    pub(super) fn new(name: &str, input: Input, folder: PathBuf, budget: Arc<Budget>) -> Self {
+    pub(super) fn new(
+        name: &str,
+        input: InputSender,
+        folder: PathBuf,
+        budget: Arc<Budget>,
+    ) -> Self {
         let spool = Spool::new(folder, Arc::clone(&budget), Bounds::USUAL);
         Self {
             name: name.to_owned(),
@@ -75,9 +80,9 @@ impl DetachedJob {
         }
         let mut input = lock(&self.input);
         match *input {
-            Input::Free => *input = Input::Given,
-            Input::Empty => return Err(sentences::INPUT_WAS_EMPTY),
-            Input::Given => return Err("somebody else has given its standard input"),
+            InputSender::Free => *input = InputSender::Given,
+            InputSender::Empty => return Err(sentences::INPUT_WAS_EMPTY),
+            InputSender::Given => return Err("somebody else has given its standard input"),
         }
         Ok(())
     }

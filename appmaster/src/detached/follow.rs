@@ -9,7 +9,7 @@ use tokio::task::spawn_blocking;
 use tonic::Status;
 
 use crate::console::Console;
-use crate::detached::{Detached, DetachedJob, Input};
+use crate::detached::{Detached, DetachedJob, InputSender};
 use crate::loop_event::{LoopEvent, LoopEventSender};
 use crate::session::Session;
 use crate::work::{Work, WorkEvent};
@@ -35,8 +35,8 @@ impl Session {
             Work::MapReduce(_) => false,
         };
         let input = match takes_input {
-            true => Input::Free,
-            false => Input::Empty,
+            true => InputSender::Free,
+            false => InputSender::Empty,
         };
         let _kept = self.detached.insert(job, &loan.name, input);
         match &mut entry.work {

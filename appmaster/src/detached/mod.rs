@@ -28,7 +28,7 @@ use job::wire;
 
 use crate::detached::budget::Budget;
 
-pub(crate) use detached_job::{DetachedJob, Input};
+pub(crate) use detached_job::{DetachedJob, InputSender};
 pub(crate) use watch::OutputFilter;
 
 /// Jobs that have ended and are remembered.
@@ -61,7 +61,7 @@ impl Detached {
     }
 
     /// A job that has just been taken.
-    pub(crate) fn insert(&self, job: JobId, name: &str, input: Input) -> Arc<DetachedJob> {
+    pub(crate) fn insert(&self, job: JobId, name: &str, input: InputSender) -> Arc<DetachedJob> {
         let folder = self.folder.join(job.0.to_string());
         let kept = Arc::new(DetachedJob::new(
             name,

@@ -29,7 +29,7 @@ impl Bounds {
 
 /// One file of records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Part {
+pub(super) struct RecordFile {
     pub(super) number: u32,
     /// Bytes that the ranks had printed before, kept or not.
     pub(super) begins: u64,
@@ -52,7 +52,7 @@ pub(crate) struct Position {
 /// What comes behind a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Following {
-    pub(super) part: Part,
+    pub(super) part: RecordFile,
     /// Where in its file.
     pub(super) offset: u64,
     /// Printed bytes between the place and that.
@@ -63,8 +63,8 @@ pub(super) struct Following {
 #[derive(Debug)]
 pub(super) struct Parts {
     bounds: Bounds,
-    head: Vec<Part>,
-    tail: VecDeque<Part>,
+    head: Vec<RecordFile>,
+    tail: VecDeque<RecordFile>,
     /// Bytes that the ranks have printed.
     printed: u64,
     next: u32,
@@ -85,7 +85,7 @@ impl Parts {
     }
 
     /// The part that a record of so many bytes is to be added to, perhaps a new one.
-    pub(super) fn open(&mut self, length: u64) -> Part {
+    pub(super) fn open(&mut self, length: u64) -> RecordFile {
         let head: u64 = self.head.iter().map(|part| part.length).sum();
         let fits_head = self.tail.is_empty() && head.saturating_add(length) <= self.bounds.head;
         let last = match self.tail.back() {
@@ -93,11 +93,11 @@ impl Parts {
             None => self.head.last(),
             last => last,
         };
-        let fits = |part: &&Part| part.length.saturating_add(length) <= self.bounds.part;
+        let fits = |part: &&RecordFile| part.length.saturating_add(length) <= self.bounds.part;
         if let Some(part) = last.filter(|_| self.is_open).filter(fits) {
             return *part;
         }
-        let part = Part {
+        let part = RecordFile {
             number: self.next,
             begins: self.printed,
             printed: 0,
@@ -129,7 +129,7 @@ impl Parts {
     }
 
     /// The part that is to go since the tail is too long.
-    pub(super) fn surplus(&mut self) -> Option<Part> {
+    pub(super) fn surplus(&mut self) -> Option<RecordFile> {
         let tail: u64 = self.tail.iter().map(|part| part.length).sum();
         match tail > self.bounds.tail {
             true => self.shed(),
@@ -138,7 +138,7 @@ impl Parts {
     }
 
     /// The part that is to go where there is no room; never the last of all.
-    pub(super) fn shed(&mut self) -> Option<Part> {
+    pub(super) fn shed(&mut self) -> Option<RecordFile> {
         match self.tail.len() > 1 {
             true => self.tail.pop_front(),
             false => None,
@@ -146,7 +146,7 @@ impl Parts {
     }
 
     /// Everything goes.
-    pub(super) fn clear(&mut self) -> Vec<Part> {
+    pub(super) fn clear(&mut self) -> Vec<RecordFile> {
         self.is_open = false;
         let head = std::mem::take(&mut self.head);
         head.into_iter()

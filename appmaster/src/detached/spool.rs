@@ -10,7 +10,7 @@ use job::wire;
 use prost::Message as _;
 
 use crate::detached::budget::Budget;
-use crate::detached::parts::{Bounds, Following, Part, Parts, Position};
+use crate::detached::parts::{Bounds, Following, Parts, Position, RecordFile};
 
 /// The files of one job. Its calls block as long as the disk does.
 #[derive(Debug)]
@@ -89,7 +89,7 @@ impl Spool {
         }
     }
 
-    fn write(&mut self, part: Part, record: &[u8]) -> io::Result<()> {
+    fn write(&mut self, part: RecordFile, record: &[u8]) -> io::Result<()> {
         let file = match &mut self.open {
             Some((number, file)) if *number == part.number => file,
             open => {
@@ -171,7 +171,7 @@ impl Spool {
         Ok(bytes)
     }
 
-    fn remove(&mut self, part: Part) {
+    fn remove(&mut self, part: RecordFile) {
         self.budget.give_back(part.length);
         // Gone with the container otherwise.
         let _gone = fs::remove_file(self.folder.join(part.number.to_string())).is_ok();

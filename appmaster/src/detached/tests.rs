@@ -63,7 +63,7 @@ fn bed(most: u64) -> (TempDir, Detached) {
 #[test]
 fn what_ranks_print_is_read_again_as_often_as_one_likes_whole_or_of_one_rank() {
     let (folder, all) = bed(DISK_MAX);
-    let kept = all.insert(JobId(7), "p", Input::Empty);
+    let kept = all.insert(JobId(7), "p", InputSender::Empty);
     assert_eq!(read(&kept, None), (String::new(), ReadEnd::Now));
     let nobody = || false;
     kept.print(&[printed(0, "a\n"), printed(1, "b\n")], nobody);
@@ -82,7 +82,7 @@ fn what_ranks_print_is_read_again_as_often_as_one_likes_whole_or_of_one_rank() {
 #[test]
 fn of_much_output_the_first_and_the_last_mebibyte_is_kept() {
     let (folder, all) = bed(DISK_MAX);
-    let kept = all.insert(JobId(1), "p", Input::Empty);
+    let kept = all.insert(JobId(1), "p", InputSender::Empty);
     let line = "x".repeat(999) + "\n";
     let lines: Vec<_> = (0..10).map(|_| printed(0, &line)).collect();
     for _ in 0..1_000 {
@@ -110,11 +110,11 @@ fn all_jobs_together_have_so_much_and_what_has_ended_makes_room() {
     let (folder, all) = bed(MOST);
     let line = "x".repeat(999) + "\n";
     let lines: Vec<_> = (0..90).map(|_| printed(0, &line)).collect();
-    let first = all.insert(JobId(1), "first", Input::Empty);
+    let first = all.insert(JobId(1), "first", InputSender::Empty);
     first.print(&lines, || all.make_room());
     assert!(!read(&first, None).0.contains('<'));
     // One that runs keeps what it has; of the next only the length is known.
-    let second = all.insert(JobId(2), "second", Input::Empty);
+    let second = all.insert(JobId(2), "second", InputSender::Empty);
     second.print(&lines, || all.make_room());
     assert_eq!(read(&first, None).0.len(), 90_000);
     second.close();
@@ -122,7 +122,7 @@ fn all_jobs_together_have_so_much_and_what_has_ended_makes_room() {
     assert!(bytes_below(folder.path()) <= MOST);
     first.close();
     first.hear(end());
-    let third = all.insert(JobId(3), "third", Input::Empty);
+    let third = all.insert(JobId(3), "third", InputSender::Empty);
     third.print(&lines, || all.make_room());
     assert_eq!(read(&third, None).0.len(), 90_000);
     assert_eq!(read(&first, None), ("<90000>".into(), ReadEnd::Forever));
@@ -136,7 +136,7 @@ fn a_disk_that_takes_nothing_costs_output_and_no_more() {
     let (folder, all) = bed(DISK_MAX);
     // Where its folder would be is a file.
     std::fs::write(folder.path().join("kept"), "in the way").unwrap();
-    let kept = all.insert(JobId(1), "p", Input::Empty);
+    let kept = all.insert(JobId(1), "p", InputSender::Empty);
     kept.print(&[printed(0, "one\n")], || false);
     std::fs::remove_file(folder.path().join("kept")).unwrap();
     kept.print(&[printed(0, "two\n")], || false);
@@ -150,9 +150,9 @@ fn a_disk_that_takes_nothing_costs_output_and_no_more() {
 #[test]
 fn the_last_hundred_that_have_ended_are_remembered() {
     let (_folder, all) = bed(DISK_MAX);
-    let lasting = all.insert(JobId(1), "lasting", Input::Empty);
+    let lasting = all.insert(JobId(1), "lasting", InputSender::Empty);
     for number in 2..=150 {
-        let kept = all.insert(JobId(number), "p", Input::Empty);
+        let kept = all.insert(JobId(number), "p", InputSender::Empty);
         kept.hear(end());
         all.forget_some();
     }
@@ -167,12 +167,12 @@ fn the_last_hundred_that_have_ended_are_remembered() {
 #[test]
 fn input_is_given_by_one_and_only_where_there_is_any() {
     let (_folder, all) = bed(DISK_MAX);
-    let empty = all.insert(JobId(1), "p", Input::Empty);
+    let empty = all.insert(JobId(1), "p", InputSender::Empty);
     assert!(empty.claim_input().unwrap_err().contains("--input 0"));
-    let open = all.insert(JobId(2), "p", Input::Free);
+    let open = all.insert(JobId(2), "p", InputSender::Free);
     assert_eq!(open.claim_input(), Ok(()));
     assert!(open.claim_input().unwrap_err().contains("somebody else"));
-    let late = all.insert(JobId(3), "p", Input::Free);
+    let late = all.insert(JobId(3), "p", InputSender::Free);
     late.hear(end());
     assert!(late.claim_input().unwrap_err().contains("it has ended"));
 }

@@ -2,7 +2,7 @@
 
 use job::history::AttemptEnd;
 use policy::ContainerId;
-use policy::lending::Input;
+use policy::lending::TaskInput;
 use policy::mapreduce::{Action, Event};
 use policy::schedule::{AttemptIx, ContainerIx, Stage, TaskIx, Why};
 
@@ -23,7 +23,7 @@ impl MapReduce {
             Action::Runnable { stage, count } => {
                 let inputs = match stage {
                     Stage::Reduce => self.reduce_inputs(count),
-                    Stage::Map | Stage::Gang => (0..count).map(|_| Input::default()).collect(),
+                    Stage::Map | Stage::Gang => (0..count).map(|_| TaskInput::default()).collect(),
                 };
                 self.want(MapReduceEffect::Runnable { stage, inputs });
             }

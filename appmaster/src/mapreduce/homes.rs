@@ -10,7 +10,7 @@ use gerbil_task::add;
 use job::explain::{HomeMoved, WhyMoved};
 use job::wire;
 use job::wire::task_order::Order;
-use policy::lending::{Home, Input};
+use policy::lending::{Home, TaskInput};
 use policy::mapreduce::gathering::{Gathering, Move, MoveReason};
 use policy::schedule::{ContainerIx, TaskIx};
 use policy::{ContainerId, Millis};
@@ -59,9 +59,9 @@ impl Homes {
     }
 
     /// What a reduce is told to read, as far as it matters where: at home, if it has one.
-    pub(super) fn input(&self, partition: u32) -> Input {
+    pub(super) fn input(&self, partition: u32) -> TaskInput {
         let home = self.of.get(&partition).filter(|home| home.bytes > 0);
-        home.map_or_else(Input::default, |home| Input {
+        home.map_or_else(TaskInput::default, |home| TaskInput {
             hosts: vec![home.host.clone()],
             bytes: home.bytes,
         })
@@ -78,7 +78,7 @@ impl MapReduce {
     }
 
     /// What `count` reduces read, that may start from now on.
-    pub(super) fn reduce_inputs(&mut self, count: u32) -> Vec<Input> {
+    pub(super) fn reduce_inputs(&mut self, count: u32) -> Vec<TaskInput> {
         let first = self.reduces_told;
         self.reduces_told = first.saturating_add(count);
         let tasks = (first..self.reduces_told).map(TaskIx);

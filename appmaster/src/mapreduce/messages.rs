@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use job::history::{HistoryFolder, JobHistory};
 use job::wire;
 use job::wire::{task_event, task_order};
-use policy::lending::{Home, Input, Start};
+use policy::lending::{Home, Start, TaskInput};
 use policy::schedule::{AttemptIx, AttemptOutcome, ResourceName, Stage, TaskIx, Why};
 use policy::{ContainerId, Millis};
 
@@ -61,7 +61,7 @@ pub(crate) enum MapReduceEffect {
         /// Of which stage.
         stage: Stage,
         /// What each reads.
-        inputs: Vec<Input>,
+        inputs: Vec<TaskInput>,
     },
     /// Tasks of a stage need these elements from now on.
     Needed {

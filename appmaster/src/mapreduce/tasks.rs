@@ -1,6 +1,6 @@
 //! Tasks: placed and started, where everything that they need is.
 
-use policy::lending::{Input, Start};
+use policy::lending::{Start, TaskInput};
 use policy::lifecycle::Event as OfContainer;
 use policy::mapreduce::Event;
 use policy::schedule::{AttemptIx, AttemptOutcome, Stage, TaskIx, Why};
@@ -44,7 +44,7 @@ impl MapReduce {
 
     /// Slots come from now on: every map may start.
     fn begin_tasks(&mut self) {
-        let inputs = self.description.splits.iter().map(|split| Input {
+        let inputs = self.description.splits.iter().map(|split| TaskInput {
             hosts: split.hosts.clone(),
             bytes: split.pieces.iter().map(|piece| piece.length).sum(),
         });

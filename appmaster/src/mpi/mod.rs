@@ -89,7 +89,7 @@ pub(crate) enum Client {
 
 /// A launcher that has joined.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Link {
+pub(crate) struct JoinedLauncher {
     /// Streams of output that its ranks have: so many ends are to come.
     pub(crate) streams: u64,
     /// Cores that the launcher may use; 0: not known.
@@ -154,7 +154,7 @@ pub(crate) struct Mpi {
     pub(crate) job: MpiMachine,
     /// Containers that are there and not given back.
     pub(crate) grants: BTreeSet<ContainerId>,
-    pub(crate) links: BTreeMap<ContainerId, Link>,
+    pub(crate) links: BTreeMap<ContainerId, JoinedLauncher>,
     pub(crate) seats: RunningSeats,
     /// The job's own ranks and those that they have spawned.
     pub(crate) groups: Groups,
@@ -438,7 +438,7 @@ impl Mpi {
             cores = node.cores,
             "{container} has joined"
         );
-        let link = Link {
+        let link = JoinedLauncher {
             streams: 0,
             cores: node.cores,
             free_port: node.free_port,

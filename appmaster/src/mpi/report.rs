@@ -22,7 +22,7 @@ impl Mpi {
         let description = &self.description;
         let ranks = verdict.ranks.iter().map(|report| {
             let number = Rank(report.rank);
-            let seen = Seen {
+            let seen = SeenRank {
                 peak_resident_kib: self.usages.peak_resident_kib(number),
                 cpu_ms: self.usages.cpu_ms(number),
                 samples: self.usages.of(number),
@@ -55,7 +55,7 @@ impl Mpi {
 }
 
 /// What was seen of a rank while it ran.
-struct Seen<'a> {
+struct SeenRank<'a> {
     peak_resident_kib: u64,
     cpu_ms: u64,
     samples: &'a [Sample],
@@ -63,7 +63,7 @@ struct Seen<'a> {
 
 /// The kernel's own count at the end of a rank holds, where there is one: samples miss what happens
 /// between them.
-fn rank(report: &wire::RankReport, seen: &Seen<'_>) -> RankReport {
+fn rank(report: &wire::RankReport, seen: &SeenRank<'_>) -> RankReport {
     use wire::rank_ended::How;
     let end = report.end.unwrap_or_default();
     let (exit_code, signal) = match end.how {
@@ -159,7 +159,7 @@ mod tests {
             resident_kib: 2000,
             cpu_ms: 990,
         }];
-        let seen = Seen {
+        let seen = SeenRank {
             peak_resident_kib: 2000,
             cpu_ms: 990,
             samples: &samples,

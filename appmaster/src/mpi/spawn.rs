@@ -66,7 +66,7 @@ pub(crate) struct Groups {
 
 impl Groups {
     /// The job's own ranks begin, to run `programs`.
-    pub(crate) fn begin(&mut self, seats: &[Seat], programs: &[job::Program]) {
+    pub(crate) fn begin(&mut self, seats: &[Seat], programs: &[job::MpiProgram]) {
         let ranks: usize = seats.iter().map(|seat| seat.ranks.len()).sum();
         self.own = u32::try_from(ranks).unwrap_or(u32::MAX);
         self.next = self.own;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use job::report::Sample;
 use job::wire;
-use policy::lifecycle::{Cause, Limit, OutOfMemory, Seen, Verdict};
+use policy::lifecycle::{Cause, Limit, OutOfMemory, SeenMemory, Verdict};
 use policy::{MiB, Rank};
 
 use crate::mpi::Mpi;
@@ -130,7 +130,7 @@ impl Usage {
 
 impl Mpi {
     /// What was seen of the ranks that explains a verdict.
-    pub(crate) fn seen(&self, verdict: &Verdict) -> Seen {
+    pub(crate) fn seen(&self, verdict: &Verdict) -> SeenMemory {
         let cause = verdict.cause.as_ref();
         let killed = cause.and_then(Cause::killed_for_memory);
         let largest = killed.and_then(|(container, limit)| {
@@ -150,7 +150,7 @@ impl Mpi {
             Some(wire::OutOfMemory::Group) => OutOfMemory::Group,
             Some(wire::OutOfMemory::Share) => OutOfMemory::Share,
         };
-        Seen {
+        SeenMemory {
             largest,
             out_of_memory,
         }

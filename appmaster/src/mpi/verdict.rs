@@ -2,7 +2,7 @@
 
 use job::exit::Exit;
 use job::wire;
-use policy::lifecycle::{Cause, KillReason, Seen, Verdict};
+use policy::lifecycle::{Cause, KillReason, SeenMemory, Verdict};
 use policy::{Rejection, ResourceTypes};
 use proto_hadoop::yarn::FinalApplicationStatus;
 
@@ -62,7 +62,7 @@ pub(crate) fn final_status(verdict: &Verdict) -> FinalApplicationStatus {
 }
 
 /// One sentence with the cause and what was seen of the ranks; empty for a success.
-pub(crate) fn sentence(verdict: &Verdict, seen: Seen, types: &ResourceTypes) -> String {
+pub(crate) fn sentence(verdict: &Verdict, seen: SeenMemory, types: &ResourceTypes) -> String {
     let cause = verdict.cause.as_ref();
     cause
         .map(|cause| sentences::cause(cause, seen, types))

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use holding::Cluster;
+use holding::ApplicationCluster;
 use job::explain::Missing;
 use policy::lifecycle::{Cause, KillReason, Verdict};
 use policy::{ClusterView, Millis, NodeView, Resources};
@@ -102,7 +102,10 @@ impl Look {
 
     /// Asks the ResourceManager, within deadlines; `awaited`: in passing, and for who holds these nodes alone,
     /// `host:port`.
-    pub(crate) async fn take(cluster: Cluster, awaited: Option<BTreeSet<String>>) -> Self {
+    pub(crate) async fn take(
+        cluster: ApplicationCluster,
+        awaited: Option<BTreeSet<String>>,
+    ) -> Self {
         let view = cluster.nodes(NODES_DEADLINE).await.ok();
         let used = awaited.map(|awaited| match &view {
             Some(view) => in_use(awaited, view),

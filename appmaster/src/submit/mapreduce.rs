@@ -111,7 +111,7 @@ fn holds_together(description: &MapReduceJob) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use gerbil_task::Piece;
-    use job::{FileAt, Program, Split};
+    use job::{FileAt, MpiProgram, Split};
     use storage::Address;
 
     use super::*;
@@ -135,7 +135,7 @@ mod tests {
             speculative: true,
         };
         let good = MapReduceJob {
-            program: Program::default(),
+            program: MpiProgram::default(),
             plan: String::new(),
             job: "words".into(),
             settings: Default::default(),

@@ -7,5 +7,5 @@ mod input;
 mod output;
 
 pub(crate) use input::input;
-pub use input::{Input, Source};
+pub use input::{Source, StandardInput};
 pub(crate) use output::{OutputChunks, OutputEnd, Wide, output};

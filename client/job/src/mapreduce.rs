@@ -7,14 +7,14 @@ use policy::Resources;
 use serde::{Deserialize, Serialize};
 use storage::Address;
 
-use crate::Program;
+use crate::MpiProgram;
 use crate::history::HistoryFolder;
 
 /// One MapReduce job.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MapReduceJob {
     /// What each task runs.
-    pub program: Program,
+    pub program: MpiProgram,
     /// Digest of the program's plan, hexadecimal: a task whose program has another is refused.
     pub plan: String,
     /// The job's name among those that the program registers.

@@ -32,7 +32,7 @@ pub struct MpiJob {
     /// What the program finds as MPI_UNIVERSE_SIZE.
     pub universe: Universe,
     /// What the ranks run, in the order of the ranks: as many as `demand` has processes together.
-    pub programs: Vec<Program>,
+    pub programs: Vec<MpiProgram>,
     /// What becomes of the containers' files at the end.
     pub stage_out: Vec<StageOut>,
     /// How the job is saved on its way, if it is.
@@ -59,7 +59,7 @@ impl MpiJob {
 
 /// A program of the job and how its ranks are started.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Program {
+pub struct MpiProgram {
     /// How many ranks run it; they follow those of the program before.
     pub processes: u32,
     /// Link name in the working directory.
@@ -86,8 +86,8 @@ pub struct Program {
     pub digest: String,
 }
 
-impl From<&Program> for wire::Program {
-    fn from(program: &Program) -> Self {
+impl From<&MpiProgram> for wire::Program {
+    fn from(program: &MpiProgram) -> Self {
         let pairs = |pairs: &[(String, String)]| {
             let pairs = pairs.iter().cloned();
             pairs

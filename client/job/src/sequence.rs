@@ -350,7 +350,7 @@ mod tests {
 
     /// What is under way on one link: messages that way, acknowledgements this way.
     #[derive(Default)]
-    struct Link {
+    struct LossyLink {
         there: VecDeque<(u64, u64)>,
         back: VecDeque<u64>,
     }
@@ -368,7 +368,7 @@ mod tests {
             let mut pushed = 0_u64;
             let mut taken: Vec<u64> = Vec::new();
             // The last is the present one; what the others still hold may come late.
-            let mut links = vec![Link::default()];
+            let mut links = vec![LossyLink::default()];
             for _ in 0..2_000 {
                 let of = usize::try_from(chance.below(links.len() as u64)).unwrap();
                 match chance.below(12) {
@@ -397,7 +397,7 @@ mod tests {
                             links.pop();
                         }
                         outgoing.resume(at(0), incoming.taken()).unwrap();
-                        links.push(Link::default());
+                        links.push(LossyLink::default());
                         // What is older is lost at last.
                         if links.len() > 4 {
                             links.remove(0);

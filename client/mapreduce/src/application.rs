@@ -9,7 +9,7 @@ use staging::StagedFiles;
 use tokio::sync::watch;
 
 use crate::error::MapReduceError;
-use crate::order::Order;
+use crate::order::JobOrder;
 
 /// The program on its way to the nodes.
 pub type Staging<'a> = ApplicationFuture<'a, &'a StagedFiles>;
@@ -22,13 +22,13 @@ pub trait Application: Debug + Send + Sync {
     /// Submits it, as large as the `first` job wants it, and waits until it takes jobs. It ends with this process.
     fn begin<'a>(
         &'a self,
-        first: &'a Order,
+        first: &'a JobOrder,
         staged: Staging<'a>,
         wishes: watch::Receiver<JobControl>,
     ) -> ApplicationFuture<'a, (SessionRecord, Reached)>;
 
     /// What would be asked of YARN for that job, a line each.
-    fn ask<'a>(&'a self, first: &'a Order) -> ApplicationFuture<'a, Vec<String>>;
+    fn ask<'a>(&'a self, first: &'a JobOrder) -> ApplicationFuture<'a, Vec<String>>;
 
     /// What it waits for now; empty: for nothing.
     fn waits(&self) -> String;

@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 
 use job::Split;
 
-use crate::order::Order;
+use crate::order::JobOrder;
 
 /// Its splits, tasks and sums.
 #[must_use]
-pub fn words(order: &Order) -> Vec<String> {
+pub fn words(order: &JobOrder) -> Vec<String> {
     let job = &order.job;
     let lengths: Vec<u64> = job.splits.iter().map(length).collect();
     let bytes = lengths.iter().copied().fold(0, u64::saturating_add);
@@ -88,7 +88,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use gerbil_task::Piece;
-    use job::{FileAt, MapReduceJob, Program, StageTerms};
+    use job::{FileAt, MapReduceJob, MpiProgram, StageTerms};
     use policy::Resources;
     use storage::Address;
 
@@ -122,12 +122,12 @@ mod tests {
 
     #[test]
     fn a_job_is_told_with_its_sums() {
-        let order = Order {
+        let order = JobOrder {
             name: "sort".into(),
             priority: None,
             queue: None,
             job: MapReduceJob {
-                program: Program::default(),
+                program: MpiProgram::default(),
                 plan: String::new(),
                 job: "sort".into(),
                 settings: BTreeMap::new(),

@@ -10,7 +10,7 @@ use gerbil_task::settings::QUIET;
 use job::exit::Exit;
 use job::history::{self, HistoryFolder};
 use job::role::BINARY_LINK;
-use job::{Program, StageNeed, Staged};
+use job::{MpiProgram, StageNeed, Staged};
 use proto_hadoop::ApplicationClient;
 use session::status::short;
 use session::submit::{JobSubmission, Runs};
@@ -22,7 +22,7 @@ use crate::application::Application;
 use crate::cluster::Cluster;
 use crate::dry_run;
 use crate::error::MapReduceError;
-use crate::order::Order;
+use crate::order::JobOrder;
 
 /// How the program is brought to the nodes.
 #[derive(Clone, Debug)]
@@ -144,7 +144,7 @@ impl JobRunner {
     }
 
     /// Who runs them, submitted for `first` where it is not there yet.
-    async fn holder(&self, first: &Order) -> Result<&Holder, MapReduceError> {
+    async fn holder(&self, first: &JobOrder) -> Result<&Holder, MapReduceError> {
         let begin = async || {
             let Some(own) = &self.own else {
                 return Err(MapReduceError::Asked("there is no session".to_owned()));
@@ -192,7 +192,7 @@ impl JobRunner {
     ///
     /// # Errors
     /// It could never run, or nobody can be asked.
-    pub async fn ask(&self, order: &Order) -> Result<Vec<String>, MapReduceError> {
+    pub async fn ask(&self, order: &JobOrder) -> Result<Vec<String>, MapReduceError> {
         let mut lines = dry_run::words(order);
         if let Some(own) = &self.own {
             lines.extend(own.ask(order).await?);
@@ -212,7 +212,7 @@ impl JobRunner {
     ///
     /// # Errors
     /// It cannot be brought, or the session refuses it.
-    pub async fn submit(&self, mut order: Order) -> Result<Accepted, MapReduceError> {
+    pub async fn submit(&self, mut order: JobOrder) -> Result<Accepted, MapReduceError> {
         let holder = self.holder(&order).await?;
         let staged = self.staged().await?;
         order.job.program = program(staged);
@@ -284,11 +284,11 @@ impl JobRunner {
 }
 
 /// What each task runs.
-fn program(staged: &StagedFiles) -> Program {
+fn program(staged: &StagedFiles) -> MpiProgram {
     let Some(placed) = staged.programs.first() else {
-        return Program::default();
+        return MpiProgram::default();
     };
-    Program {
+    MpiProgram {
         processes: 1,
         file: placed.link.clone(),
         own_path: placed.own_path.clone(),

@@ -11,7 +11,7 @@ use gerbil_task::settings::{
 };
 use gerbil_task::splits::{self, REDUCES_MAX};
 use gerbil_task::{Listed, PlannedJob, Submission};
-use job::{FileAt, MapReduceJob, Program, Split, StageNeed, StageTerms};
+use job::{FileAt, MapReduceJob, MpiProgram, Split, StageNeed, StageTerms};
 use policy::{MiB, Resources};
 use storage::{Address, Storage};
 
@@ -37,7 +37,7 @@ pub(crate) const TEMPORARY: &str = "_temporary";
 
 /// A job for a session; what it runs is still to be said.
 #[derive(Clone, Debug)]
-pub struct Order {
+pub struct JobOrder {
     /// What lists call it.
     pub name: String,
     /// Where it stands among others.
@@ -58,7 +58,7 @@ pub struct Order {
 
 /// Makes orders of the submissions of one program.
 #[derive(Debug)]
-pub struct Orders {
+pub struct JobOrders {
     /// What the program has to offer.
     pub planned: Planned,
     /// Where names lead.
@@ -85,7 +85,7 @@ struct Place {
     is_new: bool,
 }
 
-impl Orders {
+impl JobOrders {
     /// Of the jobs of a plan.
     #[must_use]
     pub fn new(planned: Planned, places: FileSystems, needs: Needs, overwrites: bool) -> Self {
@@ -194,7 +194,7 @@ impl Orders {
     ///
     /// # Errors
     /// It makes no sense, its output is there, its input is not.
-    pub async fn order(&self, submission: Submission) -> Result<Order, MapReduceError> {
+    pub async fn order(&self, submission: Submission) -> Result<JobOrder, MapReduceError> {
         let planned = self.planned(&submission.job)?;
         let mut settings = submission.settings;
         let mut notes = check(&settings)?;
@@ -241,7 +241,7 @@ impl Orders {
         let name = settings.get(JOB_NAME).filter(|name| !name.is_empty());
         let name = name.unwrap_or(&planned.name).clone();
         let job = MapReduceJob {
-            program: Program::default(),
+            program: MpiProgram::default(),
             node_failures: number(&settings, NODE_FAILURES)?.unwrap_or(FAILURES_OF_A_NODE),
             skip_max: number(&settings, SKIP)?.unwrap_or_default(),
             skip_groups: number(&settings, SKIP_GROUPS)?.unwrap_or_default(),
@@ -266,7 +266,7 @@ impl Orders {
             reduce,
             history: None,
         };
-        Ok(Order {
+        Ok(JobOrder {
             name,
             priority,
             queue: queue.filter(|queue| !queue.is_empty()),

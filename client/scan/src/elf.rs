@@ -9,7 +9,7 @@ use object::read::{FileKind, ReadRef as _};
 
 use crate::bounded::{Bounded, Source};
 use crate::label::{NeedsLine, lines};
-use crate::strings::Part;
+use crate::strings::ByteRange;
 use crate::tables::{Element, LIBRARIES, SECTIONS, SYMBOLS, beginning, exactly};
 
 /// The section of declared needs.
@@ -46,7 +46,7 @@ pub struct Elf {
     /// Folders where these are looked for, `$ORIGIN` among them.
     pub folders: Vec<String>,
     /// Where strings of its may lie.
-    pub parts: Vec<Part>,
+    pub parts: Vec<ByteRange>,
 }
 
 /// Reads a file of `length` bytes.

@@ -16,11 +16,11 @@ const ALL_MAX: u64 = 192 << 20;
 const OVERLAP: usize = 32;
 
 /// A part of a file: where it begins, and how long it is.
-pub type Part = (u64, u64);
+pub type ByteRange = (u64, u64);
 
 /// Those of the known strings that `parts` of `file` have, each once.
 #[must_use]
-pub fn strings(file: &File, parts: &[Part], by: Instant) -> Vec<(&'static str, Element)> {
+pub fn strings(file: &File, parts: &[ByteRange], by: Instant) -> Vec<(&'static str, Element)> {
     let patterns = STRINGS.iter().map(|(text, _)| text);
     let searcher = AhoCorasick::builder()
         .match_kind(MatchKind::LeftmostFirst)

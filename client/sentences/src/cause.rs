@@ -4,14 +4,14 @@ use crate::memory;
 use crate::rejection::rejection;
 use crate::waiting::no_room;
 use policy::gang::Missing;
-use policy::run::{Cause, KillReason, Limit, Seen};
+use policy::run::{Cause, KillReason, Limit, SeenMemory};
 use policy::{End, MiB, Millis, Rank, ResourceTypes};
 
 /// One sentence: what happened, with what was seen of the ranks where it explains the cause, and what to
 /// change. `types` names the counts in it.
 #[must_use]
-pub fn cause(cause: &Cause, seen: Seen, types: &ResourceTypes) -> String {
-    let plain = |part: &Cause| self::cause(part, Seen::default(), types);
+pub fn cause(cause: &Cause, seen: SeenMemory, types: &ResourceTypes) -> String {
+    let plain = |part: &Cause| self::cause(part, SeenMemory::default(), types);
     match cause {
         Cause::RankFailed { rank, host, end } => {
             let why = match end {
@@ -220,7 +220,7 @@ mod tests {
             let waited = Millis(30_000);
             cause(
                 &Cause::NotJoined { hosts, waited },
-                Seen::default(),
+                SeenMemory::default(),
                 &ResourceTypes::default(),
             )
         };

@@ -63,15 +63,15 @@ pub(crate) const fn addition(seen: OutOfMemory) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use policy::run::{Cause, OutOfMemory, Seen};
+    use policy::run::{Cause, OutOfMemory, SeenMemory};
     use policy::{ContainerId, End, MiB, Rank, ResourceTypes};
 
-    fn sentence(cause: &Cause, seen: Seen) -> String {
+    fn sentence(cause: &Cause, seen: SeenMemory) -> String {
         crate::cause(cause, seen, &ResourceTypes::default())
     }
 
     fn plain(cause: &Cause) -> String {
-        sentence(cause, Seen::default())
+        sentence(cause, SeenMemory::default())
     }
 
     /// As Hadoop 3.4.2 says it.
@@ -95,9 +95,9 @@ mod tests {
 
     #[test]
     fn a_kill_names_limit_use_rank_and_remedy() {
-        let seen = Seen {
+        let seen = SeenMemory {
             largest: Some((Rank(3), MiB(2610))),
-            ..Seen::default()
+            ..SeenMemory::default()
         };
         assert_eq!(
             sentence(&ended(-104, NEW), seen),
@@ -132,7 +132,7 @@ mod tests {
         let said = |out_of_memory| {
             sentence(
                 &killed,
-                Seen {
+                SeenMemory {
                     largest: None,
                     out_of_memory,
                 },
@@ -147,9 +147,9 @@ mod tests {
             host: "n1".into(),
             end: End::Signal(11),
         };
-        let seen = Seen {
+        let seen = SeenMemory {
             out_of_memory: OutOfMemory::Group,
-            ..Seen::default()
+            ..SeenMemory::default()
         };
         assert_eq!(sentence(&crashed, seen), plain(&crashed));
     }

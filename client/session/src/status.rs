@@ -25,7 +25,7 @@ pub struct Status {
     /// As it was started with.
     pub policy: String,
     /// By the order in which they came.
-    pub containers: Vec<Container>,
+    pub containers: Vec<SessionContainer>,
     /// Those that are not over, by number.
     pub jobs: Vec<JobStatus>,
     /// Jobs that have ended.
@@ -63,7 +63,7 @@ pub struct EndedJob {
 
 /// What the session holds on a node.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Container {
+pub struct SessionContainer {
     /// YARN's id.
     pub container: String,
     /// Its node.
@@ -151,7 +151,7 @@ impl Reached {
 
 impl Status {
     fn new(application: ApplicationId, said: wire::SessionStatus) -> Self {
-        let containers = said.containers.into_iter().map(|held| Container {
+        let containers = said.containers.into_iter().map(|held| SessionContainer {
             container: held.container,
             host: held.host,
             slots: held.slots,
@@ -210,7 +210,7 @@ impl Status {
     /// Slots that jobs have, and all.
     #[must_use]
     pub fn slots(&self) -> (u32, u32) {
-        let sum = |of: fn(&Container) -> u32| {
+        let sum = |of: fn(&SessionContainer) -> u32| {
             let all = self.containers.iter().map(of);
             all.fold(0, u32::saturating_add)
         };
@@ -272,7 +272,7 @@ impl Status {
                 Column::Left("to"),
                 Column::Left("container"),
             ];
-            let row = |held: &Container| {
+            let row = |held: &SessionContainer| {
                 vec![
                     held.host.clone(),
                     held.slots.to_string(),

@@ -1,6 +1,6 @@
 //! A job that is left to its session: nobody is here to do what some options want.
 
-use follow::streams::Input;
+use follow::streams::StandardInput;
 
 use super::{Arguments, ParseError};
 
@@ -54,14 +54,14 @@ impl Arguments {
             return Err(refused(long, why));
         }
         match &self.streams.input {
-            None => self.streams.input = Some(Input::None),
-            Some(Input::File(_)) => {
+            None => self.streams.input = Some(StandardInput::None),
+            Some(StandardInput::File(_)) => {
                 return Err(refused(
                     "input",
                     "nobody is here to read the file; bring it with --files, and have the program read it",
                 ));
             }
-            Some(Input::None | Input::Own) => {}
+            Some(StandardInput::None | StandardInput::Own) => {}
         }
         Ok(())
     }
@@ -79,9 +79,9 @@ mod tests {
     #[test]
     fn standard_input_is_empty_or_of_who_attaches() {
         let given = parse("--session s --detach ./cpi").unwrap();
-        assert_eq!(given.streams.input, Some(Input::None));
+        assert_eq!(given.streams.input, Some(StandardInput::None));
         let given = parse("--session s --detach --input 0 ./cpi").unwrap();
-        assert_eq!(given.streams.input, Some(Input::Own));
+        assert_eq!(given.streams.input, Some(StandardInput::Own));
         let given = parse("--session s ./cpi").unwrap();
         assert_eq!(given.streams.input, None);
         let refused = parse("--session s --detach --input ./f ./cpi").unwrap_err();

@@ -61,7 +61,7 @@ pub(super) struct FileLookups<'a> {
 }
 
 /// The words that are left.
-type Words = Peekable<IntoIter<OsString>>;
+type RemainingWords = Peekable<IntoIter<OsString>>;
 
 const APART: &[u8] = b":";
 
@@ -90,7 +90,7 @@ pub(super) fn lex(
 /// Reads up to the end of a program's arguments; whether another program follows.
 fn one(
     lexed: &mut Lexed,
-    words: &mut Words,
+    words: &mut RemainingWords,
     known: &[Known],
     files: &FileLookups<'_>,
 ) -> Result<bool, String> {
@@ -238,7 +238,7 @@ fn is_number(word: &OsStr) -> bool {
 }
 
 /// Takes a program and its arguments; whether another follows.
-fn program(lexed: &mut Lexed, program: OsString, words: &mut Words) -> bool {
+fn program(lexed: &mut Lexed, program: OsString, words: &mut RemainingWords) -> bool {
     lexed.words.push("--".into());
     lexed.words.push(program);
     for word in words {

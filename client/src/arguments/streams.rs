@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use follow::pattern::Pattern;
-use follow::streams::Input;
+use follow::streams::StandardInput;
 
 use super::values::Whole;
 use crate::hostfile::PROCESSES_MAX;
@@ -49,7 +49,7 @@ pub(crate) struct StreamArguments {
 
     /// What rank 0 reads: a file here, or none; otherwise standard input
     #[arg(long, value_name = "FILE", visible_alias = "stdin", value_parser = input)]
-    pub input: Option<Input>,
+    pub input: Option<StandardInput>,
 }
 
 /// A folder that keeps a copy of all output.
@@ -79,16 +79,16 @@ fn folder(text: &str) -> Result<CopyTo, String> {
     }
 }
 
-fn input(text: &str) -> Result<Input, String> {
+fn input(text: &str) -> Result<StandardInput, String> {
     match text {
         "" => Err("a file wants a name".into()),
-        "none" => Ok(Input::None),
-        "0" => Ok(Input::Own),
+        "none" => Ok(StandardInput::None),
+        "0" => Ok(StandardInput::Own),
         "all" => Err("all: standard input goes to rank 0 alone".into()),
         number if number.bytes().all(|b| b.is_ascii_digit()) => Err(format!(
             "{number}: standard input goes to rank 0 alone; a file of that name is ./{number}"
         )),
-        file => Ok(Input::File(file.into())),
+        file => Ok(StandardInput::File(file.into())),
     }
 }
 
@@ -98,9 +98,9 @@ mod tests {
 
     #[test]
     fn input_has_the_words_of_srun_and_mpirun() {
-        assert_eq!(input("none"), Ok(Input::None));
-        assert_eq!(input("0"), Ok(Input::Own));
-        assert_eq!(input("./7"), Ok(Input::File("./7".into())));
+        assert_eq!(input("none"), Ok(StandardInput::None));
+        assert_eq!(input("0"), Ok(StandardInput::Own));
+        assert_eq!(input("./7"), Ok(StandardInput::File("./7".into())));
         assert!(input("7").unwrap_err().contains("./7"));
         assert!(input("all").is_err());
     }

@@ -27,7 +27,7 @@ pub(super) const LAST_LINES: Duration = Duration::from_secs(3);
 
 /// What a job is told.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Order {
+pub(super) enum ChildOrder {
     /// To hand this signal to its ranks.
     Forward(u8),
     /// To end, by this signal.
@@ -103,7 +103,7 @@ pub(super) async fn attend(
     mut child: Child,
     number: usize,
     lines: mpsc::Sender<MarkedLine>,
-    mut orders: broadcast::Receiver<Order>,
+    mut orders: broadcast::Receiver<ChildOrder>,
 ) -> ChildExit {
     let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
     let copied = async {
@@ -138,18 +138,21 @@ pub(super) async fn attend(
 }
 
 /// Until there is the order to end.
-async fn told_to_end(orders: &mut broadcast::Receiver<Order>) {
+async fn told_to_end(orders: &mut broadcast::Receiver<ChildOrder>) {
     loop {
         match orders.recv().await {
-            Ok(Order::End(_)) => return,
-            Ok(Order::Forward(_)) | Err(broadcast::error::RecvError::Lagged(_)) => {}
+            Ok(ChildOrder::End(_)) => return,
+            Ok(ChildOrder::Forward(_)) | Err(broadcast::error::RecvError::Lagged(_)) => {}
             Err(broadcast::error::RecvError::Closed) => std::future::pending().await,
         }
     }
 }
 
 /// Until the process has ended, which it does some time after it is told to. Also whether it was.
-async fn obey(child: &mut Child, orders: &mut broadcast::Receiver<Order>) -> (ChildExit, bool) {
+async fn obey(
+    child: &mut Child,
+    orders: &mut broadcast::Receiver<ChildOrder>,
+) -> (ChildExit, bool) {
     /// The last signal that was to end it, how often it has had one, and when the next comes.
     #[derive(Clone, Copy)]
     struct EndingSignal {
@@ -168,8 +171,8 @@ async fn obey(child: &mut Child, orders: &mut broadcast::Receiver<Order>) -> (Ch
                 return (ended, told.is_some());
             }
             order = orders.recv(), if listening => match order {
-                Ok(Order::Forward(signal)) => send(child, signal),
-                Ok(Order::End(signal)) => {
+                Ok(ChildOrder::Forward(signal)) => send(child, signal),
+                Ok(ChildOrder::End(signal)) => {
                     send(child, signal);
                     let times = told.map_or(1, |told| told.times + 1);
                     let patience = if times == 1 { FIRST_PATIENCE } else { SECOND_PATIENCE };
@@ -255,9 +258,9 @@ mod tests {
         let attended = attend(child, 1, lines, listener);
         let told = async {
             assert!(received.recv().await.unwrap().bytes.ends_with(b"ready\n"));
-            orders.send(Order::Forward(10)).unwrap();
+            orders.send(ChildOrder::Forward(10)).unwrap();
             assert!(received.recv().await.unwrap().bytes.ends_with(b"usr\n"));
-            orders.send(Order::End(2)).unwrap();
+            orders.send(ChildOrder::End(2)).unwrap();
             assert!(received.recv().await.unwrap().bytes.ends_with(b"end\n"));
         };
         let (ended, ()) = tokio::join!(attended, told);
@@ -277,7 +280,7 @@ mod tests {
             let attended = attend(shell(text), 1, lines, listener);
             let told = async {
                 tokio::time::sleep(Duration::from_millis(300)).await;
-                orders.send(Order::End(2)).unwrap();
+                orders.send(ChildOrder::End(2)).unwrap();
             };
             let both = async { tokio::join!(attended, told).0 };
             let ended = timeout(Duration::from_secs(20), both).await.unwrap();
@@ -296,7 +299,7 @@ mod tests {
         let attended = attend(child, 1, lines, listener);
         let told = async {
             received.recv().await.unwrap();
-            orders.send(Order::End(2)).unwrap();
+            orders.send(ChildOrder::End(2)).unwrap();
             // From here on time runs as fast as nothing else happens.
             tokio::time::pause();
         };

@@ -31,7 +31,7 @@ use tokio::time::{sleep, timeout};
 
 use crate::arguments::{Arguments, Reporting};
 use crate::system::system;
-use child::{LAST_LINES, Order};
+use child::{ChildOrder, LAST_LINES};
 use lines::ListedJob;
 
 pub(crate) use error::ListError;
@@ -150,9 +150,9 @@ async fn all(
         tokio::select! {
             Some(Ok(Ok(ended))) = running.join_next() => done.push(ended),
             asked = signals.next() => match asked {
-                Asked::Forward(number) => order(&orders, Order::Forward(number)),
+                Asked::Forward(number) => order(&orders, ChildOrder::Forward(number)),
                 Asked::Pause => {
-                    order(&orders, Order::Forward(SIGTSTP));
+                    order(&orders, ChildOrder::Forward(SIGTSTP));
                     sleep(FORWARDED).await;
                     pause();
                 }
@@ -160,7 +160,7 @@ async fn all(
                     if ending.replace(number).is_none() {
                         say("ending all jobs; once more to end them at once");
                     }
-                    order(&orders, Order::End(number));
+                    order(&orders, ChildOrder::End(number));
                 }
             },
         }
@@ -211,7 +211,7 @@ impl Begun {
 }
 
 /// A job that has ended since takes no order.
-fn order(orders: &broadcast::Sender<Order>, order: Order) {
+fn order(orders: &broadcast::Sender<ChildOrder>, order: ChildOrder) {
     let _taken = orders.send(order).is_ok();
 }
 

@@ -22,7 +22,7 @@ use follow::timing::now_us;
 use gerbil_task::settings::{SKIP, SKIP_GROUPS};
 use mapreduce_client::jobs::{Brought, JobRunner};
 use mapreduce_client::needs::Needs;
-use mapreduce_client::order::Orders;
+use mapreduce_client::order::JobOrders;
 use mapreduce_client::places::FileSystems;
 use mapreduce_client::plan::plan;
 use mapreduce_client::serve::DriverRun;
@@ -187,7 +187,7 @@ async fn jobs(
     };
     let progress = Progress::new(given.quiet);
     let needs = Needs::new(program.clone(), Some(rm_of_types));
-    let orders = Orders::new(planned, places, needs, given.overwrite)
+    let orders = JobOrders::new(planned, places, needs, given.overwrite)
         .explained(explain.is_some())
         .fitting(smallest_gpu.map(MiB))
         .waiting_for_nodes(given.wait_for_nodes);

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use follow::Layout;
 use follow::pattern::Pattern;
-use follow::streams::Input;
+use follow::streams::StandardInput;
 use follow::terminal;
 
 use super::PlanError;
@@ -16,7 +16,7 @@ pub(crate) struct StreamPlan {
     /// Where output goes.
     pub layout: Layout,
     /// What rank 0 reads.
-    pub input: Input,
+    pub input: StandardInput,
     /// Rank 0 has a terminal.
     pub terminal: Option<job::Terminal>,
     /// The ApplicationMaster tells what it asks for and what comes.
@@ -45,7 +45,7 @@ impl StreamPlan {
             only: streams.output_from.or(streams.pty.then_some(0)),
         };
         let input = streams.input.clone().unwrap_or_default();
-        if let Input::File(path) = &input
+        if let StandardInput::File(path) = &input
             && let Err(source) = std::fs::File::open(path)
         {
             let path = path.clone();

@@ -32,7 +32,7 @@ use queue::Queue;
 use slot::Ground;
 
 /// A job to be run here.
-pub(crate) struct Order<'a> {
+pub(crate) struct LocalJob<'a> {
     pub(crate) spec: &'a Spec,
     /// Digest of the plan, which each task process must have, too.
     pub(crate) digest: String,
@@ -50,7 +50,7 @@ pub(crate) struct Order<'a> {
 type Stop<'a> = dyn Fn() -> Option<String> + 'a;
 
 /// Runs a job, unless `stop` says why not; its counters.
-pub(crate) fn run(order: &Order<'_>, stop: &Stop<'_>) -> Result<Counters> {
+pub(crate) fn run(order: &LocalJob<'_>, stop: &Stop<'_>) -> Result<Counters> {
     let began = Instant::now();
     let mut settings = order.settings.clone();
     let splits = order.splits.clone();

@@ -90,9 +90,9 @@ pub fn text(bytes: usize) -> Vec<u8> {
     text
 }
 
-struct Words;
+struct MeasuredWords;
 
-impl Mapper for Words {
+impl Mapper for MeasuredWords {
     type Input = TextLines;
     type Key = Text;
     type Value = u64;
@@ -135,7 +135,7 @@ fn words(text: &[u8]) -> Result<Figure> {
         text.len(),
         || {
             let job = Job::new("words")
-                .map(|| Words)
+                .map(|| MeasuredWords)
                 .combine(|| Sum)
                 .reduce(|| Sum)
                 .test()

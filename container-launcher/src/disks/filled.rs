@@ -13,7 +13,7 @@ use job::JobId;
 use policy::scratch::{Limits, filler};
 
 use super::room::{WRITTEN, megabytes};
-use super::{BLOCK, Disks, Seen, nameless};
+use super::{BLOCK, Disks, SeenDisk, nameless};
 use crate::process::Id;
 use crate::processes::{self, Process};
 use crate::samples::leader;
@@ -70,7 +70,7 @@ impl Disks {
 }
 
 /// Who is to end of those that have something on a disk that is too full.
-fn by_whom(full: &Seen<'_>, percent: u8, suspects: &[Suspect]) -> Option<(Id, String)> {
+fn by_whom(full: &SeenDisk<'_>, percent: u8, suspects: &[Suspect]) -> Option<(Id, String)> {
     let processes = processes::all();
     let has = suspects.iter().map(|of| {
         let open = of.processes(&processes).into_keys().flat_map(nameless);

@@ -10,7 +10,7 @@ use std::time::Duration;
 use nix::sys::statvfs::fstatvfs;
 use policy::scratch::{Disk, Exceeded, Limits, victim};
 
-use super::{Disks, Seen, of, sum};
+use super::{Disks, SeenDisk, of, sum};
 
 /// Bytes that a task fetches to a disk whether tasks leave it or not: as much as one keeps in memory.
 const LITTLE: u64 = 16 << 20;
@@ -148,7 +148,7 @@ impl Room {
     }
 
     /// That there is none, in words.
-    fn none(&self, seen: &[Seen<'_>]) -> String {
+    fn none(&self, seen: &[SeenDisk<'_>]) -> String {
         let limits = self.limits;
         let taken = self.disks.taken(limits);
         if let Some(most) = limits.most.filter(|most| taken >= *most) {
@@ -163,7 +163,7 @@ impl Room {
             let folders: Vec<_> = folders.map(|of| of.display().to_string()).collect();
             return format!("the disk of {} cannot be looked at", folders.join(", "));
         }
-        let disks = seen.iter().map(Seen::words);
+        let disks = seen.iter().map(SeenDisk::words);
         let disks = disks.collect::<Vec<_>>().join(", ");
         match limits.fullness {
             None => format!("no disk has room: {disks}"),

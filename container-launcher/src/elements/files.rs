@@ -25,7 +25,7 @@ const DRIVER_SOCKET: &str = "run/gerbil/fpgad.sock";
 
 /// What is there.
 #[derive(Debug, Default)]
-pub(super) struct Seen {
+pub(super) struct SeenFiles {
     /// By maker, in the order of the devices' numbers.
     pub(super) gpus: Vec<(&'static str, Vec<String>)>,
     /// Libraries to be asked, as they are loaded.
@@ -34,7 +34,7 @@ pub(super) struct Seen {
     driver: Option<String>,
 }
 
-impl Seen {
+impl SeenFiles {
     pub(super) fn below(root: &Path, around: &Surroundings) -> Self {
         let by_maker = gpus::by_maker(root).into_iter();
         let named = by_maker.map(|(maker, files)| {
@@ -152,19 +152,19 @@ mod tests {
     fn libraries_are_asked_where_they_are_and_no_process_is_needed_where_nothing_is() {
         let node = tempfile::tempdir().unwrap();
         let root = node.path();
-        let seen = Seen::below(root, &around(""));
+        let seen = SeenFiles::below(root, &around(""));
         assert!(!seen.asks() && seen.gpus.is_empty() && seen.fpgas().is_none());
         // A loader of OpenCL alone has nobody to ask.
         write(root, "usr/lib/libOpenCL.so.1");
-        assert!(!Seen::below(root, &around("")).asks());
+        assert!(!SeenFiles::below(root, &around("")).asks());
         write(root, "etc/OpenCL/vendors/pocl.icd");
         write(root, "usr/lib64/libcuda.so.1");
-        let asked = Seen::below(root, &around("")).libraries;
+        let asked = SeenFiles::below(root, &around("")).libraries;
         let cuda = (Api::Cuda, root.join("usr/lib64/libcuda.so.1"));
         let open_cl = (Api::OpenCl, root.join("usr/lib/libOpenCL.so.1"));
         assert_eq!(asked, [cuda, open_cl]);
         write(root, "dev/nvidia0");
-        let gpus = Seen::below(root, &around("")).gpus;
+        let gpus = SeenFiles::below(root, &around("")).gpus;
         let file = root.join("dev/nvidia0").display().to_string();
         assert_eq!(gpus, [("nvidia", vec![file])]);
     }
@@ -181,12 +181,12 @@ mod tests {
         ] {
             write(root, &format!("dev/{file}"));
         }
-        let found = Seen::below(root, &around("")).fpgas().unwrap();
+        let found = SeenFiles::below(root, &around("")).fpgas().unwrap();
         assert_eq!((found.maker.as_str(), found.count), ("xilinx", 2));
         fs::remove_dir_all(root.join("dev")).unwrap();
         fs::create_dir_all(root.join("run/gerbil")).unwrap();
         let _listens = UnixListener::bind(root.join(DRIVER_SOCKET)).unwrap();
-        let found = Seen::below(root, &around("")).fpgas().unwrap();
+        let found = SeenFiles::below(root, &around("")).fpgas().unwrap();
         assert_eq!((found.driver.as_str(), found.count), ("fpgad", 1));
     }
 

@@ -99,7 +99,7 @@ fn all(root: &Path, around: &Surroundings) {
 
 /// All of the machine below `root`; each library is asked in a child of its own, all at the same time.
 fn elements(root: &Path, around: &Surroundings) -> Vec<Element> {
-    let seen = files::Seen::below(root, around);
+    let seen = files::SeenFiles::below(root, around);
     let (mut elements, _) = super::at_once(root, around);
     if !seen.asks() {
         return elements;

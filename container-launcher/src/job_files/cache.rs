@@ -34,12 +34,12 @@ fn owned(path: &Path, owner: u32, own: u32) -> Result<(), FetchError> {
 }
 
 /// A folder in the cache for what is not whole yet.
-pub(super) struct Part {
+pub(super) struct PartialFolder {
     pub(super) folder: PathBuf,
     is_there: bool,
 }
 
-impl Part {
+impl PartialFolder {
     pub(super) fn new(cache: &Path) -> io::Result<Self> {
         let folder = tempfile::Builder::new().prefix(".").tempdir_in(cache)?;
         Ok(Self {
@@ -57,7 +57,7 @@ impl Part {
     }
 }
 
-impl Drop for Part {
+impl Drop for PartialFolder {
     /// Whoever brought it was stopped. What is still to be done for it is done by the thread for what
     /// blocks, one thing after the other: the removal is the last.
     fn drop(&mut self) {

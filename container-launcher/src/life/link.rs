@@ -41,7 +41,7 @@ const DIAL_PAUSE: Duration = Duration::from_millis(500);
 const REFUSED_MAX: Duration = Duration::from_secs(2);
 
 /// Whom calls go to: by the newest connection.
-pub(crate) type Calls = watch::Receiver<LaunchersClient<Channel>>;
+pub(crate) type MasterCalls = watch::Receiver<LaunchersClient<Channel>>;
 
 /// What the AM is told.
 #[derive(Clone, Debug)]
@@ -119,7 +119,7 @@ pub(super) struct Link {
     pub(super) outbox: Outbox,
     /// Orders, each once; behind an error none comes.
     pub(super) orders: mpsc::Receiver<Result<Order, LifeError>>,
-    pub(super) calls: Calls,
+    pub(super) calls: MasterCalls,
 }
 
 /// Dials the AM and begins the conversation; its task is to be run beside everything else.

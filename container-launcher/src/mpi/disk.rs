@@ -5,7 +5,7 @@ use job::wire::mpi_event::Event;
 use nix::sys::signal::Signal;
 
 use super::Mpi;
-use crate::container::Container;
+use crate::container::OwnContainer;
 use crate::disks::Suspect;
 use crate::nursery::Whom;
 use crate::process::Id;
@@ -32,7 +32,7 @@ impl Mpi {
         &mut self,
         id: Id,
         sentence: String,
-        container: &mut Container<'_>,
+        container: &mut OwnContainer<'_>,
     ) {
         self.has_filled_disk = true;
         self.outbox.push_back(Event::Refusal(Refusal {

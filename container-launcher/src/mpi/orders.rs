@@ -8,7 +8,7 @@ use nix::sys::signal::Signal;
 use tokio::time::Instant;
 
 use super::Mpi;
-use crate::container::Container;
+use crate::container::OwnContainer;
 use crate::nursery::Whom;
 
 impl Mpi {
@@ -20,7 +20,7 @@ impl Mpi {
     pub(crate) async fn on_order(
         &mut self,
         order: Order,
-        container: &mut Container<'_>,
+        container: &mut OwnContainer<'_>,
     ) -> Result<(), &'static str> {
         match order {
             Order::Share(share) => {

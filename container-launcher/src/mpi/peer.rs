@@ -6,7 +6,7 @@ use tokio::sync::mpsc;
 
 /// What is known of the rank behind one PMI socket.
 #[derive(Debug)]
-pub(crate) struct Peer {
+pub(crate) struct RankSocket {
     /// Answers on their way to it.
     replies: mpsc::Sender<String>,
     /// It will say nothing more.
@@ -17,7 +17,7 @@ pub(crate) struct Peer {
     waits: Option<PathBuf>,
 }
 
-impl Peer {
+impl RankSocket {
     /// One whose answers go into `replies`.
     pub(crate) const fn new(replies: mpsc::Sender<String>, waits: Option<PathBuf>) -> Self {
         Self {

@@ -9,7 +9,7 @@ use super::socket::RankMessage;
 use super::spawn::{ask_name, ask_spawn};
 use super::topology::{self, Topology};
 use super::{Mpi, World};
-use crate::container::Container;
+use crate::container::OwnContainer;
 use crate::nursery::Whom;
 use crate::process;
 
@@ -18,7 +18,7 @@ impl Mpi {
         &mut self,
         rank: u32,
         heard: RankMessage,
-        container: &mut Container<'_>,
+        container: &mut OwnContainer<'_>,
     ) {
         let hwloc_is_told = self.hwloc_is_told;
         let Some(world) = self.of(rank) else {
@@ -59,7 +59,7 @@ impl Mpi {
         &mut self,
         group: u32,
         effects: Vec<Effect>,
-        container: &mut Container<'_>,
+        container: &mut OwnContainer<'_>,
     ) {
         for effect in effects {
             let Some(world) = self.worlds.get_mut(&group) else {
@@ -117,7 +117,7 @@ impl Mpi {
     }
 
     /// Ends a rank that breaks the protocol. The others go on until the AM stops them.
-    async fn on_broken(&mut self, rank: u32, sentence: &str, container: &mut Container<'_>) {
+    async fn on_broken(&mut self, rank: u32, sentence: &str, container: &mut OwnContainer<'_>) {
         let Some(world) = self.of(rank) else {
             return;
         };

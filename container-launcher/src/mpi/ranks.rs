@@ -18,7 +18,7 @@ use tokio::task::JoinSet;
 pub(super) use attend::Attendants;
 pub(super) use fork::fork;
 
-use super::peer::Peer;
+use super::peer::RankSocket;
 use super::yielding;
 use crate::process::Processes;
 use crate::terminal;
@@ -26,7 +26,7 @@ use crate::terminal;
 /// All ranks of the share, by their numbers in the job.
 pub(crate) struct Ranks {
     pub(crate) processes: Processes,
-    peers: BTreeMap<u32, Peer>,
+    peers: BTreeMap<u32, RankSocket>,
     /// Number of their group's rank 0.
     first: u32,
     /// That of rank 0.
@@ -52,7 +52,7 @@ impl Ranks {
 
     /// Notes that a rank asked to end the job. False: it did so before.
     pub(crate) fn abort(&mut self, rank: u32) -> bool {
-        self.peers.get_mut(&rank).is_some_and(Peer::abort)
+        self.peers.get_mut(&rank).is_some_and(RankSocket::abort)
     }
 
     /// Nothing more will be heard of a rank.
@@ -70,7 +70,7 @@ impl Ranks {
     /// The reports that are due.
     pub(crate) fn reports(&mut self, node: &NodeServer) -> Vec<Event> {
         let (peers, first) = (&self.peers, self.first);
-        let is_closed = |rank: u32| peers.get(&rank).is_none_or(Peer::is_closed);
+        let is_closed = |rank: u32| peers.get(&rank).is_none_or(RankSocket::is_closed);
         let due = self.processes.reports(is_closed).into_iter();
         let told = due.map(|due| {
             let stage = match node.stage(due.number.saturating_sub(first)) {
@@ -89,7 +89,7 @@ impl Ranks {
                 stopped: due.stopped,
                 waiting_share: peers
                     .get(&due.number)
-                    .and_then(Peer::waits)
+                    .and_then(RankSocket::waits)
                     .and_then(|file| yielding::waiting_share(file, ended.life)),
             })
         });

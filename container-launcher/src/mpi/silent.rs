@@ -16,7 +16,7 @@ use tokio::time::Instant;
 
 use super::Mpi;
 use super::library::{self, Loaded};
-use crate::container::Container;
+use crate::container::OwnContainer;
 use crate::node_facts;
 use crate::nursery::Whom;
 
@@ -86,7 +86,7 @@ impl Silent {
 }
 
 impl Mpi {
-    pub(super) async fn on_silent(&mut self, due: Due, container: &mut Container<'_>) {
+    pub(super) async fn on_silent(&mut self, due: Due, container: &mut OwnContainer<'_>) {
         match due {
             Due::Look => self.look_at_silent(),
             Due::Found(loaded) => self.loaded(loaded, container).await,
@@ -115,7 +115,7 @@ impl Mpi {
 
     /// A silent rank has loaded an MPI library: it may be on its way into `MPI_Init`, save where that
     /// leads to another process manager.
-    async fn loaded(&mut self, loaded: Loaded, container: &mut Container<'_>) {
+    async fn loaded(&mut self, loaded: Loaded, container: &mut OwnContainer<'_>) {
         let size = self.share.as_ref().map_or(0, |share| share.size);
         let refused = loaded.is_open_mpi && size > 1 && !self.stopping;
         let path = loaded.path.clone();

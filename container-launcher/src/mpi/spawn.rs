@@ -13,7 +13,7 @@ use pmi::{JobAttributes, NodeServer};
 
 use super::spawned_program::find;
 use super::{Mpi, World, yielding};
-use crate::container::Container;
+use crate::container::OwnContainer;
 use crate::cores::Cores;
 use crate::life::RankOutbox;
 use crate::node_facts;
@@ -57,7 +57,7 @@ impl Mpi {
     pub(super) async fn on_name_answer(
         &mut self,
         answer: NameAnswer,
-        container: &mut Container<'_>,
+        container: &mut OwnContainer<'_>,
     ) {
         let outcome = match answer.refusal.as_str() {
             "" => Ok(answer.port.as_str()),
@@ -74,7 +74,7 @@ impl Mpi {
     pub(super) async fn on_spawn_answer(
         &mut self,
         answer: SpawnAnswer,
-        container: &mut Container<'_>,
+        container: &mut OwnContainer<'_>,
     ) {
         let outcome = match answer.refusal.as_str() {
             "" => Ok(()),
@@ -89,7 +89,7 @@ impl Mpi {
     }
 
     /// Starts this container's ranks of a spawned group.
-    pub(super) async fn start_group(&mut self, group: Group, container: &mut Container<'_>) {
+    pub(super) async fn start_group(&mut self, group: Group, container: &mut OwnContainer<'_>) {
         let number = group.group;
         let numbers: Vec<u32> = numbers(&group).collect();
         let kvs_name = group.kvs_name.clone();
@@ -108,14 +108,14 @@ impl Mpi {
     }
 
     /// Kills a group that could not be started everywhere.
-    pub(super) async fn end_group(&mut self, group: u32, container: &Container<'_>) {
+    pub(super) async fn end_group(&mut self, group: u32, container: &OwnContainer<'_>) {
         if let Some(world) = self.worlds.get(&group) {
             let numbers = world.ranks.processes.numbers().collect();
             self.kill(numbers, container).await;
         }
     }
 
-    async fn kill(&self, numbers: Vec<u32>, container: &Container<'_>) {
+    async fn kill(&self, numbers: Vec<u32>, container: &OwnContainer<'_>) {
         for number in numbers {
             let one = Whom::One(process::Id {
                 job: self.job,
@@ -128,7 +128,7 @@ impl Mpi {
     async fn try_group(
         &mut self,
         group: Group,
-        container: &mut Container<'_>,
+        container: &mut OwnContainer<'_>,
     ) -> Result<World, Refusal> {
         let refuse = |sentence: String| Refusal {
             sentence: format!("{}: {sentence}", node_facts::hostname()),

@@ -11,7 +11,7 @@ use tokio::time::Instant;
 use super::ranks::{self, Attendants, Ranks};
 use super::{Mpi, World, topology};
 use crate::binding;
-use crate::container::Container;
+use crate::container::OwnContainer;
 use crate::devices::gpus;
 use crate::left_files::Before;
 use crate::process::Grants;
@@ -22,7 +22,7 @@ const GPUS_FREE: Duration = Duration::from_secs(10);
 
 impl Mpi {
     /// Attends to ranks that have been started.
-    pub(super) fn begin(&mut self, world: World, container: &mut Container<'_>) {
+    pub(super) fn begin(&mut self, world: World, container: &mut OwnContainer<'_>) {
         self.outbox.push_back(Event::Started(RanksStarted {
             at_us: microseconds_now(),
             group: world.group,
@@ -37,7 +37,7 @@ impl Mpi {
     }
 
     /// Starts the ranks of a share, whose files are there.
-    pub(super) async fn begin_with(&mut self, share: Share, container: &mut Container<'_>) {
+    pub(super) async fn begin_with(&mut self, share: Share, container: &mut OwnContainer<'_>) {
         match self.start(share, container).await {
             Ok(world) => self.begin(world, container),
             Err(refusal) => {
@@ -51,7 +51,7 @@ impl Mpi {
     async fn start(
         &mut self,
         share: Share,
-        container: &mut Container<'_>,
+        container: &mut OwnContainer<'_>,
     ) -> Result<World, Refusal> {
         let folder = &self.folder;
         std::fs::create_dir_all(folder).map_err(|error| Refusal {
@@ -105,7 +105,7 @@ impl Mpi {
         share: &Share,
         programs: &[program::LocalRanks<'_>],
         first: u32,
-        container: &mut Container<'_>,
+        container: &mut OwnContainer<'_>,
     ) -> Result<Ranks, Refusal> {
         let names: Vec<&str> = (programs.iter())
             .map(|run| run.program.file.as_str())
@@ -147,7 +147,7 @@ impl Mpi {
 async fn reserve_gpus(
     share: &Share,
     ranks: usize,
-    container: &mut Container<'_>,
+    container: &mut OwnContainer<'_>,
 ) -> Result<(), Refusal> {
     let Some(each) = gpus_each(share) else {
         return Ok(());

@@ -13,15 +13,15 @@ use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
-use crate::container::Container;
+use crate::container::OwnContainer;
 use crate::forward;
-use crate::life::Calls;
+use crate::life::MasterCalls;
 
 /// The traffic of one job. All of it ends when this is dropped.
 pub(crate) struct Traffic {
     /// It is carried there.
     pub(super) carriers: Handle,
-    pub(super) calls: Calls,
+    pub(super) calls: MasterCalls,
     /// What is shown to the ApplicationMaster with each call.
     pub(super) pass: Pass,
     /// What the ranks print, on its way; none: nothing has been started.
@@ -30,7 +30,7 @@ pub(crate) struct Traffic {
 }
 
 impl Traffic {
-    pub(super) fn new(job: JobId, container: &Container<'_>) -> Self {
+    pub(super) fn new(job: JobId, container: &OwnContainer<'_>) -> Self {
         Self {
             carriers: container.carriers.clone(),
             calls: container.calls.clone(),

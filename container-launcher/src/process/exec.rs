@@ -235,7 +235,7 @@ mod tests {
     use nix::sys::wait::WaitStatus;
 
     use super::super::Id;
-    use super::super::start::Command;
+    use super::super::start::ProgramCommand;
     use super::*;
     use job::JobId;
 
@@ -250,12 +250,12 @@ mod tests {
             job: JobId::OF_APPLICATION,
             number: 3,
         };
-        let command = Command {
+        let command = ProgramCommand {
             program: file.to_owned(),
             folder: folder.to_owned(),
             args: vec!["one".to_owned(), String::new()],
             environment: environment.into(),
-            ..Command::default()
+            ..ProgramCommand::default()
         };
         let streams = Streams::Plain {
             stdin: None,

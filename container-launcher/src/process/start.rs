@@ -14,7 +14,7 @@ use super::streams::Streams;
 
 /// What all processes of one program have in common.
 #[derive(Debug, Default)]
-pub(crate) struct Command {
+pub(crate) struct ProgramCommand {
     /// The program's path; a relative one begins in `folder`.
     pub(crate) program: PathBuf,
     /// Where it starts.
@@ -29,7 +29,7 @@ pub(crate) struct Command {
 #[derive(Debug)]
 pub(crate) struct Start {
     pub(super) id: Id,
-    pub(super) command: Arc<Command>,
+    pub(super) command: Arc<ProgramCommand>,
     /// What is this process's alone, on top of the command's environment; of two values the later holds.
     variables: Vec<(String, OsString)>,
     /// The processors that it may run on; none: all of the container's.
@@ -40,7 +40,7 @@ pub(crate) struct Start {
 }
 
 impl Start {
-    pub(crate) fn new(id: Id, command: &Arc<Command>, streams: Streams) -> Self {
+    pub(crate) fn new(id: Id, command: &Arc<ProgramCommand>, streams: Streams) -> Self {
         Self {
             id,
             command: Arc::clone(command),
@@ -106,12 +106,12 @@ mod tests {
     #[test]
     fn what_the_user_has_set_stays_unless_it_must_not() {
         let variables = [("A", "user"), ("B", "common"), ("PMI_RANK", "user")];
-        let command = Command {
+        let command = ProgramCommand {
             environment: variables
                 .map(|(name, value)| (name.into(), value.into()))
                 .into(),
             given: ["A".to_owned(), "PMI_RANK".to_owned()].into(),
-            ..Command::default()
+            ..ProgramCommand::default()
         };
         let id = Id {
             job: job::JobId::OF_APPLICATION,

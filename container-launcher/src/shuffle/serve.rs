@@ -47,7 +47,7 @@ struct Serving {
 }
 
 /// A launcher that is served.
-type Peer = StreamOwned<ServerConnection, TcpStream>;
+type FetchingPeer = StreamOwned<ServerConnection, TcpStream>;
 
 /// Why nothing can be fetched here.
 #[derive(Debug, thiserror::Error)]
@@ -244,7 +244,7 @@ impl Serving {
         job: JobId,
         output: &MapOutput,
         (offset, length): (u64, u64),
-        to: &mut Peer,
+        to: &mut FetchingPeer,
     ) -> io::Result<()> {
         let (mut at, end) = (offset, offset.saturating_add(length));
         while at < end {
@@ -295,7 +295,7 @@ impl Serving {
 }
 
 /// Sends of a frame what a launcher takes while it has its turn; how many bytes that is.
-fn send(to: &mut Peer, frame: &[u8]) -> io::Result<u64> {
+fn send(to: &mut FetchingPeer, frame: &[u8]) -> io::Result<u64> {
     let until = Instant::now() + HELD;
     let mut rest = frame;
     while !rest.is_empty() && Instant::now() < until {
@@ -309,13 +309,13 @@ fn send(to: &mut Peer, frame: &[u8]) -> io::Result<u64> {
     Ok(u64::try_from(frame.len().saturating_sub(rest.len())).unwrap_or(0))
 }
 
-fn tell(to: &mut Peer, part: &FetchedPart) -> io::Result<()> {
+fn tell(to: &mut FetchingPeer, part: &FetchedPart) -> io::Result<()> {
     frames::send(to, part)?;
     settle(to)
 }
 
 /// Until a launcher has taken all that is on the way to it: what is sent next is begun whole.
-fn settle(to: &mut Peer) -> io::Result<()> {
+fn settle(to: &mut FetchingPeer) -> io::Result<()> {
     let by = Instant::now() + SILENCE;
     while to.conn.wants_write() {
         match to.conn.write_tls(&mut to.sock) {

@@ -28,7 +28,7 @@ use super::places::{Storages, TaskFiles};
 use super::sources::Sources;
 use super::trouble::Trouble;
 use super::watch::{self, Bounds};
-use crate::container::Container;
+use crate::container::OwnContainer;
 use crate::disks::Room;
 use crate::process::start::Start;
 use crate::process::streams::{self, Outer, Streams};
@@ -67,7 +67,7 @@ impl Tasks {
     pub(super) async fn start(
         &mut self,
         mut order: StartTask,
-        container: &mut Container<'_>,
+        container: &mut OwnContainer<'_>,
     ) -> Result<Attempt, String> {
         let (number, slot) = (order.process, order.slot);
         let folder = self.folder.join(FOLDER).join(number.to_string());
@@ -209,7 +209,7 @@ impl Tasks {
         number: u32,
         program: &Program,
         streams: Streams,
-        container: &Container<'_>,
+        container: &OwnContainer<'_>,
     ) -> Result<Pid, String> {
         let around = container.around;
         let inherited = around.environment.clone().into_iter();
@@ -287,7 +287,7 @@ fn keep_logs(
     outer: Outer,
     folder: &Path,
     printed: Printed,
-    container: &mut Container<'_>,
+    container: &mut OwnContainer<'_>,
 ) -> std::io::Result<Option<TaskLog>> {
     let Outer::Pipes { stdout, stderr, .. } = outer else {
         return Ok(None);

@@ -15,7 +15,7 @@ use tempfile::TempDir;
 use super::{Appmaster, binary, within};
 
 /// What YARN makes for a launcher.
-pub struct Container {
+pub struct LaunchContainer {
     pub id: String,
     /// With the file of credentials, `container_tokens`.
     pub folder: TempDir,
@@ -47,7 +47,7 @@ impl Appmaster {
     }
 
     /// A container with these files, as YARN would leave it to a launcher.
-    pub fn container(&self, files: &[(&str, &str)], ticket: &[u8]) -> Container {
+    pub fn container(&self, files: &[(&str, &str)], ticket: &[u8]) -> LaunchContainer {
         self.container_with(files, ticket, None, MiB(0))
     }
 
@@ -57,7 +57,7 @@ impl Appmaster {
         ticket: &[u8],
         scan: Option<Scan>,
         memory: MiB,
-    ) -> Container {
+    ) -> LaunchContainer {
         static NUMBER: AtomicU32 = AtomicU32::new(1);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let id = format!("container_{}_0001_01_{number:06}", std::process::id());
@@ -90,7 +90,7 @@ impl Appmaster {
         }
         let tokens = folder.path().join("container_tokens");
         std::fs::write(&tokens, credentials.write()).unwrap();
-        Container { id, folder }
+        LaunchContainer { id, folder }
     }
 
     /// Starts a launcher that looks for elements so.
@@ -109,8 +109,8 @@ impl Appmaster {
         Self::launcher_in(command, self.container(files, ticket))
     }
 
-    fn launcher_in(mut command: Command, container: Container) -> Launcher {
-        let Container { id, folder } = container;
+    fn launcher_in(mut command: Command, container: LaunchContainer) -> Launcher {
+        let LaunchContainer { id, folder } = container;
         let child = command
             .arg(Role::ContainerLauncher.argument())
             .current_dir(folder.path())

@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 pub use appmaster::{Appmaster, Relay};
-pub use launcher::{Container, Launcher, is_alive, status_kib};
+pub use launcher::{LaunchContainer, Launcher, is_alive, status_kib};
 pub use link::Link;
 pub use share::{share, with};
 

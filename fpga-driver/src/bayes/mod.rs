@@ -6,7 +6,7 @@
 //!
 //! | paper    | here              | unit, shape                                   |
 //! |----------|-------------------|-----------------------------------------------|
-//! | P(c)     | [`Table`], row 0  | log, Q8.24 in i32; `classes`                  |
+//! | P(c)     | [`BayesTable`], row 0  | log, Q8.24 in i32; `classes`                  |
 //! | P(t\|c)  | rows 1 to `terms` | log, Q8.24 in i32; `terms` × `classes`        |
 //!
 //! Cost: one cycle a term on the card, `classes` additions on the processor.
@@ -19,14 +19,14 @@ use crate::packet::{Header, LOAD, types};
 
 /// Log probabilities.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Table {
+pub struct BayesTable {
     /// How many classes documents are sorted into.
     pub classes: usize,
     /// (terms + 1) × classes, Q8.24; the first row the classes' own.
     pub logs: Vec<i32>,
 }
 
-impl Table {
+impl BayesTable {
     /// Terms of the vocabulary.
     pub fn terms(&self) -> usize {
         (self.logs.len() / self.classes.max(1)).saturating_sub(1)
@@ -124,7 +124,7 @@ pub struct LoadPacket<'a> {
     /// What documents name it by; not 0.
     pub model: u64,
     /// The table.
-    pub table: &'a Table,
+    pub table: &'a BayesTable,
 }
 
 impl SerializePacket for LoadPacket<'_> {
@@ -225,7 +225,7 @@ mod tests {
                 terms: vec![2, 2, 1],
             },
         ];
-        let table = Table::train(&train, 2, 3);
+        let table = BayesTable::train(&train, 2, 3);
         assert_eq!((table.classes, table.terms(), table.logs.len()), (2, 3, 8));
         // log((2 + 1) / (3 + 3)): term 0 was there twice among the three of class 0.
         assert_eq!(table.logs[2], q24(0.5f64.ln()));
@@ -238,7 +238,7 @@ mod tests {
 
     #[test]
     fn topics_that_exist_are_found() {
-        let table = Table::train(&generate(1, 400, 4, 64, 20), 4, 64);
+        let table = BayesTable::train(&generate(1, 400, 4, 64, 20), 4, 64);
         let documents = generate(2, 200, 4, 64, 20);
         let right = documents
             .iter()

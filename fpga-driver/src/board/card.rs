@@ -3,7 +3,7 @@
 //! The thread that rings the doorbell pulls the packet, the thread that waits for interrupts computes
 //! it: a modelled card has no threads of its own, and costs nothing while it has nothing to do.
 
-use super::fault::{Fault, Order};
+use super::fault::{Fault, FaultOrder};
 use super::{
     Addresses, BUSY, Board, BoardError, ID, READY, RESET, RESULT, Register, SENT, VERSION,
     addresses, error, slot_of,
@@ -33,7 +33,7 @@ pub trait Engine: Send + std::fmt::Debug {
         &mut self,
         shape: &Shape,
         data: &[u8],
-        table: Option<&Table>,
+        table: Option<&CardTable>,
     ) -> Result<EngineAnswer, u32>;
 }
 
@@ -48,7 +48,7 @@ pub struct EngineAnswer {
 
 /// A table that the card keeps.
 #[derive(Debug, Clone)]
-pub struct Table {
+pub struct CardTable {
     /// What the packet said that loaded it.
     pub shape: Shape,
     /// That packet's data.
@@ -86,7 +86,7 @@ impl Timing {
 #[derive(Debug)]
 pub struct Card {
     timing: Timing,
-    orders: Vec<Order>,
+    orders: Vec<FaultOrder>,
     functions: u32,
     engine: Mutex<Box<dyn Engine>>,
     state: Mutex<CardState>,
@@ -119,7 +119,7 @@ struct CardState {
     sent: VecDeque<(Instant, u64)>,
     /// Interrupts that were held back.
     late: Vec<Instant>,
-    tables: Vec<(u64, Table)>,
+    tables: Vec<(u64, CardTable)>,
     link_free: Option<Instant>,
     core_free: Option<Instant>,
 }
@@ -153,7 +153,7 @@ struct Computed {
 
 impl Card {
     /// A card with this engine.
-    pub fn new(engine: Box<dyn Engine>, timing: Timing, orders: Vec<Order>) -> Self {
+    pub fn new(engine: Box<dyn Engine>, timing: Timing, orders: Vec<FaultOrder>) -> Self {
         Self {
             timing,
             orders,
@@ -246,7 +246,7 @@ impl Card {
             && error == error::NONE
             && shape.load
         {
-            let table = Table {
+            let table = CardTable {
                 shape: *shape,
                 data: Arc::clone(&packet.data),
             };
@@ -277,7 +277,11 @@ impl Card {
         state
     }
 
-    fn answer(&self, packet: &Received, table: Option<&Table>) -> Result<(Arc<Vec<u8>>, u64), u32> {
+    fn answer(
+        &self,
+        packet: &Received,
+        table: Option<&CardTable>,
+    ) -> Result<(Arc<Vec<u8>>, u64), u32> {
         let (header, shape) = packet.header?;
         if crc32c::crc32c(&packet.data) != header.data_crc {
             return Err(error::DATA_CRC);
@@ -369,7 +373,7 @@ impl CardState {
         };
     }
 
-    fn table(&mut self, model: u64) -> Option<Table> {
+    fn table(&mut self, model: u64) -> Option<CardTable> {
         let at = self.tables.iter().position(|(name, _)| *name == model)?;
         let entry = self.tables.remove(at);
         let table = entry.1.clone();
@@ -378,7 +382,7 @@ impl CardState {
         Some(table)
     }
 
-    fn keep(&mut self, model: u64, table: Table) {
+    fn keep(&mut self, model: u64, table: CardTable) {
         self.tables.retain(|(name, _)| *name != model);
         if self.tables.len() == TABLES {
             self.tables.remove(0);

@@ -240,7 +240,7 @@ fn known_answer(board: &dyn Board, function: Function) -> Result<(Vec<u8>, Strin
             Ok((Vec::new(), said))
         }
         Function::BayesMap => {
-            let table = bayes::Table::train(&bayes::generate(1, 500, 8, 1000, 50), 8, 1000);
+            let table = bayes::BayesTable::train(&bayes::generate(1, 500, 8, 1000, 50), 8, 1000);
             let documents = bayes::generate(2, 300, 8, 1000, 50);
             let (layout, data) = pack(
                 step,

@@ -57,7 +57,7 @@ impl Fault {
 
 /// Which packets a fault befalls; packets count from 0 by their doorbells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Order {
+pub struct FaultOrder {
     /// What goes wrong.
     pub fault: Fault,
     /// The first packet.
@@ -66,14 +66,14 @@ pub struct Order {
     pub every: u64,
 }
 
-impl Order {
+impl FaultOrder {
     /// Whether it befalls packet `n`.
     pub fn befalls(self, n: u64) -> bool {
         n == self.at || (self.every > 0 && n > self.at && (n - self.at).is_multiple_of(self.every))
     }
 }
 
-impl fmt::Display for Order {
+impl fmt::Display for FaultOrder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}@{}", self.fault.name(), self.at)?;
         if self.every > 0 {
@@ -93,7 +93,7 @@ pub struct UnknownFault {
     given: String,
 }
 
-impl FromStr for Order {
+impl FromStr for FaultOrder {
     type Err = UnknownFault;
 
     fn from_str(given: &str) -> Result<Self, UnknownFault> {
@@ -118,22 +118,22 @@ mod tests {
 
     #[test]
     fn orders_are_read_and_kept() {
-        let order: Order = "stuck@2+5".parse().unwrap();
+        let order: FaultOrder = "stuck@2+5".parse().unwrap();
         let hit: Vec<u64> = (0..15).filter(|&n| order.befalls(n)).collect();
         assert_eq!(hit, [2, 7, 12]);
-        let once: Order = "lost-result@3".parse().unwrap();
+        let once: FaultOrder = "lost-result@3".parse().unwrap();
         assert_eq!((0..99).filter(|&n| once.befalls(n)).count(), 1);
         for fault in Fault::ALL {
-            let order = Order {
+            let order = FaultOrder {
                 fault,
                 at: 1,
                 every: 2,
             };
-            assert_eq!(order.to_string().parse::<Order>().unwrap(), order);
+            assert_eq!(order.to_string().parse::<FaultOrder>().unwrap(), order);
         }
         assert!(
             "lost@3"
-                .parse::<Order>()
+                .parse::<FaultOrder>()
                 .unwrap_err()
                 .to_string()
                 .contains("late-sent")

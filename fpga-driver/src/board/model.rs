@@ -9,7 +9,7 @@
 //! | one partial sum (reduce)   | d + 1                                            |
 //! | one document (Bayes)       | 1, 1 a term, and k for its class                 |
 
-use super::card::{Engine, EngineAnswer, Table};
+use super::card::{CardTable, Engine, EngineAnswer};
 use super::error;
 use crate::function::{Function, Shape};
 
@@ -26,7 +26,7 @@ impl Engine for Model {
         &mut self,
         shape: &Shape,
         data: &[u8],
-        table: Option<&Table>,
+        table: Option<&CardTable>,
     ) -> Result<EngineAnswer, u32> {
         match shape.function {
             Function::KmeansMap => kmeans_map(shape, data),
@@ -150,7 +150,7 @@ pub fn key(bytes: &[u8]) -> Option<usize> {
     usize::try_from(value).ok()
 }
 
-fn bayes_map(shape: &Shape, data: &[u8], table: &Table) -> Result<EngineAnswer, u32> {
+fn bayes_map(shape: &Shape, data: &[u8], table: &CardTable) -> Result<EngineAnswer, u32> {
     let classes = table.shape.k;
     let terms = table.shape.dimension;
     if terms != shape.dimension {

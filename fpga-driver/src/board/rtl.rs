@@ -28,7 +28,7 @@ pub fn engine(board: &str) -> Result<Box<dyn Engine>, BoardError> {
 #[cfg(rtl)]
 mod cores {
     use super::BoardError;
-    use crate::board::card::{Engine, EngineAnswer, Table};
+    use crate::board::card::{CardTable, Engine, EngineAnswer};
     use crate::board::{error, model};
     use crate::function::{Function, Shape};
     use std::ffi::c_void;
@@ -182,7 +182,7 @@ mod cores {
             &mut self,
             shape: &Shape,
             data: &[u8],
-            table: &Table,
+            table: &CardTable,
         ) -> Result<EngineAnswer, u32> {
             let classes = table.shape.k;
             let rows = table.shape.dimension + 1;
@@ -244,7 +244,7 @@ mod cores {
             &mut self,
             shape: &Shape,
             data: &[u8],
-            table: Option<&Table>,
+            table: Option<&CardTable>,
         ) -> Result<EngineAnswer, u32> {
             match shape.function {
                 Function::KmeansMap => self.kmeans_map(shape, data),

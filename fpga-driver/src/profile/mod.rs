@@ -26,7 +26,7 @@
 pub mod xml;
 
 use crate::board::card::Timing;
-use crate::board::fault::Order;
+use crate::board::fault::FaultOrder;
 use crate::function::Function;
 use crate::ring::Geometry;
 use serde::Deserialize;
@@ -73,7 +73,7 @@ pub enum ProfileError {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Profile {
     /// What YARN is told of the node besides.
-    pub node: Node,
+    pub node: NodeProfile,
     /// In the order of the file.
     pub boards: Vec<BoardProfile>,
 }
@@ -81,7 +81,7 @@ pub struct Profile {
 /// What YARN is told of the node besides; what is left out, YARN finds elsewhere.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Node {
+pub struct NodeProfile {
     /// Cores for containers.
     pub vcores: Option<u32>,
     /// Memory for containers, MiB.
@@ -118,14 +118,14 @@ pub struct BoardProfile {
     /// How long things take on a modelled card.
     pub timing: Timing,
     /// What goes wrong on a modelled card.
-    pub faults: Vec<Order>,
+    pub faults: Vec<FaultOrder>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
     #[serde(default)]
-    node: Node,
+    node: NodeProfile,
     #[serde(default)]
     board: Vec<BoardEntry>,
 }
@@ -197,7 +197,7 @@ impl Profile {
     pub fn model(devices: usize) -> Self {
         let functions = Function::ALL.map(|function| (function, devices));
         Self {
-            node: Node::default(),
+            node: NodeProfile::default(),
             boards: vec![BoardProfile {
                 name: "model:0".to_owned(),
                 kind: BoardKind::Model,
@@ -262,7 +262,7 @@ impl BoardEntry {
             .iter()
             .map(|fault| {
                 fault
-                    .parse::<Order>()
+                    .parse::<FaultOrder>()
                     .map_err(|unknown| unknown.to_string())
             })
             .collect::<Result<Vec<_>, _>>()?;

@@ -67,7 +67,7 @@ fn tables_are_each_leases_own() {
     let bed = Bed::start(board());
     let (mut writer, mut reader) = bed.lease(Function::BayesMap).open().unwrap();
     let (mut other, mut others) = bed.lease(Function::BayesMap).open().unwrap();
-    let table = bayes::Table::train(&bayes::generate(1, 400, 4, 64, 20), 4, 64);
+    let table = bayes::BayesTable::train(&bayes::generate(1, 400, 4, 64, 20), 4, 64);
     let documents = bayes::generate(2, 100, 4, 64, 20);
     let packet = bayes::DocumentsPacket {
         model: 9,

@@ -53,7 +53,7 @@ fn exchange(writer: AcceleratorWriter, reader: &mut AcceleratorReader) {
 #[test]
 fn every_fault_is_survived_without_a_wrong_bit() {
     for fault in Fault::ALL {
-        let order = fpga_driver::board::fault::Order {
+        let order = fpga_driver::board::fault::FaultOrder {
             fault,
             at: 3,
             every: 0,

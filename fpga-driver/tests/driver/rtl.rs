@@ -3,8 +3,8 @@
 use crate::bed::{Bed, board};
 use fpga_driver::Function;
 use fpga_driver::bayes;
-use fpga_driver::board::card::{Engine, Table};
-use fpga_driver::board::fault::{Fault, Order};
+use fpga_driver::board::card::{CardTable, Engine};
+use fpga_driver::board::fault::{Fault, FaultOrder};
 use fpga_driver::board::model::Model;
 use fpga_driver::board::rtl;
 use fpga_driver::client::SerializePacket;
@@ -33,7 +33,7 @@ fn pack(packet: &impl SerializePacket) -> (Shape, Vec<u8>) {
     (shape(&header).unwrap(), block)
 }
 
-fn agree(cores: &mut dyn Engine, packet: &impl SerializePacket, table: Option<&Table>) -> u64 {
+fn agree(cores: &mut dyn Engine, packet: &impl SerializePacket, table: Option<&CardTable>) -> u64 {
     let (shape, data) = pack(packet);
     let wanted = Model.run(&shape, &data, table);
     let found = cores.run(&shape, &data, table);
@@ -142,12 +142,12 @@ fn bayes_agrees_bit_for_bit() {
     for (classes, terms) in [(16, 1000), (3, 64), (1, 1)] {
         let seen = bayes::generate(1, 400, classes, terms, 30);
         let wide = |n: u32| usize::try_from(n).unwrap();
-        let table = bayes::Table::train(&seen, wide(classes), wide(terms));
+        let table = bayes::BayesTable::train(&seen, wide(classes), wide(terms));
         let (shape, data) = pack(&bayes::LoadPacket {
             model: 1,
             table: &table,
         });
-        let loaded = Table {
+        let loaded = CardTable {
             shape,
             data: Arc::new(data),
         };
@@ -220,7 +220,7 @@ fn simulated_cards_survive_every_fault_through_the_driver() {
         profile.name = "rtl:0".to_owned();
         profile.patience = Duration::from_millis(400);
         profile.timing.late_ms = 600;
-        profile.faults = vec![Order {
+        profile.faults = vec![FaultOrder {
             fault,
             at: 2,
             every: 0,

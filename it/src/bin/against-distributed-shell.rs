@@ -67,7 +67,7 @@ struct Times {
 /// What is measured, in the order of a round's runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-enum Peer {
+enum Contender {
     DistributedShell,
     GerbilRunCluster,
     GerbilRunClient,
@@ -88,7 +88,7 @@ struct Spread {
 #[derive(Debug, Serialize)]
 struct PeerRow {
     figure: &'static str,
-    peer: Peer,
+    peer: Contender,
     seconds: Spread,
     /// Of the medians, to DistributedShell's.
     ratio: f64,
@@ -107,7 +107,7 @@ struct Report {
     /// Runnable processes, mean of a minute, before the first and after the last round: whether the
     /// machine was this command's alone.
     load: (f64, f64),
-    peers: Vec<Peer>,
+    peers: Vec<Contender>,
     rounds: Vec<Round>,
     rows: Vec<PeerRow>,
 }
@@ -115,13 +115,13 @@ struct Report {
 struct Bench {
     cluster: Cluster,
     processes: usize,
-    peers: Vec<Peer>,
+    peers: Vec<Contender>,
     program: String,
     folder: tempfile::TempDir,
     runs: u32,
 }
 
-impl Peer {
+impl Contender {
     const fn name(self) -> &'static str {
         match self {
             Self::DistributedShell => "DistributedShell",
@@ -155,12 +155,12 @@ fn run() -> Result<()> {
     let options = AgainstDistributedShellOptions::parse();
     let (count, nodes) = (options.rounds.get(), options.nodes.get());
     let (version, json) = (options.version, options.json);
-    let ours: &[Peer] = match options.deploy_mode {
-        DeployMode::Cluster => &[Peer::GerbilRunCluster],
-        DeployMode::Client => &[Peer::GerbilRunClient],
-        DeployMode::Both => &[Peer::GerbilRunCluster, Peer::GerbilRunClient],
+    let ours: &[Contender] = match options.deploy_mode {
+        DeployMode::Cluster => &[Contender::GerbilRunCluster],
+        DeployMode::Client => &[Contender::GerbilRunClient],
+        DeployMode::Both => &[Contender::GerbilRunCluster, Contender::GerbilRunClient],
     };
-    let peers = [&[Peer::DistributedShell], ours].concat();
+    let peers = [&[Contender::DistributedShell], ours].concat();
     gerbil::binary()?;
     let folder = tempfile::tempdir()?;
     let program = mpi::plain_program("stamp", folder.path())?
@@ -248,7 +248,7 @@ fn print(out: &mut impl std::io::Write, report: &Report) -> Result<()> {
         let text =
             |spread: Spread| format!("{:.2} ({:.2}-{:.2})", spread.median, spread.min, spread.max);
         let (ratio, target) = match row.peer {
-            Peer::DistributedShell => (String::new(), String::new()),
+            Contender::DistributedShell => (String::new(), String::new()),
             _ => {
                 let spread = row.round_ratio;
                 let ratio = format!("{:.3} ({:.3}-{:.3})", row.ratio, spread.min, spread.max);
@@ -267,7 +267,7 @@ fn print(out: &mut impl std::io::Write, report: &Report) -> Result<()> {
     Ok(())
 }
 
-fn rows(peers: &[Peer], has_target: bool, rounds: &[Round]) -> Vec<PeerRow> {
+fn rows(peers: &[Contender], has_target: bool, rounds: &[Round]) -> Vec<PeerRow> {
     type Figure = (&'static str, fn(&Times) -> f64, bool);
     let figures: [Figure; 2] = [
         ("last process started", |times| times.last_process, true),
@@ -316,16 +316,16 @@ impl Bench {
         Ok(times.into_iter().flatten().collect())
     }
 
-    fn measure(&mut self, peer: Peer) -> Result<Times> {
+    fn measure(&mut self, peer: Contender) -> Result<Times> {
         self.settle()?;
         self.runs += 1;
         let stamps = self.folder.path().join(format!("run-{}", self.runs));
         std::fs::create_dir(&stamps)?;
         let command = match peer {
-            Peer::DistributedShell => self.distributed_shell(&stamps),
-            Peer::GerbilRunCluster | Peer::GerbilRunClient => {
+            Contender::DistributedShell => self.distributed_shell(&stamps),
+            Contender::GerbilRunCluster | Contender::GerbilRunClient => {
                 let mode = match peer {
-                    Peer::GerbilRunClient => "client",
+                    Contender::GerbilRunClient => "client",
                     _ => "cluster",
                 };
                 let arguments = [

@@ -44,21 +44,21 @@ const SETTLE: Duration = Duration::from_secs(1);
 const MEMORY_MIB: u64 = 512;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Peer {
+enum Contender {
     Hydra,
     GerbilRun,
     HydraInstalled,
     GerbilRunInstalled,
 }
 
-const PEERS: [Peer; 4] = [
-    Peer::Hydra,
-    Peer::GerbilRun,
-    Peer::HydraInstalled,
-    Peer::GerbilRunInstalled,
+const PEERS: [Contender; 4] = [
+    Contender::Hydra,
+    Contender::GerbilRun,
+    Contender::HydraInstalled,
+    Contender::GerbilRunInstalled,
 ];
 
-impl Peer {
+impl Contender {
     const fn name(self) -> &'static str {
         match self {
             Self::Hydra => "mpiexec.hydra, a copy of the library a node",
@@ -187,7 +187,7 @@ impl Bench {
     }
 
     /// Seconds to the last rank past `MPI_Init`.
-    fn measure(&mut self, peer: Peer) -> Result<f64> {
+    fn measure(&mut self, peer: Contender) -> Result<f64> {
         wait::until("every container to end", DEADLINE, || {
             Ok(self.cluster.container_processes()?.is_empty().then_some(()))
         })?;
@@ -197,10 +197,10 @@ impl Bench {
         std::fs::create_dir(&stamps)?;
         let report = self.folder.path().join("report.json");
         let command = match peer {
-            Peer::Hydra => self.hydra(&stamps, &self.copies),
-            Peer::HydraInstalled => self.hydra(&stamps, &[]),
-            Peer::GerbilRun => self.gerbil(&[], &stamps, &report)?,
-            Peer::GerbilRunInstalled => self.gerbil(&["--no-ship-libs"], &stamps, &report)?,
+            Contender::Hydra => self.hydra(&stamps, &self.copies),
+            Contender::HydraInstalled => self.hydra(&stamps, &[]),
+            Contender::GerbilRun => self.gerbil(&[], &stamps, &report)?,
+            Contender::GerbilRunInstalled => self.gerbil(&["--no-ship-libs"], &stamps, &report)?,
         };
         let what = format!("{command:?}");
         let mut begin = SystemTime::now().duration_since(UNIX_EPOCH)?.as_secs_f64();
@@ -208,7 +208,7 @@ impl Bench {
             .deadline(DEADLINE)
             .finish()?
             .success(&what)?;
-        if !matches!(peer, Peer::Hydra | Peer::HydraInstalled) {
+        if !matches!(peer, Contender::Hydra | Contender::HydraInstalled) {
             let text = std::fs::read_to_string(&report)?;
             let report: Report = serde_json::from_str(&text)?;
             begin = Duration::from_micros(report.phases.joined_us.try_into()?).as_secs_f64();

@@ -12,7 +12,7 @@ use it::{Cluster, Version};
 
 /// A stock Hadoop cluster on this machine.
 #[derive(Debug, Parser)]
-enum Command {
+enum ClusterCommand {
     /// Starts one, prints `export HADOOP_CONF_DIR=...` when all daemons are ready, and takes it down at
     /// Ctrl-C, at SIGTERM, or when its input ends (an input of /dev/null never does).
     Up {
@@ -50,10 +50,10 @@ fn main() -> ExitCode {
 }
 
 fn run() -> Result<()> {
-    let builder = match Command::parse() {
-        Command::Fetch { version } => return fetch(version),
-        Command::Archive { version } => return archive(version),
-        Command::Up {
+    let builder = match ClusterCommand::parse() {
+        ClusterCommand::Fetch { version } => return fetch(version),
+        ClusterCommand::Archive { version } => return archive(version),
+        ClusterCommand::Up {
             version,
             nodes,
             without_hdfs,

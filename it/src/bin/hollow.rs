@@ -11,7 +11,7 @@ use it::{Daemon, Version, load};
 
 /// A ResourceManager (and nothing else) with nodes that run nothing.
 #[derive(Debug, Parser)]
-enum Command {
+enum HollowCommand {
     /// Starts them, prints `export HADOOP_CONF_DIR=...`, and takes all down at Ctrl-C or SIGTERM.
     Up {
         #[arg(long, default_value_t = Plan::default().nodes)]
@@ -54,9 +54,9 @@ fn main() -> ExitCode {
 }
 
 fn run() -> Result<()> {
-    let plan = match Command::parse() {
-        Command::Annex => return annex::live(),
-        Command::Up {
+    let plan = match HollowCommand::parse() {
+        HollowCommand::Annex => return annex::live(),
+        HollowCommand::Up {
             nodes,
             version,
             memory,

@@ -16,7 +16,7 @@ use it::command::Run;
 use it::mpich_suite::compare::Tries;
 use it::mpich_suite::lists::{self, Listed};
 use it::mpich_suite::report::{Report, Setting};
-use it::mpich_suite::run::{self, Launcher, TestResult};
+use it::mpich_suite::run::{self, Mpiexec, TestResult};
 use it::mpich_suite::{Comparison, Suite};
 use it::settings::File;
 use it::{Cluster, Version, gerbil};
@@ -188,11 +188,11 @@ fn without_folders(line: &str) -> String {
 }
 
 /// MPICH's own launcher: as many nodes by name, all of them this machine.
-fn stock(suite: &Suite, nodes: usize) -> Launcher {
+fn stock(suite: &Suite, nodes: usize) -> Mpiexec {
     let hosts: Vec<_> = (1..=nodes)
         .map(|node| format!("127.0.0.{}", node + 10))
         .collect();
-    Launcher {
+    Mpiexec {
         name: "mpiexec".to_owned(),
         line: format!(
             "{} -launcher fork -hosts {}",
@@ -204,7 +204,7 @@ fn stock(suite: &Suite, nodes: usize) -> Launcher {
 }
 
 /// Ours. The folder that the shell stands in is on all nodes: the tests' files are there.
-fn ours(cluster: Option<&Cluster>, nodes: usize, state: &std::ffi::OsStr) -> Result<Launcher> {
+fn ours(cluster: Option<&Cluster>, nodes: usize, state: &std::ffi::OsStr) -> Result<Mpiexec> {
     let binary = gerbil::binary()?;
     let binary = std::path::absolute(&binary)?;
     let own = "--quiet -wdir \"$PWD\"";
@@ -216,7 +216,7 @@ fn ours(cluster: Option<&Cluster>, nodes: usize, state: &std::ffi::OsStr) -> Res
         }
         None => format!("{} --local={nodes} {own}", binary.display()),
     };
-    Ok(Launcher {
+    Ok(Mpiexec {
         name: "gerbil-run".to_owned(),
         line,
         environment,
@@ -263,7 +263,7 @@ impl Found {
 fn compare(
     suite: &Suite,
     listed: &[Listed],
-    launchers: [&Launcher; 2],
+    launchers: [&Mpiexec; 2],
     side_by_side: usize,
     found: Found,
 ) -> Result<Found> {
@@ -318,8 +318,8 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 fn again(
     suite: &Suite,
     test: &Listed,
-    stock: &Launcher,
-    ours: &Launcher,
+    stock: &Mpiexec,
+    ours: &Mpiexec,
     count: u32,
 ) -> Result<Tries> {
     let mut tries = Tries {

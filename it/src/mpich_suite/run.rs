@@ -19,7 +19,7 @@ const DEADLINE: Duration = Duration::from_secs(3 * 3600);
 
 /// What stands in the place of `mpiexec`.
 #[derive(Debug, Clone)]
-pub struct Launcher {
+pub struct Mpiexec {
     /// Its name in the report.
     pub name: String,
     /// Command and options, for a shell that stands in the folder of the test.
@@ -68,7 +68,7 @@ impl TestResult {
 /// # Errors
 ///
 /// `runtests` did not run to its end, or left one out.
-pub fn piece(suite: &Suite, piece: &Piece, launcher: &Launcher) -> Result<Vec<TestResult>> {
+pub fn piece(suite: &Suite, piece: &Piece, launcher: &Mpiexec) -> Result<Vec<TestResult>> {
     let list = format!("testlist.piece-{}", piece.number);
     runtests(suite, &piece.directory, &list, &piece.tests, launcher)
 }
@@ -78,7 +78,7 @@ pub fn piece(suite: &Suite, piece: &Piece, launcher: &Launcher) -> Result<Vec<Te
 /// # Errors
 ///
 /// As [`piece`].
-pub fn alone(suite: &Suite, test: &Listed, launcher: &Launcher) -> Result<TestResult> {
+pub fn alone(suite: &Suite, test: &Listed, launcher: &Mpiexec) -> Result<TestResult> {
     let tests = std::slice::from_ref(test);
     let outcomes = runtests(suite, &test.directory, "testlist.alone", tests, launcher)?;
     let only = outcomes.into_iter().next();
@@ -91,7 +91,7 @@ fn runtests(
     directory: &str,
     list: &str,
     tests: &[Listed],
-    launcher: &Launcher,
+    launcher: &Mpiexec,
 ) -> Result<Vec<TestResult>> {
     let path = suite.built().join(directory).join(list);
     let lines: Vec<_> = tests.iter().map(|test| test.line.as_str()).collect();

@@ -13,7 +13,7 @@ use crate::{MiniError, folder::RunFolder};
 ///
 /// Dropped, it ends its containers by SIGKILL; [`stop`](Self::stop) does it in order.
 #[derive(Debug)]
-pub struct Cluster {
+pub struct MiniCluster {
     nodes: Vec<NodeManager>,
     resource_manager: ResourceManager,
 }
@@ -39,7 +39,7 @@ pub fn machine() -> Resource {
     )
 }
 
-impl Cluster {
+impl MiniCluster {
     /// Starts a ResourceManager and one node per entry of `nodes`, each with that much to give, its
     /// files below `folder`. They are called 127.0.0.1, 127.0.0.2 and so on.
     ///

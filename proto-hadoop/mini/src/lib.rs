@@ -9,7 +9,7 @@
 //! credentials and launch script, and starts it; the ApplicationMaster registers with the token in
 //! its credentials, asks, is granted containers at once where there is room, and starts them on the
 //! nodes with the tokens it was given; nodes tell of ended containers in heartbeats; the
-//! ApplicationMaster finishes; nodes end and clean up what is left. [`Cluster`] puts one
+//! ApplicationMaster finishes; nodes end and clean up what is left. [`MiniCluster`] puts one
 //! ResourceManager and some nodes together.
 //!
 //! Invariants:
@@ -34,7 +34,7 @@ mod folder;
 pub mod node_manager;
 pub mod resource_manager;
 
-pub use cluster::{Cluster, machine};
+pub use cluster::{MiniCluster, machine};
 pub use error::MiniError;
 pub use folder::RunFolder;
 pub use node_manager::NodeManager;

@@ -30,12 +30,12 @@ pub(crate) enum Failure {
 /// reason as those who waited, and nobody waits on a dead connection.
 #[derive(Debug)]
 pub(crate) struct Calls {
-    table: Mutex<Table>,
+    table: Mutex<CallTable>,
     closed: watch::Sender<bool>,
 }
 
 #[derive(Debug)]
-struct Table {
+struct CallTable {
     next: i32,
     waiting: BTreeMap<i32, oneshot::Sender<CallResult>>,
     /// Messages from the peer so far.
@@ -45,7 +45,7 @@ struct Table {
 
 impl Calls {
     pub(crate) fn new() -> Self {
-        let table = Table {
+        let table = CallTable {
             next: 0,
             waiting: BTreeMap::new(),
             heard: 0,
@@ -58,7 +58,7 @@ impl Calls {
     }
 
     /// No code panics while it holds the lock, and the table is whole between any two steps.
-    fn table(&self) -> MutexGuard<'_, Table> {
+    fn table(&self) -> MutexGuard<'_, CallTable> {
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

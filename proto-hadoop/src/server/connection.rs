@@ -92,14 +92,14 @@ pub(crate) async fn serve(stream: TcpStream, shared: &ServerTerms) {
     // The writer, and answers that are late on order.
     let mut tasks = JoinSet::new();
     tasks.spawn(write(writer, queue));
-    let mut calls = Calls {
+    let mut calls = ServedConnection {
         frames: FrameReader::of_client(reader, REQUEST_MAX),
         caller,
         answers,
         tasks: &mut tasks,
     };
     let ended = calls.run(shared).await;
-    let Calls { answers, .. } = calls;
+    let ServedConnection { answers, .. } = calls;
     if let Err(end) = &ended {
         tracing::trace!(%end, "connection");
     }
@@ -324,14 +324,14 @@ impl Frame {
 }
 
 /// What follows the log-in.
-struct Calls<'a> {
+struct ServedConnection<'a> {
     frames: FrameReader<OwnedReadHalf>,
     caller: Caller,
     answers: mpsc::Sender<Frame>,
     tasks: &'a mut JoinSet<()>,
 }
 
-impl Calls<'_> {
+impl ServedConnection<'_> {
     async fn run(&mut self, shared: &ServerTerms) -> Result<(), CloseReason> {
         loop {
             while self.tasks.try_join_next().is_some() {

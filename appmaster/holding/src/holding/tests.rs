@@ -48,7 +48,7 @@ fn holding() -> (Holding, mpsc::Receiver<ContainerEvent>) {
         tickets: Tickets::default(),
         heard: ContainerEventSender::new(heard),
         tasks: TaskTracker::new(),
-        cluster: Cluster::new(client, limits, Candidates::default()),
+        cluster: ApplicationCluster::new(client, limits, Candidates::default()),
         registered: SystemTime::now(),
         grants: BTreeMap::new(),
         links: BTreeMap::new(),

@@ -12,7 +12,7 @@ use super::*;
 const SECOND: Duration = Duration::from_secs(1);
 
 /// A launcher that does what a test says, at the end of one link after another.
-struct Peer {
+struct ScriptedLauncher {
     orders: Orders,
     links: mpsc::Sender<Fresh>,
     inbox: mpsc::Receiver<ContainerEvent>,
@@ -20,12 +20,12 @@ struct Peer {
 }
 
 /// One of them.
-struct Link {
+struct LossyLink {
     says: mpsc::Sender<Result<wire::LauncherEvent, Status>>,
     hears: OrderStream,
 }
 
-impl Peer {
+impl ScriptedLauncher {
     fn new() -> Self {
         let (heard, inbox) = mpsc::channel(16);
         let heard = ContainerEventSender::new(heard);
@@ -42,7 +42,7 @@ impl Peer {
         }
     }
 
-    async fn dial(&self, taken: u64) -> Result<Link, Status> {
+    async fn dial(&self, taken: u64) -> Result<LossyLink, Status> {
         let (says, events) = mpsc::channel(16);
         let (answer, answered) = oneshot::channel();
         let events: Events = Box::pin(ReceiverStream::new(events));
@@ -54,7 +54,7 @@ impl Peer {
         let gone = || Status::unavailable("nobody attends");
         self.links.send(fresh).await.map_err(|_gone| gone())?;
         let hears = answered.await.map_err(|_gone| gone())??;
-        Ok(Link { says, hears })
+        Ok(LossyLink { says, hears })
     }
 
     /// What the loop hears next: the trouble with files, or another kind of news.
@@ -72,7 +72,7 @@ impl Peer {
     }
 }
 
-impl Link {
+impl LossyLink {
     async fn say(&self, number: u64, taken: u64, text: &str) {
         let event = Said::FilesFetched(wire::FilesFetched {
             trouble: text.into(),
@@ -113,7 +113,7 @@ fn end(job: u32) -> Order {
 
 #[tokio::test(start_paused = true)]
 async fn a_launcher_that_dials_again_goes_on_where_it_was() {
-    let mut peer = Peer::new();
+    let mut peer = ScriptedLauncher::new();
     let mut first = peer.dial(0).await.unwrap();
     assert_eq!(first.order().await, (0, 0, None));
     peer.orders.say(end(1));
@@ -142,7 +142,7 @@ async fn a_launcher_that_dials_again_goes_on_where_it_was() {
 #[tokio::test(start_paused = true)]
 async fn a_launcher_that_says_nothing_is_lost_after_its_time_with_a_link_or_without() {
     for is_there in [true, false] {
-        let mut peer = Peer::new();
+        let mut peer = ScriptedLauncher::new();
         let link = peer.dial(0).await.unwrap();
         sleep(30 * SECOND).await;
         link.alive(0, 7).await;
@@ -161,7 +161,7 @@ async fn a_launcher_that_says_nothing_is_lost_after_its_time_with_a_link_or_with
 
 #[tokio::test(start_paused = true)]
 async fn a_launcher_whose_container_has_ended_is_not_waited_for() {
-    let mut peer = Peer::new();
+    let mut peer = ScriptedLauncher::new();
     let link = peer.dial(0).await.unwrap();
     peer.orders.container_ended();
     link.say(1, 0, "its last word").await;
@@ -173,7 +173,7 @@ async fn a_launcher_whose_container_has_ended_is_not_waited_for() {
 
 #[tokio::test(start_paused = true)]
 async fn a_launcher_that_is_there_and_takes_no_orders_is_asked_anew_and_then_lost() {
-    let mut peer = Peer::new();
+    let mut peer = ScriptedLauncher::new();
     let mut link = peer.dial(0).await.unwrap();
     peer.orders.say(end(1));
     let mut dialled = 0;
@@ -200,7 +200,7 @@ async fn a_launcher_that_is_there_and_takes_no_orders_is_asked_anew_and_then_los
 
 #[tokio::test(start_paused = true)]
 async fn more_orders_than_may_wait_are_not_dropped_but_said() {
-    let mut peer = Peer::new();
+    let mut peer = ScriptedLauncher::new();
     let _link = peer.dial(0).await.unwrap();
     for _ in 0..=BOUNDS.count {
         peer.orders.say(end(1));
@@ -211,17 +211,17 @@ async fn more_orders_than_may_wait_are_not_dropped_but_said() {
 
 #[tokio::test(start_paused = true)]
 async fn numbers_that_cannot_be_are_said() {
-    let mut peer = Peer::new();
+    let mut peer = ScriptedLauncher::new();
     let link = peer.dial(0).await.unwrap();
     link.say(2, 0, "the first is missing").await;
     assert_eq!(peer.heard().await, "sent message 2 after 0");
-    let peer = Peer::new();
+    let peer = ScriptedLauncher::new();
     assert!(peer.dial(3).await.is_err());
 }
 
 #[tokio::test(start_paused = true)]
 async fn who_is_told_to_leave_hears_it_and_is_gone_with_its_link() {
-    let mut peer = Peer::new();
+    let mut peer = ScriptedLauncher::new();
     let mut link = peer.dial(0).await.unwrap();
     peer.orders.say_last(Order::Leave(wire::Leave {}));
     let order = link.hears.next().await.unwrap().unwrap().order;

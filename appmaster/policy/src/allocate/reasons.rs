@@ -42,7 +42,7 @@ pub fn reasons_beside(
         .filter(|share| !held.contains(&share.node))
         .filter_map(|share| Some((share, *nodes.get(&share.node)?)))
         .collect();
-    let words = Words {
+    let words = PlacementWords {
         demand,
         cluster,
         shares: &placement.shares,
@@ -70,7 +70,7 @@ pub fn reasons_beside(
 }
 
 /// What all sentences of one placement need.
-struct Words<'a> {
+struct PlacementWords<'a> {
     demand: &'a Demand,
     cluster: &'a ClusterView,
     shares: &'a [NodeShare],
@@ -80,7 +80,7 @@ struct Words<'a> {
     least_room: Option<(u64, u32)>,
 }
 
-impl Words<'_> {
+impl PlacementWords<'_> {
     fn used(&self, share: &NodeShare, node: &NodeView) -> String {
         let rack = match self.rack {
             Some(rack) => format!(", on rack {rack}"),

@@ -37,7 +37,7 @@ use crate::{
 
 pub use homes::Home;
 pub use waits::WaitingLine;
-pub use words::{Input, Lack, Lent, Offer, SlotRequest, StageTerms, Start, Waits, Wants, Word};
+pub use words::{Lack, Lent, Offer, SlotRequest, StageTerms, Start, TaskInput, Waits, Wants, Word};
 
 #[derive(Debug)]
 struct Borrower {

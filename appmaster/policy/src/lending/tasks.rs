@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::words::{Input, Offer, Word};
+use super::words::{Offer, TaskInput, Word};
 use super::{Lending, nanos};
 use crate::Millis;
 use crate::schedule::{
@@ -11,7 +11,13 @@ use crate::schedule::{
 
 impl Lending {
     /// These tasks of `job` may start, numbered on from those before.
-    pub fn runnable(&mut self, now: Millis, job: u32, stage: Stage, inputs: &[Input]) -> Vec<Word> {
+    pub fn runnable(
+        &mut self,
+        now: Millis,
+        job: u32,
+        stage: Stage,
+        inputs: &[TaskInput],
+    ) -> Vec<Word> {
         let Some(borrower) = self.jobs.get(&job) else {
             return Vec::new();
         };

@@ -270,8 +270,8 @@ fn tasks() -> SlotRequest {
     }
 }
 
-fn input(host: &str) -> Input {
-    Input {
+fn input(host: &str) -> TaskInput {
+    TaskInput {
         hosts: vec![host.to_owned()],
         bytes: 1,
     }
@@ -367,7 +367,7 @@ fn a_container_that_comes_later_gets_tasks_that_have_their_input_there() {
             ..request(1)
         },
     );
-    let at = |hosts: &[&str]| Input {
+    let at = |hosts: &[&str]| TaskInput {
         hosts: hosts.iter().map(ToString::to_string).collect(),
         bytes: 1,
     };

@@ -70,7 +70,7 @@ pub struct StageTerms {
 
 /// What a task reads.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Input {
+pub struct TaskInput {
     /// Hosts that have it, as nodes register them.
     pub hosts: Vec<String>,
     /// Its size.

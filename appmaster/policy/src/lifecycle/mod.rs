@@ -21,7 +21,9 @@ pub use words::{Action, Event, LifecyclePhase};
 pub use crate::gang::{
     Grant, LONGEST_GATHER, LONGEST_LOOK, LONGEST_PAUSE, Missing, SHORTEST_REISSUE, Unused,
 };
-pub use crate::run::{Cause, KillReason, Limit, OutOfMemory, PmiStage, Seat, Seen, Verdict, Who};
+pub use crate::run::{
+    Cause, KillReason, Limit, OutOfMemory, PmiStage, Seat, SeenMemory, Verdict, Who,
+};
 
 use crate::gang::{self, Allocator, Gang, Member};
 use crate::run::{self, Run};

@@ -2,7 +2,7 @@
 
 mod memory;
 
-pub use memory::{Limit, OutOfMemory, Seen};
+pub use memory::{Limit, OutOfMemory, SeenMemory};
 
 use super::who::Who;
 use crate::gang::{GivenUp, Missing, NoRoom};

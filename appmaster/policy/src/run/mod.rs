@@ -26,7 +26,7 @@ mod words;
 
 use std::collections::BTreeSet;
 
-pub use cause::{Cause, KillReason, Limit, OutOfMemory, Seen};
+pub use cause::{Cause, KillReason, Limit, OutOfMemory, SeenMemory};
 pub use limits::Limits;
 pub use who::Who;
 pub use words::{Action, Event, PmiStage, RunPhase, Seat, Verdict};

@@ -13,7 +13,7 @@ use std::num::NonZeroU32;
 use policy::gang::{self, Allocator};
 use policy::lifecycle::{
     Action, Cause, Event, Grant, KillReason, LifecyclePhase, Limits, Missing, MpiMachine, PmiStage,
-    Seen, Unused,
+    SeenMemory, Unused,
 };
 use policy::{
     ClusterView, ContainerId, Counted, Demand, End, MiB, Millis, NodeId, NodeView, Placement, Rank,
@@ -122,7 +122,7 @@ fn running_with(limits: Limits) -> MpiMachine {
 }
 
 fn sentence(cause: &Cause) -> String {
-    sentences::cause(cause, Seen::default(), &ResourceTypes::default())
+    sentences::cause(cause, SeenMemory::default(), &ResourceTypes::default())
 }
 
 fn starts(actions: &[Action]) -> bool {

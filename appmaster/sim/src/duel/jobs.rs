@@ -66,7 +66,7 @@ impl Duel {
                     );
                     let answer = match there {
                         Some(_) => {
-                            let launcher = Launcher {
+                            let launcher = DuelLauncher {
                                 job,
                                 is_linked: true,
                                 ranks: Vec::new(),
@@ -141,7 +141,7 @@ impl Duel {
         ensure!(requests.is_empty(), "asks for {requests:?} still");
         let processes = self.jobs[job].gang().demand().processes.get();
         let mut launchers = self.launchers.values_mut();
-        let linked = |l: &&mut Launcher| l.job == job && l.is_linked;
+        let linked = |l: &&mut DuelLauncher| l.job == job && l.is_linked;
         let ranks: Vec<Rank> = launchers
             .by_ref()
             .filter(linked)

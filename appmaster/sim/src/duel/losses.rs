@@ -88,7 +88,7 @@ impl Duel {
     }
 
     pub(super) fn lose(&mut self, node: usize) {
-        self.nodes[node] = Node {
+        self.nodes[node] = DuelNode {
             up: false,
             reserved: None,
         };

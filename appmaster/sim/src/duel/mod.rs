@@ -86,14 +86,14 @@ enum Happening {
 }
 
 #[derive(Debug)]
-struct Container {
+struct DuelContainer {
     job: usize,
     node: usize,
 }
 
 /// A launcher that runs.
 #[derive(Debug)]
-struct Launcher {
+struct DuelLauncher {
     job: usize,
     /// Its master can be told something.
     is_linked: bool,
@@ -102,7 +102,7 @@ struct Launcher {
 }
 
 #[derive(Debug)]
-struct Node {
+struct DuelNode {
     up: bool,
     /// Whose request waits at the head.
     reserved: Option<usize>,
@@ -150,13 +150,13 @@ pub struct Duel {
     chance: Chance,
     now: u64,
     agenda: Clock<Happening>,
-    nodes: Vec<Node>,
-    containers: BTreeMap<ContainerId, Container>,
+    nodes: Vec<DuelNode>,
+    containers: BTreeMap<ContainerId, DuelContainer>,
     granted: u64,
     jobs: Vec<MpiMachine>,
     applications: Vec<Application>,
     started: Vec<BTreeSet<ContainerId>>,
-    launchers: BTreeMap<ContainerId, Launcher>,
+    launchers: BTreeMap<ContainerId, DuelLauncher>,
     seeds: Vec<u64>,
     place: Allocator,
     askings: Vec<Vec<u64>>,
@@ -241,7 +241,7 @@ impl Duel {
 
     fn fill_the_agenda(&mut self) -> Result<()> {
         for node in 0..self.setup.nodes {
-            self.nodes.push(Node {
+            self.nodes.push(DuelNode {
                 up: true,
                 reserved: None,
             });

@@ -50,7 +50,8 @@ impl Duel {
         };
         self.granted += 1;
         let id = ContainerId(format!("c{}", self.granted));
-        self.containers.insert(id.clone(), Container { job, node });
+        self.containers
+            .insert(id.clone(), DuelContainer { job, node });
         let grant = Grant {
             container: id,
             node: NodeId(format!("n{}:1", node + 1)),

@@ -1,6 +1,6 @@
 //! A table as bars.
 
-use super::figure::Table;
+use super::figure::FigureTable;
 
 const HEIGHT: f64 = 240.0;
 const TOP: f64 = 24.0;
@@ -15,7 +15,7 @@ const COLOURS: [&str; 6] = [
 ];
 
 /// A group of bars a column, a colour a row; the axis starts at 0.
-pub(super) fn svg(table: &Table) -> String {
+pub(super) fn svg(table: &FigureTable) -> String {
     let series = number(table.rows.len());
     let group = series * BAR + GAP;
     let width = (LEFT + number(table.columns.len()) * group + GAP).max(420.0);

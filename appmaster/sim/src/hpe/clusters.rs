@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use policy::schedule::{Bundle, Stage};
 
 use super::settings::Settings;
-use crate::workload::Node;
+use crate::workload::AlikeNodes;
 
 /// How many nodes of each kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Cluster {
+pub struct HpeCluster {
     /// `E1`.
     pub name: &'static str,
     /// Nodes with a GPU; they come first.
@@ -19,19 +19,19 @@ pub struct Cluster {
 }
 
 /// Eight nodes without a GPU.
-pub const E1: Cluster = Cluster {
+pub const E1: HpeCluster = HpeCluster {
     name: "E1",
     gpu: 0,
     cpu: 8,
 };
 /// Eight nodes with one.
-pub const E2: Cluster = Cluster {
+pub const E2: HpeCluster = HpeCluster {
     name: "E2",
     gpu: 8,
     cpu: 0,
 };
 /// Six nodes with one, and two without.
-pub const E3: Cluster = Cluster {
+pub const E3: HpeCluster = HpeCluster {
     name: "E3",
     gpu: 6,
     cpu: 2,
@@ -43,8 +43,8 @@ pub(super) const GPU: &str = "acc/gpu";
 /// Memory of a task, of which no node runs short, in MiB.
 pub(super) const TASK_MB: u64 = 1024;
 
-impl Cluster {
-    pub(super) fn nodes(self, settings: &Settings) -> Vec<Node> {
+impl HpeCluster {
+    pub(super) fn nodes(self, settings: &Settings) -> Vec<AlikeNodes> {
         let kinds = [(self.gpu, 1), (self.cpu, 0)];
         let there = kinds.into_iter().filter(|(count, _)| *count > 0);
         let nodes = there.map(|(count, gpus)| {
@@ -57,7 +57,7 @@ impl Cluster {
                 }
             };
             let slots = settings.slots.unwrap_or(cut.len());
-            Node {
+            AlikeNodes {
                 count: count.div_ceil(settings.nodes),
                 rack: String::new(),
                 map_slots: of(Stage::Map),

@@ -2,8 +2,8 @@
 
 use anyhow::Result;
 
-use super::clusters::{Cluster, E1, E2, E3};
-use super::figure::{Drawing, Figure, FigureRow, Table};
+use super::clusters::{E1, E2, E3, HpeCluster};
+use super::figure::{Drawing, Figure, FigureRow, FigureTable};
 use super::jobs::Version;
 use super::world::{Policy, World};
 use crate::{gantt, report};
@@ -11,7 +11,7 @@ use crate::{gantt, report};
 const QUEUE: &str = "MDW";
 
 /// Letter, cluster, policy, version.
-const PARTS: [(char, Cluster, Policy, Version); 3] = [
+const PARTS: [(char, HpeCluster, Policy, Version); 3] = [
     ('a', E1, Policy::Fifo, Version::Cpu),
     ('b', E2, Policy::Barrier, Version::Gpu),
     ('c', E3, Policy::Hpe, Version::Gpu),
@@ -47,7 +47,7 @@ pub(super) fn figure(world: &World) -> Result<Figure> {
         name: "fig4",
         title: "a queue of three jobs, slot by slot",
         caption,
-        tables: vec![Table {
+        tables: vec![FigureTable {
             title: "ends of the jobs".to_owned(),
             unit: "s",
             columns: QUEUE.chars().map(String::from).collect(),

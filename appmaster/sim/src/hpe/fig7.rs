@@ -3,8 +3,8 @@
 use anyhow::Result;
 
 use super::chart;
-use super::clusters::{Cluster, E1, E2, E3};
-use super::figure::{Claim, Drawing, Figure, FigureRow, Table};
+use super::clusters::{E1, E2, E3, HpeCluster};
+use super::figure::{Claim, Drawing, Figure, FigureRow, FigureTable};
 use super::jobs::Version;
 use super::world::{Policy, World, gain};
 
@@ -16,7 +16,7 @@ const SMALL: f64 = 10.0;
 /// Ends of M, D, W and the queue.
 type Ends = [f64; 4];
 
-fn ends(world: &World, cluster: Cluster, policy: Policy, version: Version) -> Result<Ends> {
+fn ends(world: &World, cluster: HpeCluster, policy: Policy, version: Version) -> Result<Ends> {
     let outcome = world.play(cluster, policy, version, QUEUE)?;
     let mut jobs = outcome.jobs.iter().map(|job| job.end_s);
     let mut next = || jobs.next().unwrap_or(f64::NAN);
@@ -37,7 +37,7 @@ pub(super) fn figure(world: &World) -> Result<Figure> {
         ("E2, fifo-barrier", e2),
         ("E3, hpe", e3),
     ];
-    let table = Table {
+    let table = FigureTable {
         title: "from submission to end".to_owned(),
         unit: "s",
         columns: ["M", "D", "W", "queue"].map(String::from).to_vec(),

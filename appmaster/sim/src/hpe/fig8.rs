@@ -3,8 +3,8 @@
 use anyhow::Result;
 
 use super::chart;
-use super::clusters::{Cluster, E2, E3};
-use super::figure::{Claim, Drawing, Figure, FigureRow, Table};
+use super::clusters::{E2, E3, HpeCluster};
+use super::figure::{Claim, Drawing, Figure, FigureRow, FigureTable};
 use super::jobs::Version;
 use super::world::{Policy, World, gain};
 
@@ -14,7 +14,7 @@ const QUEUES: [&str; 3] = ["MDW", "MDWMDW", "MDWMDWMDW"];
 /// Ends of the queues of 3, 6 and 9 jobs.
 pub(super) type Ends = [f64; 3];
 
-pub(super) fn ends(world: &World, cluster: Cluster, policy: Policy) -> Result<Ends> {
+pub(super) fn ends(world: &World, cluster: HpeCluster, policy: Policy) -> Result<Ends> {
     let mut ends = [0.0; 3];
     for (end, queue) in ends.iter_mut().zip(QUEUES) {
         *end = world.ends(cluster, policy, Version::Gpu, queue)?;
@@ -36,7 +36,7 @@ pub(super) fn figure(world: &World) -> Result<Figure> {
     let hpe = ends(world, E3, Policy::Hpe)?;
     let gained = gains(base, hpe);
     let columns = ["3 jobs", "6 jobs", "9 jobs"].map(String::from).to_vec();
-    let table = Table {
+    let table = FigureTable {
         title: "from the first submission to the last end".to_owned(),
         unit: "s",
         columns: columns.clone(),
@@ -45,7 +45,7 @@ pub(super) fn figure(world: &World) -> Result<Figure> {
             FigureRow::new("E3, hpe", hpe.to_vec()),
         ],
     };
-    let gain = Table {
+    let gain = FigureTable {
         title: "less time on E3 than on E2".to_owned(),
         unit: "%",
         columns: columns.clone(),
@@ -99,7 +99,7 @@ fn claims(base: Ends, hpe: Ends, [three, six, nine]: Ends) -> Vec<Claim> {
 }
 
 /// The same with other policies and other slots.
-fn beside(world: &World, columns: Vec<String>, base: Ends, hpe: Ends) -> Result<Table> {
+fn beside(world: &World, columns: Vec<String>, base: Ends, hpe: Ends) -> Result<FigureTable> {
     let fifo = ends(world, E2, Policy::Fifo)?;
     let fifo_e3 = ends(world, E3, Policy::Fifo)?;
     let literal = ends(world, E3, Policy::Literal)?;
@@ -121,7 +121,7 @@ fn beside(world: &World, columns: Vec<String>, base: Ends, hpe: Ends) -> Result<
         ),
         ("E3, hpe, 3 map slots, against 4", gains(hpe, three)),
     ];
-    Ok(Table {
+    Ok(FigureTable {
         title: "beside it: less time (below 0: more)".to_owned(),
         unit: "%",
         columns,

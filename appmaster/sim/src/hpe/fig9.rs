@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use super::chart;
 use super::clusters::{E2, E3};
-use super::figure::{Claim, Drawing, Figure, FigureRow, Table};
+use super::figure::{Claim, Drawing, Figure, FigureRow, FigureTable};
 use super::jobs::Version;
 use super::orders::{orders, spread};
 use super::world::{Policy, World};
@@ -34,8 +34,8 @@ impl Both {
         (spread(&self.hpe), spread(&self.base))
     }
 
-    fn table(&self, title: &str, columns: Vec<String>) -> Table {
-        Table {
+    fn table(&self, title: &str, columns: Vec<String>) -> FigureTable {
+        FigureTable {
             title: title.to_owned(),
             unit: "s",
             columns,
@@ -75,7 +75,7 @@ pub(super) fn figure(world: &World) -> Result<Figure> {
     let tables = vec![
         a.table("a: six orders of three jobs", of_three),
         b.table("b: the same orders, each twice over", twice),
-        Table {
+        FigureTable {
             title: "the largest less the smallest, of the mean".to_owned(),
             unit: "%",
             columns: ["a", "b", "all 90 orders of six"]

@@ -12,7 +12,7 @@ pub struct Figure {
     /// What has to be known to read it.
     pub caption: Vec<String>,
     /// Its numbers.
-    pub tables: Vec<Table>,
+    pub tables: Vec<FigureTable>,
     /// What the paper says of it.
     pub claims: Vec<Claim>,
     /// Its pictures.
@@ -22,7 +22,7 @@ pub struct Figure {
 
 /// Numbers of one unit.
 #[derive(Clone, Debug, Serialize)]
-pub struct Table {
+pub struct FigureTable {
     /// What they are.
     pub title: String,
     /// Of all of them.
@@ -112,7 +112,7 @@ impl Figure {
     }
 }
 
-impl Table {
+impl FigureTable {
     fn markdown(&self) -> String {
         let columns = self.columns.join(" | ");
         let dashes = "---|".repeat(self.columns.len());

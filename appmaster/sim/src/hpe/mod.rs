@@ -24,8 +24,8 @@ mod world;
 
 use anyhow::{Result, bail};
 
-pub use clusters::{Cluster, E1, E2, E3};
-pub use figure::{Claim, Drawing, Figure, FigureRow, Table};
+pub use clusters::{E1, E2, E3, HpeCluster};
+pub use figure::{Claim, Drawing, Figure, FigureRow, FigureTable};
 pub use jobs::Version;
 pub use orders::{orders, spread};
 pub use world::{Policy, World, gain};

@@ -5,7 +5,7 @@ use anyhow::{Context as _, Result};
 use super::clusters::{E2, E3};
 use super::fig8::{ends, gains};
 use super::fig9::{Both, three};
-use super::figure::{Figure, FigureRow, Table};
+use super::figure::{Figure, FigureRow, FigureTable};
 use super::world::{Policy, World};
 
 const M_MAPS: [u32; 4] = [16, 32, 48, 64];
@@ -102,7 +102,7 @@ pub(super) fn figure(world: &World) -> Result<Figure> {
             world.caption(),
         ],
         tables: vec![
-            Table {
+            FigureTable {
                 title: "sets in which it is so".to_owned(),
                 unit: "%",
                 columns: vec!["share".to_owned()],
@@ -110,7 +110,7 @@ pub(super) fn figure(world: &World) -> Result<Figure> {
                     .map(|(name, share)| FigureRow::new(name, vec![share]))
                     .to_vec(),
             },
-            Table {
+            FigureTable {
                 title: "gain at 9 jobs over all sets".to_owned(),
                 unit: "%",
                 columns: ["least", "median", "most"].map(String::from).to_vec(),

@@ -3,11 +3,11 @@
 use anyhow::{Context as _, Result};
 use policy::schedule::named;
 
-use super::clusters::Cluster;
+use super::clusters::HpeCluster;
 use super::jobs::{JobKinds, Version};
 use super::settings::{KEYS, Settings};
 use crate::run::in_seconds;
-use crate::{Node, Run, RunResult, Workload, WorkloadJob};
+use crate::{AlikeNodes, Run, RunResult, Workload, WorkloadJob};
 
 /// What the figures are made of: the jobs' numbers, the nodes' slots, the policies' keys.
 #[derive(Clone, Debug, Default)]
@@ -78,7 +78,7 @@ impl World {
 
     /// Its nodes, those with a GPU first.
     #[must_use]
-    pub fn nodes(&self, cluster: Cluster) -> Vec<Node> {
+    pub fn nodes(&self, cluster: HpeCluster) -> Vec<AlikeNodes> {
         cluster.nodes(&self.settings)
     }
 
@@ -125,7 +125,7 @@ impl World {
     /// A letter stands for no job, or the run does not come to its end.
     pub fn play(
         &self,
-        cluster: Cluster,
+        cluster: HpeCluster,
         policy: Policy,
         version: Version,
         queue: &str,
@@ -147,7 +147,7 @@ impl World {
     /// Seconds from the first submission to the last end.
     pub(super) fn ends(
         &self,
-        cluster: Cluster,
+        cluster: HpeCluster,
         policy: Policy,
         version: Version,
         queue: &str,

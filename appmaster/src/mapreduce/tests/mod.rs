@@ -11,7 +11,7 @@ use gerbil_task::{FromTask, Piece, ReduceOrder, ToTask};
 use job::history::TaskAttempt;
 use job::wire::task_event::Event as OfTask;
 use job::wire::task_order::Order;
-use job::{FileAt, Program, Split, StageTerms};
+use job::{FileAt, MpiProgram, Split, StageTerms};
 use policy::Resources;
 use policy::lending::Start;
 use policy::schedule::{AttemptIx, ContainerIx, Level};
@@ -77,7 +77,7 @@ impl Bed {
             hosts: Vec::new(),
         };
         let description = MapReduceJob {
-            program: Program::default(),
+            program: MpiProgram::default(),
             plan: "p".into(),
             job: "words".into(),
             settings: BTreeMap::new(),

@@ -235,10 +235,10 @@ mod tests {
         assert_eq!(started("/home/a", &[("wdir", "/tmp")]), "/tmp");
         assert_eq!(started("", &[("wdir", "sub")]), "sub");
 
-        let program = |processes, folder: Option<&str>| job::Program {
+        let program = |processes, folder: Option<&str>| job::MpiProgram {
             processes,
             folder: folder.map(str::to_owned),
-            ..job::Program::default()
+            ..job::MpiProgram::default()
         };
         let mut groups = Groups::default();
         groups.begin(&seats, &[program(1, Some("/first")), program(2, None)]);

@@ -44,7 +44,7 @@ pub struct SubmittedApplication<'a> {
 }
 
 /// What a look at the application showed.
-enum Seen {
+enum SeenApplication {
     /// With what YARN says of the reason, if it says something.
     Waiting(Option<String>),
     Running(String, Option<AppAttemptId>),
@@ -83,24 +83,24 @@ impl SubmittedApplication<'_> {
                 () = self.wait_timeout.over() => return self.given_up(&said).await.map(Found::Ended),
             };
             match seen {
-                Seen::Waiting(reason) => {
+                SeenApplication::Waiting(reason) => {
                     said = reason.unwrap_or(said);
                     if let Some(held) = holders.look(self.follower.rm, self.follower.id).await {
                         self.follower.progress.held(held);
                     }
                 }
                 // What is still said of the attempt that is over.
-                Seen::Running(_, attempt) if self.attempts.is_over(attempt) => {
+                SeenApplication::Running(_, attempt) if self.attempts.is_over(attempt) => {
                     pause(&self.follower.progress).await;
                 }
-                Seen::Running(address, attempt) => {
+                SeenApplication::Running(address, attempt) => {
                     if let Some((lost, name)) = self.attempts.unseen(attempt) {
                         say(attempts::replaced(self.follower.rm, lost, &name).await);
                     }
                     self.attempts.follow(attempt);
                     return Ok(Found::Address(address));
                 }
-                Seen::Over(report) => return Ok(Found::Ended(judge(&report))),
+                SeenApplication::Over(report) => return Ok(Found::Ended(judge(&report))),
             }
         }
     }
@@ -175,12 +175,12 @@ impl SubmittedApplication<'_> {
                 }
             };
             match seen {
-                Seen::Running(_, attempt) if self.attempts.is_another(attempt) => {
+                SeenApplication::Running(_, attempt) if self.attempts.is_another(attempt) => {
                     return Ok(Followed::Lost("it could not be reached".into()));
                 }
-                Seen::Waiting(_) => {}
-                Seen::Running(..) => sleep(RUNS).await,
-                Seen::Over(report) => return Ok(Followed::Ended(judge(&report))),
+                SeenApplication::Waiting(_) => {}
+                SeenApplication::Running(..) => sleep(RUNS).await,
+                SeenApplication::Over(report) => return Ok(Followed::Ended(judge(&report))),
             }
         }
     }
@@ -237,20 +237,20 @@ async fn look(
     rm: &ApplicationClient,
     id: ApplicationId,
     progress: &mut Progress,
-) -> Result<Seen, FollowError> {
+) -> Result<SeenApplication, FollowError> {
     let report = patiently(rm, &id).await?;
     let seen = match report.state {
-        state if state.is_final() => return Ok(Seen::Over(Box::new(report))),
+        state if state.is_final() => return Ok(SeenApplication::Over(Box::new(report))),
         YarnApplicationState::Running => match address(&report) {
-            Some(address) => return Ok(Seen::Running(address, report.current_attempt)),
-            None => Seen::Waiting(reason(&report)),
+            Some(address) => return Ok(SeenApplication::Running(address, report.current_attempt)),
+            None => SeenApplication::Waiting(reason(&report)),
         },
-        _ => Seen::Waiting(reason(&report)),
+        _ => SeenApplication::Waiting(reason(&report)),
     };
     match &seen {
-        Seen::Waiting(Some(reason)) => progress.wait(reason),
-        Seen::Waiting(None) => progress.wait(NOT_STARTED),
-        Seen::Running(..) | Seen::Over(_) => {}
+        SeenApplication::Waiting(Some(reason)) => progress.wait(reason),
+        SeenApplication::Waiting(None) => progress.wait(NOT_STARTED),
+        SeenApplication::Running(..) | SeenApplication::Over(_) => {}
     }
     pause(progress).await;
     Ok(seen)

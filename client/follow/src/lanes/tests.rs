@@ -13,10 +13,10 @@ use tokio::task::{JoinSet, spawn_blocking};
 use super::{Door, Lanes, MOST};
 use crate::keys::{Identity, JobKeys};
 
-type Launcher = StreamOwned<ClientConnection, TcpStream>;
+type LaneStream = StreamOwned<ClientConnection, TcpStream>;
 
 /// Whoever shows the certificate `of`.
-fn dial(keys: &JobKeys, of: &Identity, address: &str) -> Launcher {
+fn dial(keys: &JobKeys, of: &Identity, address: &str) -> LaneStream {
     let keys = tls::PeerKeys {
         authority: keys.authority.as_bytes(),
         certificate: of.certificate.as_bytes(),
@@ -32,12 +32,12 @@ fn dial(keys: &JobKeys, of: &Identity, address: &str) -> Launcher {
     StreamOwned::new(connection, stream)
 }
 
-fn send(to: &mut Launcher, piece: &[u8]) {
+fn send(to: &mut LaneStream, piece: &[u8]) {
     to.write_all(&header(piece.len())).unwrap();
     to.write_all(piece).unwrap();
 }
 
-fn answer(from: &mut Launcher) -> Option<u8> {
+fn answer(from: &mut LaneStream) -> Option<u8> {
     let mut answer = [0];
     from.read_exact(&mut answer).ok().map(|()| answer[0])
 }
@@ -98,7 +98,7 @@ async fn only_launchers_of_this_job_are_heard_and_not_too_many() {
             assert_eq!(answer(&mut stranger), None);
         }
         // Strangers give their places back.
-        let mut all: Vec<Launcher> = (0..MOST)
+        let mut all: Vec<LaneStream> = (0..MOST)
             .map(|_| dial(&keys, &keys.launcher, &address))
             .collect();
         for (number, launcher) in (1_u64..).zip(&mut all) {
@@ -127,7 +127,7 @@ async fn a_rank_that_ends_while_its_lane_opens_gives_its_place_back() {
     spawn_blocking(move || {
         for round in 0..2_u64 {
             // All places, and nobody ever announces one of them.
-            let mut all: Vec<Launcher> = (0..MOST)
+            let mut all: Vec<LaneStream> = (0..MOST)
                 .map(|_| dial(&keys, &keys.launcher, &address))
                 .collect();
             for (number, launcher) in (1 + 100 * round..).zip(&mut all) {

@@ -23,7 +23,7 @@ const INPUT_QUEUE: usize = 2;
 
 /// What rank 0 reads as its standard input.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Input {
+pub enum StandardInput {
     /// Our own.
     #[default]
     Own,
@@ -55,11 +55,11 @@ pub struct Pipe {
 
 impl Source {
     /// What the user wants it to be.
-    pub fn new(from: Input) -> Self {
+    pub fn new(from: StandardInput) -> Self {
         match from {
-            Input::None => Self::Nothing,
-            Input::File(path) => Self::File(path),
-            Input::Own => own(),
+            StandardInput::None => Self::Nothing,
+            StandardInput::File(path) => Self::File(path),
+            StandardInput::Own => own(),
         }
     }
 

@@ -28,7 +28,7 @@ use crate::driver::{Driver, DriverMessage, DriverReply};
 use crate::error::MapReduceError;
 use crate::jobs::{Accepted, JobRunner};
 use crate::open::Opened;
-use crate::order::Orders;
+use crate::order::JobOrders;
 use crate::overwrite::Overwrite;
 use crate::places::Location;
 use crate::settings::RunSettings;
@@ -52,7 +52,7 @@ pub struct DriverRun {
     /// Settings below and above those of its jobs.
     pub settings: RunSettings,
     /// Completes what is submitted.
-    pub orders: Arc<Orders>,
+    pub orders: Arc<JobOrders>,
     /// Runs it.
     pub jobs: Arc<JobRunner>,
     /// The first job is told, and nothing is run.

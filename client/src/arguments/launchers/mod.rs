@@ -19,25 +19,25 @@ struct LauncherOption {
 }
 
 /// A launcher and its options.
-struct Launcher {
+struct OtherLauncher {
     name: &'static str,
     /// Before a word of more than one letter.
     dashes: &'static str,
     rows: &'static [LauncherOption],
 }
 
-const LAUNCHERS: [Launcher; 3] = [
-    Launcher {
+const LAUNCHERS: [OtherLauncher; 3] = [
+    OtherLauncher {
         name: "Hydra's mpiexec",
         dashes: "-",
         rows: hydra::ROWS,
     },
-    Launcher {
+    OtherLauncher {
         name: "Open MPI's mpirun",
         dashes: "-",
         rows: open_mpi::ROWS,
     },
-    Launcher {
+    OtherLauncher {
         name: "srun",
         dashes: "--",
         rows: srun::ROWS,

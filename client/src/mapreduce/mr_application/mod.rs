@@ -26,7 +26,7 @@ use follow::signals::Signals;
 use follow::submit::{Application as Submission, submit};
 use follow::timeout::WaitTimeout;
 use mapreduce_client::application::{Application, ApplicationFuture, Staging};
-use mapreduce_client::order::Order;
+use mapreduce_client::order::JobOrder;
 use mapreduce_client::{MapReduceError, RunEnd};
 use policy::{MiB, Millis, ResourceTypes, Resources};
 use proto_hadoop::{ApplicationClient, ApplicationId};
@@ -95,7 +95,7 @@ impl std::fmt::Debug for MrApplication {
 impl Application for MrApplication {
     fn begin<'a>(
         &'a self,
-        first: &'a Order,
+        first: &'a JobOrder,
         staged: Staging<'a>,
         wishes: watch::Receiver<JobControl>,
     ) -> ApplicationFuture<'a, (SessionRecord, Reached)> {
@@ -105,7 +105,7 @@ impl Application for MrApplication {
         })
     }
 
-    fn ask<'a>(&'a self, first: &'a Order) -> ApplicationFuture<'a, Vec<String>> {
+    fn ask<'a>(&'a self, first: &'a JobOrder) -> ApplicationFuture<'a, Vec<String>> {
         Box::pin(async move { self.asked(first).await.map_err(told) })
     }
 
@@ -140,7 +140,7 @@ impl MrApplication {
 
     async fn submitted(
         &self,
-        first: &Order,
+        first: &JobOrder,
         staged: Staging<'_>,
         wishes: watch::Receiver<JobControl>,
     ) -> Result<(SessionRecord, Reached), Failure> {
@@ -224,7 +224,7 @@ impl MrApplication {
     }
 
     /// What would be asked of YARN.
-    async fn asked(&self, first: &Order) -> Result<Vec<String>, Failure> {
+    async fn asked(&self, first: &JobOrder) -> Result<Vec<String>, Failure> {
         let disk = self.disk()?;
         let ground = preflight::ground(&self.rm, &self.given.exclude, &disk).await?;
         let (wanted, elements) = (self.wanted(first)?, trust(first));
@@ -264,13 +264,13 @@ impl MrApplication {
         ])
     }
 
-    fn queue(&self, first: &Order) -> String {
+    fn queue(&self, first: &JobOrder) -> String {
         let queue = self.given.queue.clone().or_else(|| first.queue.clone());
         queue.unwrap_or_else(|| "default".to_owned())
     }
 
     /// What the first job is to the cluster.
-    fn wanted(&self, first: &Order) -> Result<FirstJob, Failure> {
+    fn wanted(&self, first: &JobOrder) -> Result<FirstJob, Failure> {
         let step = step_mib(&self.cluster)?;
         let (map, reduce) = (first.job.map.unit.memory.0, first.job.reduce.unit.memory.0);
         let unit = match first.job.reduces {
@@ -434,7 +434,7 @@ impl MrApplication {
 
 /// Whose count of a node's elements holds. YARN is asked for those that it counts where the first job needs any: what
 /// no job needs stays there for others.
-fn trust(first: &Order) -> Trust {
+fn trust(first: &JobOrder) -> Trust {
     let stages = [&first.job.map, &first.job.reduce];
     match stages.iter().all(|stage| stage.needs.is_empty()) {
         true => Trust::Scan,

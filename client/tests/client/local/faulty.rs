@@ -1,7 +1,7 @@
 //! The whole of a job against a small cluster that misbehaves on order.
 
 use mini::resource_manager::ResourceManagerOptions;
-use mini::{Cluster, RunFolder};
+use mini::{MiniCluster, RunFolder};
 use proto_hadoop::ApplicationClient;
 use proto_hadoop::conf::Configuration;
 use proto_hadoop::server::{Fault, Refusal};
@@ -11,7 +11,7 @@ use super::*;
 
 /// A cluster in this process, and commands that find it by its settings.
 pub struct Faulty {
-    pub cluster: Cluster,
+    pub cluster: MiniCluster,
     run: RunFolder,
     pub folder: TempDir,
 }
@@ -29,7 +29,7 @@ impl Faulty {
             step_mib: 128,
             ..ResourceManagerOptions::default()
         };
-        let cluster = Cluster::start(options, sizes, &run, "tester")
+        let cluster = MiniCluster::start(options, sizes, &run, "tester")
             .await
             .unwrap();
         let conf = folder.path().join("conf");

@@ -5,7 +5,7 @@ use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use mini::resource_manager::ResourceManagerOptions;
-use mini::{Cluster, RunFolder};
+use mini::{MiniCluster, RunFolder};
 use nix::unistd::Pid;
 use proto_hadoop::yarn::Resource;
 use tempfile::TempDir;
@@ -18,7 +18,7 @@ const USER: &str = "tester";
 
 /// A session on two nodes, and who uses it.
 pub struct Bed {
-    pub cluster: Cluster,
+    pub cluster: MiniCluster,
     pub run: RunFolder,
     pub folder: TempDir,
 }
@@ -39,7 +39,9 @@ impl Bed {
             ..ResourceManagerOptions::default()
         };
         let nodes = vec![Resource::new(2048, 8); 2];
-        let cluster = Cluster::start(options, &nodes, &run, USER).await.unwrap();
+        let cluster = MiniCluster::start(options, &nodes, &run, USER)
+            .await
+            .unwrap();
         let conf = folder.path().join("conf");
         std::fs::create_dir(&conf).unwrap();
         std::fs::write(conf.join("yarn-site.xml"), cluster.settings()).unwrap();

@@ -35,7 +35,7 @@ struct Context {
     context: sys::CUcontext,
 }
 
-pub(crate) struct Program {
+pub(crate) struct Module {
     module: sys::CUmodule,
     context: Rc<Context>,
 }
@@ -71,7 +71,7 @@ impl Device {
         &self.name
     }
 
-    pub(crate) fn compile(&self, source: &str) -> Result<Program, Error> {
+    pub(crate) fn compile(&self, source: &str) -> Result<Module, Error> {
         self.context.here()?;
         let text = CString::new(ptx(source)?)
             .ok()
@@ -79,7 +79,7 @@ impl Device {
         // SAFETY: the text ends with a zero, and lives across the call.
         let module = unsafe { result::module::load_data(text.as_ptr().cast()) };
         let module = module.map_err(|error| said(error, "cuModuleLoadData"))?;
-        Ok(Program {
+        Ok(Module {
             module,
             context: Rc::clone(&self.context),
         })
@@ -132,7 +132,7 @@ impl Device {
     /// As [`crate::Device::launch`].
     pub(crate) unsafe fn launch(
         &self,
-        program: &Program,
+        program: &Module,
         name: &str,
         grid: Grid,
         arguments: &[Argument<'_>],
@@ -200,7 +200,7 @@ impl Drop for Context {
     }
 }
 
-impl Drop for Program {
+impl Drop for Module {
     fn drop(&mut self) {
         if self.context.here().is_ok() {
             // SAFETY: it was loaded, and none of its kernels runs.

@@ -25,7 +25,7 @@ pub struct Program(Compiled);
 
 enum Compiled {
     #[cfg(feature = "cuda")]
-    Cuda(cuda::Program),
+    Cuda(cuda::Module),
     #[cfg(feature = "opencl")]
     OpenCl(opencl::Program),
 }

@@ -14,7 +14,7 @@ use gerbil_task::{FrameError, FromDriver, Submission, ToDriver, VERSION};
 
 use super::interrupt::{Interrupts, with_interrupts};
 use super::process::{HELLO, LEAVE, LOOK, Process};
-use super::{Order, descent, files, paths};
+use super::{LocalJob, descent, files, paths};
 use crate::app::App;
 use crate::arguments::Arguments;
 use crate::context::Counters;
@@ -215,7 +215,7 @@ impl<'a> Client<'a> {
         Ok(())
     }
 
-    fn order(&self, submission: Submission) -> Result<Order<'a>> {
+    fn order(&self, submission: Submission) -> Result<LocalJob<'a>> {
         let (app, arguments) = (self.app, self.arguments);
         let number = submission.submission;
         if self.ended.contains_key(&number) {
@@ -224,7 +224,7 @@ impl<'a> Client<'a> {
             )));
         }
         let settings = Settings::new(submission.settings);
-        Ok(Order {
+        Ok(LocalJob {
             spec: app.spec(&submission.job)?,
             digest: app.digest(),
             settings,

@@ -4,13 +4,13 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use super::Order;
+use super::LocalJob;
 use super::queue::JobResult;
 use crate::error::Result;
 
 /// What there is to report.
 pub(crate) struct Summary<'a> {
-    pub(crate) order: &'a Order<'a>,
+    pub(crate) order: &'a LocalJob<'a>,
     pub(crate) outcome: &'a JobResult,
     pub(crate) bytes: u64,
     pub(crate) slots: usize,

@@ -12,7 +12,7 @@ use super::memory::Outputs;
 use super::process::{LOOK, NotStarted, Process};
 use super::progress::Progress;
 use super::queue::{Fault, Queue, Work};
-use super::{Order, Stop};
+use super::{LocalJob, Stop};
 use crate::error::{Context as _, Error, Result};
 use crate::settings::{MEMORY, Settings, TIMEOUT};
 
@@ -45,7 +45,7 @@ pub(super) struct Ground<'a> {
 /// Works on all tasks of the queue, which read so many `bytes`, with `slots` processes, and shows progress;
 /// ends before when `stop` says why. Returns how many bytes on the disk spills were at most, all at a time.
 pub(super) fn work(
-    order: &Order<'_>,
+    order: &LocalJob<'_>,
     settings: &Settings,
     (slots, bytes): (usize, u64),
     stop: &Stop<'_>,

@@ -10,7 +10,7 @@ use super::merge;
 use super::pages::{self, AHEAD};
 use super::radix::{self, SortEntry};
 use super::scratch::{Scratch, Spill};
-use super::table::{Inserted, Sought, Table};
+use super::table::{CombineTable, Inserted, Sought};
 use crate::error::{Error, Result};
 use crate::order::Order;
 use crate::width::word;
@@ -81,7 +81,7 @@ pub(crate) struct Collector {
     entries: Vec<Vec<SortEntry>>,
     kept: usize,
     room: Vec<SortEntry>,
-    table: Option<Table>,
+    table: Option<CombineTable>,
     fold: Option<Limited>,
     place: PartitionFn,
     spills: Vec<(Arc<Spill>, Vec<Partition>)>,
@@ -108,7 +108,7 @@ impl Collector {
         scratch: Arc<Scratch>,
         page: Page,
     ) -> Self {
-        let table = fold.is_some().then(|| Table::new(sizes.arena / 4));
+        let table = fold.is_some().then(|| CombineTable::new(sizes.arena / 4));
         let most = sizes.record_max;
         let fold = fold.map(|fold| Limited { fold, most });
         Self {

@@ -89,7 +89,7 @@ pub(crate) enum Inserted {
 }
 
 /// The table.
-pub(crate) struct Table {
+pub(crate) struct CombineTable {
     slots: Vec<Slot>,
     used: usize,
     arena: Vec<u8>,
@@ -100,7 +100,7 @@ pub(crate) struct Table {
     scratch: Vec<u8>,
 }
 
-impl Table {
+impl CombineTable {
     pub(crate) fn new(budget: usize) -> Self {
         Self {
             slots: vec![Slot::default(); FIRST],
@@ -315,7 +315,7 @@ mod tests {
 
     use proptest::prelude::*;
 
-    use super::{Inserted, Slot, Sought, Table};
+    use super::{CombineTable, Inserted, Slot, Sought};
     use crate::error::Result;
 
     fn append(left: &[u8], right: &[u8], out: &mut Vec<u8>) -> Result<()> {
@@ -324,7 +324,7 @@ mod tests {
         Ok(())
     }
 
-    fn insert(table: &mut Table, key: &[u8], value: &[u8]) -> Inserted {
+    fn insert(table: &mut CombineTable, key: &[u8], value: &[u8]) -> Inserted {
         table
             .insert(&Sought::new(key), key, value, &mut append)
             .unwrap()
@@ -333,7 +333,7 @@ mod tests {
     #[test]
     fn no_slot_lies_in_two_cache_lines() {
         assert_eq!(size_of::<Slot>(), 32);
-        let table = Table::new(1 << 20);
+        let table = CombineTable::new(1 << 20);
         assert_eq!(table.slots.as_ptr().align_offset(32), 0);
     }
 
@@ -342,7 +342,7 @@ mod tests {
         fn every_value_is_folded_into_its_key(
             records in prop::collection::vec((prop::collection::vec(0_u8..2, 0..20), prop::collection::vec(any::<u8>(), 0..6)), 0..600)
         ) {
-            let mut table = Table::new(1 << 20);
+            let mut table = CombineTable::new(1 << 20);
             let mut expected: BTreeMap<Vec<u8>, Vec<u8>> = BTreeMap::new();
             for (key, value) in &records {
                 prop_assert_eq!(insert(&mut table, key, value), Inserted::Here);
@@ -360,7 +360,7 @@ mod tests {
     #[test]
     fn a_value_that_grows_takes_no_more_than_the_budget() {
         let budget = 400_000;
-        let mut table = Table::new(budget);
+        let mut table = CombineTable::new(budget);
         let (mut drained, mut last) = (0, 0);
         let piece = [7; 100];
         for _ in 0..2000 {
@@ -389,7 +389,7 @@ mod tests {
 
     #[test]
     fn a_full_table_says_so_and_takes_up_work_again() {
-        let mut table = Table::new(400_000);
+        let mut table = CombineTable::new(400_000);
         let mut full = 0;
         let mut seen = 0;
         for number in 0..20_000_u32 {

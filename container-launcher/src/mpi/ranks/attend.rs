@@ -13,7 +13,7 @@ use super::fork::Forked;
 use crate::forward::{Pump, Way};
 use crate::input;
 use crate::lane::Lanes;
-use crate::mpi::peer::Peer;
+use crate::mpi::peer::RankSocket;
 use crate::mpi::socket::{self, RankMessage};
 use crate::mpi::traffic::Traffic;
 use crate::process::streams::Outer;
@@ -112,7 +112,7 @@ impl Forked {
             tasks.spawn(socket::listen(rank, from, heard.clone()));
             tasks.spawn(socket::answer(to, queued));
             processes.add(rank, Process::new(ends.pid, gone, ends.grants));
-            peers.insert(rank, Peer::new(replies, ends.waits));
+            peers.insert(rank, RankSocket::new(replies, ends.waits));
         }
         Ok(Ranks {
             processes,

@@ -10,7 +10,7 @@ use nix::sched::CpuSet;
 
 use super::yields::Yields;
 use crate::binding;
-use crate::container::Container;
+use crate::container::OwnContainer;
 use crate::devices;
 use crate::forward::Origin;
 use crate::mpi::checkpoint;
@@ -58,7 +58,7 @@ pub(crate) async fn fork(
     programs: &[LocalRanks<'_>],
     job: JobId,
     folder: &Path,
-    container: &Container<'_>,
+    container: &OwnContainer<'_>,
     first: u32,
     grants: Vec<Grants>,
 ) -> std::io::Result<Forked> {

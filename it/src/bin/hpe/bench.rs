@@ -14,7 +14,7 @@ use it::settings::File;
 use it::{mapreduce, wait};
 use job::MapReduceReport;
 use job::history::{AttemptEnd, JobHistory, TaskStage};
-use sim::hpe::{Cluster, World};
+use sim::hpe::{HpeCluster, World};
 use tempfile::TempDir;
 
 use crate::figures::{Real, Run};
@@ -46,7 +46,7 @@ pub(crate) struct Bench {
 
 impl Bench {
     /// The nodes of `cluster`, each in a container's eyes with a machine of its own.
-    pub(crate) fn start(world: &World, cluster: Cluster) -> Result<Self> {
+    pub(crate) fn start(world: &World, cluster: HpeCluster) -> Result<Self> {
         let mut gpus = Vec::new();
         let mut slots = 0;
         for kind in world.nodes(cluster) {

@@ -4,12 +4,12 @@ use std::ops::RangeInclusive;
 
 use anyhow::{Context as _, Result};
 use it::results::{Axis, Chart, Figure, Series, Setting, Table};
-use sim::hpe::{Cluster, E1, E2, E3, Policy, Version, World, gain, orders, spread};
+use sim::hpe::{E1, E2, E3, HpeCluster, Policy, Version, World, gain, orders, spread};
 
 use crate::{HpeOptions, Name};
 
 /// In the order in which they are started.
-pub(crate) const CLUSTERS: [Cluster; 3] = [E1, E2, E3];
+pub(crate) const CLUSTERS: [HpeCluster; 3] = [E1, E2, E3];
 /// Those of the figures.
 pub(crate) const POLICIES: [Policy; 3] = [Policy::Barrier, Policy::Fifo, Policy::Hpe];
 /// Ratios that are as wanted: the ApplicationMaster within a tenth of the simulator.
@@ -20,7 +20,7 @@ const GAIN: RangeInclusive<f64> = 15.0..=25.0;
 /// A queue on a cluster.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Run {
-    pub(crate) cluster: Cluster,
+    pub(crate) cluster: HpeCluster,
     pub(crate) policy: Policy,
     pub(crate) version: Version,
     /// A letter a job.

@@ -36,7 +36,7 @@ const COUNTED_AFTER: Duration = Duration::from_secs(30);
 const QUICK: Duration = Duration::from_secs(5);
 
 /// A program of `examples`.
-pub(crate) struct Program {
+pub(crate) struct LongProgram {
     pub(crate) name: &'static str,
     /// What most of its time goes into.
     pub(crate) kind: &'static str,
@@ -46,22 +46,22 @@ pub(crate) struct Program {
     short: &'static [&'static str],
 }
 
-pub(crate) const PROGRAMS: [Program; 3] = [
-    Program {
+pub(crate) const PROGRAMS: [LongProgram; 3] = [
+    LongProgram {
         name: "Heat",
         kind: "three messages or reductions every few microseconds",
         file: "heat",
         arguments: &["3000000"],
         short: &["50000"],
     },
-    Program {
+    LongProgram {
         name: "2D-FFT",
         kind: "transposing 64 MiB between the processes, again and again",
         file: "fft2d",
         arguments: &["2048", "40"],
         short: &["1024", "4"],
     },
-    Program {
+    LongProgram {
         name: "MatrixMultiply",
         kind: "computing, with a message at the begin and one at the end",
         file: "matmul",
@@ -229,7 +229,7 @@ fn all(ratios: impl Iterator<Item = Vec<f64>>) -> Result<Ratio> {
 
 impl Bench {
     /// One of each of [`ROUND`], by turns, beginning with `first` of them.
-    fn round(&self, program: &Program, first: usize) -> Result<Round> {
+    fn round(&self, program: &LongProgram, first: usize) -> Result<Round> {
         self.settle()?;
         let places = (0..ROUND.len()).map(|step| (first + step) % ROUND.len());
         let places: Vec<usize> = places.collect();
@@ -254,7 +254,7 @@ impl Bench {
         })
     }
 
-    fn alone(&self, side: Side, program: &Program) -> Result<Alone> {
+    fn alone(&self, side: Side, program: &LongProgram) -> Result<Alone> {
         self.settle()?;
         let spans = &self.spans[0];
         let run = self.run(side, program.file, self.arguments(program), spans)?;
@@ -293,7 +293,7 @@ impl Bench {
         self.spans.iter().try_for_each(Spans::clear)
     }
 
-    const fn arguments(&self, program: &Program) -> &'static [&'static str] {
+    const fn arguments(&self, program: &LongProgram) -> &'static [&'static str] {
         match self.quick {
             true => program.short,
             false => program.arguments,

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use credentials::Token;
 use mini::resource_manager::ResourceManagerOptions;
-use mini::{Cluster, RunFolder};
+use mini::{MiniCluster, RunFolder};
 use proto_hadoop::yarn::{
     ANY, AllocateRequest, ApplicationReport, ApplicationSubmission, Container, ContainerLaunch,
     ContainerStatus, NmTokens, Resource, ResourceRequest, YarnApplicationState,
@@ -26,7 +26,7 @@ pub const USER: &str = "alice";
 
 /// A cluster in a folder of its own.
 pub struct Mini {
-    pub cluster: Cluster,
+    pub cluster: MiniCluster,
     pub folder: RunFolder,
     pub client: ApplicationClient,
     _base: tempfile::TempDir,
@@ -51,7 +51,7 @@ impl Mini {
         let base = tempfile::tempdir().unwrap();
         let folder = RunFolder::create(base.path()).unwrap();
         let sizes = vec![Resource::new(4096, 4); nodes];
-        let cluster = Cluster::start(options, &sizes, &folder, USER)
+        let cluster = MiniCluster::start(options, &sizes, &folder, USER)
             .await
             .unwrap();
         let address = cluster.resource_manager().client_address();

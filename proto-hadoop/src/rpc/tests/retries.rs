@@ -62,9 +62,9 @@ async fn every_row_of_the_table_through_the_channel() {
     const NOT_READY: &str = "org.apache.hadoop.yarn.exceptions.NMNotYetReadyException";
     const NO: &str = "org.apache.hadoop.yarn.exceptions.YarnException";
     /// How many calls, and whether the last is answered.
-    type Seen = (usize, bool);
+    type SeenCalls = (usize, bool);
     // (script, seen when idempotent, seen when at most once)
-    let table: [(&[Act], Seen, Seen); 8] = [
+    let table: [(&[Act], SeenCalls, SeenCalls); 8] = [
         (&[Act::Error(BUSY), Act::Error(BUSY)], (3, true), (3, true)),
         (&[Act::Fatal(BUSY)], (2, true), (2, true)),
         (&[Act::Error(NOT_READY)], (2, true), (2, true)),

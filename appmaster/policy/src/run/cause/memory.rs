@@ -12,7 +12,7 @@ use crate::{MiB, Rank};
 
 /// What the ApplicationMaster has seen of the ranks beside the cause.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Seen {
+pub struct SeenMemory {
     /// Who of the container's ranks held the most of the memory in question, and how much, when last
     /// sampled.
     pub largest: Option<(Rank, MiB)>,

@@ -6,7 +6,7 @@
 mod part;
 mod unknown;
 
-use part::{ABOVE_0, Part, above_0};
+use part::{ABOVE_0, NamedPart, above_0};
 pub use unknown::{UnknownPolicy, names};
 
 use super::wrapper::{Age, Avoid, Delay, GangScheduling, Priority, Speculate};
@@ -42,13 +42,13 @@ const TOO_LONG: Nanos = Nanos::from_secs(300);
 ///
 /// A name, key or value is not known; the error lists what there is.
 pub fn named(text: &str) -> Result<Box<dyn Scheduler>, UnknownPolicy> {
-    let mut parts = text.split('+').map(Part::parse);
-    let first = parts.next().unwrap_or(Part {
+    let mut parts = text.split('+').map(NamedPart::parse);
+    let first = parts.next().unwrap_or(NamedPart {
         name: "",
         values: Vec::new(),
     });
     let mut policy = bare(&first)?;
-    let rest: Vec<Part<'_>> = parts.collect();
+    let rest: Vec<NamedPart<'_>> = parts.collect();
     let is_hpe = first.name == "hpe";
     let aged = rest.iter().any(|part| part.name == "age");
     if is_hpe && (first.has("age") || !aged) {
@@ -68,7 +68,10 @@ pub fn named(text: &str) -> Result<Box<dyn Scheduler>, UnknownPolicy> {
 ///
 /// As [`named`].
 pub fn of_session(text: &str) -> Result<Box<dyn Scheduler>, UnknownPolicy> {
-    let has = |name: &str| text.split('+').any(|part| Part::parse(part).name == name);
+    let has = |name: &str| {
+        text.split('+')
+            .any(|part| NamedPart::parse(part).name == name)
+    };
     // A task lasts seconds, and a free slot is known at once.
     let added = [
         ("delay", "delay:node=1s,rack=1s"),
@@ -83,7 +86,7 @@ pub fn of_session(text: &str) -> Result<Box<dyn Scheduler>, UnknownPolicy> {
     named(&all.join("+"))
 }
 
-fn bare(part: &Part<'_>) -> Result<Box<dyn Scheduler>, UnknownPolicy> {
+fn bare(part: &NamedPart<'_>) -> Result<Box<dyn Scheduler>, UnknownPolicy> {
     let unknown = || UnknownPolicy::Policy {
         name: part.name.to_owned(),
     };
@@ -123,7 +126,7 @@ fn bare(part: &Part<'_>) -> Result<Box<dyn Scheduler>, UnknownPolicy> {
 }
 
 fn wrapped(
-    part: &Part<'_>,
+    part: &NamedPart<'_>,
     is_hpe: bool,
     inner: Box<dyn Scheduler>,
 ) -> Result<Box<dyn Scheduler>, UnknownPolicy> {

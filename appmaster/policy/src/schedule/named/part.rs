@@ -7,12 +7,12 @@ use super::UnknownPolicy;
 use crate::schedule::Nanos;
 
 /// One `NAME:key=value,…`.
-pub(super) struct Part<'a> {
+pub(super) struct NamedPart<'a> {
     pub(super) name: &'a str,
     pub(super) values: Vec<(&'a str, &'a str)>,
 }
 
-impl<'a> Part<'a> {
+impl<'a> NamedPart<'a> {
     pub(super) fn parse(text: &'a str) -> Self {
         let (name, values) = text.split_once(':').unwrap_or((text, ""));
         let values = values.split(',').filter(|value| !value.is_empty());
