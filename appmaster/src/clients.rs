@@ -9,7 +9,7 @@ use job::JobId;
 use job::pass::job_shown;
 use job::wire::clients_server::Clients;
 use job::{transport, wire};
-use policy::lifecycle::{Event, KillReason};
+use policy::lifecycle::{KillReason, LifecycleEvent};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
 use tokio_stream::wrappers::ReceiverStream;
@@ -147,7 +147,7 @@ impl Clients for ClientService {
         let mut is_told = false;
         while let Some(chunk) = chunks.message().await? {
             if chunk.once && !chunk.data.is_empty() && !is_told {
-                let used = WorkEvent::Machine(Event::InputUsed);
+                let used = WorkEvent::Machine(LifecycleEvent::InputUsed);
                 tell(&self.news, LoopEvent::Of(job, used)).await?;
                 is_told = true;
             }

@@ -4,8 +4,8 @@ use holding::{Granted, amount};
 use job::JobId;
 use job::wire::launcher_event::Event as Said;
 use job::wire::{MpiEvent, TaskEvent, task_event};
-use policy::gang;
-use policy::lifecycle::{Event, Grant, KillReason};
+use policy::gang::GangEvent;
+use policy::lifecycle::{Grant, KillReason, LifecycleEvent};
 use policy::{ContainerId, NodeId};
 
 use crate::leaving::{self, Back};
@@ -32,7 +32,7 @@ impl Session {
                 status,
                 diagnostics,
             } => {
-                let event = Event::ContainerEnded {
+                let event = LifecycleEvent::ContainerEnded {
                     container: container.clone(),
                     status,
                     diagnostics,
@@ -41,21 +41,21 @@ impl Session {
             }
             Of::StartFailed { container, why } => {
                 tracing::warn!("{container} could not be started: {why}");
-                self.container_lost(&container.clone(), &Event::LinkLost(container));
+                self.container_lost(&container.clone(), &LifecycleEvent::LinkLost(container));
             }
             Of::Misbehaved { container, what } => {
                 tracing::warn!("the launcher in {container} {what}");
-                let event = Event::Misbehaved {
+                let event = LifecycleEvent::Misbehaved {
                     container: container.clone(),
                     what,
                 };
                 self.container_lost(&container, &event);
             }
-            Of::Freed => self.pool_hears(&gang::Event::Freed),
+            Of::Freed => self.pool_hears(&GangEvent::Freed),
             Of::Nodes(view) => self.shared_nodes(&view),
             Of::Refused(words) => self.refused(words),
             Of::ResourceManagerRestarted => {
-                self.pool_hears(&gang::Event::ResourceManagerRestarted);
+                self.pool_hears(&GangEvent::ResourceManagerRestarted);
             }
             Of::ResourceManagerLost { silent } => self.resource_manager_lost(silent),
             Of::Killed => self.terminated(),
@@ -139,21 +139,21 @@ impl Session {
                 container,
                 status,
                 diagnostics,
-            } => Event::ContainerEnded {
+            } => LifecycleEvent::ContainerEnded {
                 container,
                 status,
                 diagnostics,
             },
-            Of::StartFailed { container, why } => Event::StartFailed { container, why },
-            Of::Localizing(container) => Event::Localizing(container),
-            Of::Misbehaved { container, what } => Event::Misbehaved { container, what },
-            Of::Freed => Event::Freed,
-            Of::Refused(words) => Event::RequestsRefused { words },
-            Of::Nodes(Ok(view)) => Event::Snapshot(view),
-            Of::Nodes(Err(why)) => Event::SnapshotFailed(why),
-            Of::ResourceManagerRestarted => Event::ResourceManagerRestarted,
-            Of::ResourceManagerLost { silent } => Event::ResourceManagerLost { silent },
-            Of::Killed => Event::KillRequested(KillReason::Terminated),
+            Of::StartFailed { container, why } => LifecycleEvent::StartFailed { container, why },
+            Of::Localizing(container) => LifecycleEvent::Localizing(container),
+            Of::Misbehaved { container, what } => LifecycleEvent::Misbehaved { container, what },
+            Of::Freed => LifecycleEvent::Freed,
+            Of::Refused(words) => LifecycleEvent::RequestsRefused { words },
+            Of::Nodes(Ok(view)) => LifecycleEvent::Snapshot(view),
+            Of::Nodes(Err(why)) => LifecycleEvent::SnapshotFailed(why),
+            Of::ResourceManagerRestarted => LifecycleEvent::ResourceManagerRestarted,
+            Of::ResourceManagerLost { silent } => LifecycleEvent::ResourceManagerLost { silent },
+            Of::Killed => LifecycleEvent::KillRequested(KillReason::Terminated),
         });
         Some((JobId::OF_APPLICATION, heard))
     }
@@ -185,6 +185,6 @@ fn said(container: ContainerId, event: Said) -> Option<(JobId, WorkEvent)> {
         | Said::PeersTried(_) => "answered what it was not ordered",
     };
     let what = what.into();
-    let misbehaved = Event::Misbehaved { container, what };
+    let misbehaved = LifecycleEvent::Misbehaved { container, what };
     Some((JobId::OF_APPLICATION, WorkEvent::Machine(misbehaved)))
 }

@@ -16,7 +16,7 @@ use job::exit::Exit;
 use job::wire;
 use job::wire::launcher_order::Order;
 use policy::ContainerId;
-use policy::lifecycle::{Event, Grant};
+use policy::lifecycle::{Grant, LifecycleEvent};
 
 use crate::loan::{Loan, Use};
 use crate::mpi::waiting::Look;
@@ -108,7 +108,7 @@ impl Session {
         match &loan.lent {
             Some(lent) => {
                 let view = sharing.lending.view(lent, loan.request.unit);
-                Some(WorkEvent::Machine(Event::Snapshot(view)))
+                Some(WorkEvent::Machine(LifecycleEvent::Snapshot(view)))
             }
             None => {
                 if loan.number.is_none() {
@@ -167,7 +167,7 @@ impl Session {
         if !fetched.trouble.is_empty() {
             // The same would happen again.
             let (host, why) = (&node.hostname, &fetched.trouble);
-            let refused = Event::Refused {
+            let refused = LifecycleEvent::Refused {
                 sentence: format!("the job's files could not be brought to {host}: {why}"),
                 code: Exit::Staging.code(),
                 container,

@@ -21,7 +21,7 @@ use std::collections::BTreeMap;
 
 use holding::Asking;
 use job::SessionPlan;
-use policy::gang::{Event, GangPhase, Grant};
+use policy::gang::{GangEvent, GangPhase, Grant};
 use policy::lending::Offer;
 use policy::{ClusterView, ContainerId, Millis, NodeId, NodeShare};
 
@@ -118,8 +118,8 @@ impl Pool {
         };
         for number in numbers {
             let event = match view {
-                Ok(view) => Event::Snapshot(self.free_for(now, number, view)),
-                Err(why) => Event::SnapshotFailed(why.clone()),
+                Ok(view) => GangEvent::Snapshot(self.free_for(now, number, view)),
+                Err(why) => GangEvent::SnapshotFailed(why.clone()),
             };
             wants.extend(self.step(now, number, event));
         }
@@ -129,14 +129,14 @@ impl Pool {
     /// A container was granted for the request of this number.
     pub(crate) fn granted(&mut self, now: Millis, request: u32, grant: Grant) -> Vec<Want> {
         match self.places.contains_key(&request) {
-            true => self.step(now, request, Event::Granted(grant)),
+            true => self.step(now, request, GangEvent::Granted(grant)),
             // It was asked for by a place that is no more.
             false => vec![Want::Release(vec![grant.container])],
         }
     }
 
     /// The scheduler may have more to give, or the ResourceManager has restarted.
-    pub(crate) fn all_hear(&mut self, now: Millis, event: &Event) -> Vec<Want> {
+    pub(crate) fn all_hear(&mut self, now: Millis, event: &GangEvent) -> Vec<Want> {
         let numbers: Vec<u32> = self.places.keys().copied().collect();
         let heard = numbers.into_iter();
         heard
@@ -186,7 +186,7 @@ impl Pool {
             .next();
         let Some(place) = number.and_then(|number| self.places.remove(&number)) else {
             // Granted, and not started yet.
-            return self.all_hear(now, &Event::ContainerEnded(container.clone()));
+            return self.all_hear(now, &GangEvent::ContainerEnded(container.clone()));
         };
         let mut wants = vec![Want::Release(vec![container.clone()])];
         if let PlaceState::Joined(container) = place.state {
@@ -234,7 +234,7 @@ impl Pool {
                     self.places.remove(&number);
                     wants.extend(self.open(now));
                 }
-                Some(PlaceState::Asked) => wants.extend(self.step(now, number, Event::Tick)),
+                Some(PlaceState::Asked) => wants.extend(self.step(now, number, GangEvent::Tick)),
                 _ => {}
             }
         }

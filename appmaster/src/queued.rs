@@ -1,7 +1,7 @@
 //! An MPI job of a session that has had no slots yet. Thousands may wait, and what an MPI job keeps for its life is some
 //! kilobytes: it is made when slots come, or when the job hears of anything else.
 
-use holding::Limits;
+use holding::ClusterLimits;
 use job::JobId;
 use job::{MpiJob, wire};
 use policy::Millis;
@@ -20,7 +20,7 @@ pub(crate) struct Queued {
     pub(crate) job: JobId,
     pub(crate) attempt: AppAttemptId,
     /// What the cluster said of its limits.
-    pub(crate) limits: Limits,
+    pub(crate) limits: ClusterLimits,
     /// When it came, microseconds since 1970.
     pub(crate) began_us: i64,
     /// The ApplicationMaster itself follows it.

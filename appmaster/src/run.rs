@@ -33,7 +33,7 @@ use crate::output_stream::OutputReceiver;
 use crate::pool::Pool;
 use crate::session::{JobEntry, Session};
 use crate::sharing::{SessionState, Sharing};
-use crate::work::Work;
+use crate::work::JobWork;
 
 /// Clients that a session is made for.
 const CLIENTS: u32 = 64;
@@ -173,7 +173,7 @@ impl Session {
             description: job,
         });
         if let Some(console) = self.consoles.get(JobId::OF_APPLICATION) {
-            let entry = JobEntry::new(Work::Mpi(Box::new(mpi)), console);
+            let entry = JobEntry::new(JobWork::Mpi(Box::new(mpi)), console);
             self.jobs.insert(JobId::OF_APPLICATION, Box::new(entry));
         }
     }

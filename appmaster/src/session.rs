@@ -13,7 +13,7 @@ use std::time::Duration;
 use holding::Holding;
 use job::JobId;
 use policy::Millis;
-use policy::lifecycle::{Event, KillReason};
+use policy::lifecycle::{KillReason, LifecycleEvent};
 use proto_hadoop::AppAttemptId;
 use tokio::sync::mpsc::OwnedPermit;
 use tokio::sync::{Mutex, mpsc, oneshot};
@@ -30,11 +30,11 @@ use crate::detached::Detached;
 use crate::loan::Loan;
 use crate::loop_event::{JobEvents, LoopEvent, LoopEventSender};
 use crate::sharing::Sharing;
-use crate::work::{Work, WorkEvent};
+use crate::work::{JobWork, WorkEvent};
 
 /// A job, and those who have to do with it beside its containers.
 pub(crate) struct JobEntry {
-    pub(crate) work: Work,
+    pub(crate) work: JobWork,
     /// Zero of the job's own clock, on the session's.
     pub(crate) began: Millis,
     /// Its slots are those of the session; `None`: its containers are the application's.
@@ -54,7 +54,7 @@ pub(crate) struct JobEntry {
 pub(crate) type Visitor = (JobEvents, oneshot::Sender<Result<(), Status>>);
 
 impl JobEntry {
-    pub(crate) fn new(work: Work, console: Arc<Console>) -> Self {
+    pub(crate) fn new(work: JobWork, console: Arc<Console>) -> Self {
         Self {
             work,
             began: Millis(0),
@@ -197,7 +197,8 @@ impl Session {
         match news {
             LoopEvent::Terminated if self.sharing.is_some() => self.terminated(),
             LoopEvent::Terminated => {
-                let kill = || WorkEvent::Machine(Event::KillRequested(KillReason::Terminated));
+                let kill =
+                    || WorkEvent::Machine(LifecycleEvent::KillRequested(KillReason::Terminated));
                 let all: Vec<JobId> = self.jobs.keys().copied().collect();
                 all.into_iter().for_each(|job| self.tell(job, kill()));
             }

@@ -13,9 +13,10 @@ use std::time::{Duration, Instant};
 use job::JobId;
 use job::{SessionPlan, wire};
 use policy::commit::Records;
+use policy::gang::GangEvent;
 use policy::lending::{Lending, Word};
-use policy::lifecycle::Event;
-use policy::{ClusterView, ContainerId, Millis, gang};
+use policy::lifecycle::LifecycleEvent;
+use policy::{ClusterView, ContainerId, Millis};
 use proto_hadoop::yarn::FinalApplicationStatus;
 use tonic::Status;
 
@@ -284,7 +285,7 @@ impl Session {
     }
 
     /// YARN says that a container is over, or it is of no use.
-    pub(crate) fn container_lost(&mut self, container: &ContainerId, event: &Event) {
+    pub(crate) fn container_lost(&mut self, container: &ContainerId, event: &LifecycleEvent) {
         let now = self.now();
         self.lending(|lending| lending.lost(now, container));
         let jobs = self.jobs.iter();
@@ -307,7 +308,7 @@ impl Session {
             sharing.peers.lost(container);
         }
         // YARN names a node that it has lost by this status.
-        let in_doubt = matches!(event, Event::ContainerEnded { status: -100, .. });
+        let in_doubt = matches!(event, LifecycleEvent::ContainerEnded { status: -100, .. });
         self.replace(container, in_doubt);
     }
 
@@ -494,7 +495,7 @@ impl Session {
     }
 
     /// Every container may hear of it: what the ResourceManager has newly to give, or has forgotten.
-    pub(crate) fn pool_hears(&mut self, event: &gang::Event) {
+    pub(crate) fn pool_hears(&mut self, event: &GangEvent) {
         let now = self.now();
         if let Some(sharing) = &mut self.sharing {
             let wants = sharing.pool.all_hear(now, event);

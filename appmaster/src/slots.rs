@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use job::JobId;
 use policy::lending::{Lending, Lent, Start, Wants, Word};
-use policy::lifecycle::Event;
+use policy::lifecycle::LifecycleEvent;
 
 use crate::mapreduce::MapReduceEvent;
 use crate::session::Session;
@@ -115,7 +115,7 @@ impl Session {
         let view = sharing.lending.view(&lent, loan.request.unit);
         loan.lent = Some(lent.clone());
         self.gang_begins(job, &lent);
-        self.tell(job, WorkEvent::Machine(Event::Snapshot(view)));
+        self.tell(job, WorkEvent::Machine(LifecycleEvent::Snapshot(view)));
     }
 
     /// Slots of a job that uses no container any more are returned.

@@ -3,7 +3,7 @@
 use job::JobId;
 use job::wire;
 use policy::Millis;
-use policy::lifecycle::{Event, KillReason};
+use policy::lifecycle::{KillReason, LifecycleEvent};
 use proto_hadoop::yarn::FinalApplicationStatus;
 use tonic::Status;
 
@@ -27,11 +27,11 @@ impl Session {
             SessionState::Recovering | SessionState::Unregistering | SessionState::Over => return,
         }
         if at_once {
-            self.end_all(&Event::KillRequested(KillReason::Terminated));
+            self.end_all(&LifecycleEvent::KillRequested(KillReason::Terminated));
         }
     }
 
-    fn end_all(&mut self, event: &Event) {
+    fn end_all(&mut self, event: &LifecycleEvent) {
         let all: Vec<JobId> = self.jobs.keys().copied().collect();
         for job in all {
             self.tell(job, WorkEvent::Machine(event.clone()));
@@ -88,7 +88,7 @@ impl Session {
             silent.0 / 1000
         );
         self.stop(false, FinalApplicationStatus::Failed, words);
-        self.end_all(&Event::ResourceManagerLost { silent });
+        self.end_all(&LifecycleEvent::ResourceManagerLost { silent });
     }
 
     /// A session that stops, and whose last job is over, gives back what it holds and unregisters.

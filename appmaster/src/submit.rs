@@ -14,7 +14,7 @@ use tonic::Status;
 use crate::loan::{Loan, LoanTerms};
 use crate::session::{JobEntry, Session};
 use crate::sharing::SessionState;
-use crate::work::Work;
+use crate::work::JobWork;
 
 /// For the client of a job to follow it.
 const ATTACH: Millis = Millis(30_000);
@@ -27,7 +27,7 @@ const NAME_MAX: usize = 256;
 
 /// A job that is taken.
 struct Taken {
-    work: Work,
+    work: JobWork,
     wants: Wants,
     /// What a process of it takes of its container.
     unit: Resources,

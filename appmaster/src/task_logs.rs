@@ -15,7 +15,7 @@ use tonic::Status;
 
 use crate::mapreduce::{MapReduce, Place, Wanted};
 use crate::session::Session;
-use crate::work::Work;
+use crate::work::JobWork;
 
 /// Questions under way, each of which may bring some megabytes.
 const MOST: usize = 16;
@@ -119,8 +119,8 @@ impl Session {
             }));
         };
         match &entry.work {
-            Work::MapReduce(mapreduce) => Ok(mapreduce),
-            Work::Queued(_) | Work::Mpi(_) => Err(Status::failed_precondition(format!(
+            JobWork::MapReduce(mapreduce) => Ok(mapreduce),
+            JobWork::Queued(_) | JobWork::Mpi(_) => Err(Status::failed_precondition(format!(
                 "{name} has ranks and no tasks: gerbil logs {name} [RANK] shows what they have printed, where the job \
                  was left to the session"
             ))),

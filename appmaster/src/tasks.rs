@@ -13,7 +13,7 @@ use crate::mapreduce::{Folder, FolderWork, MapReduceEffect, MapReduceEvent, Othe
 use crate::run::now_us;
 use crate::session::Session;
 use crate::storages::Storages;
-use crate::work::{Work, WorkEvent};
+use crate::work::{JobWork, WorkEvent};
 
 impl Session {
     /// Does one thing for the tasks of `job`.
@@ -103,7 +103,7 @@ impl Session {
     /// Whoever may own an output folder is known here alone.
     fn work_on_folder(&mut self, job: JobId, work: FolderWork) {
         let work_of = self.jobs.get(&job).map(|entry| &entry.work);
-        let Some(Work::MapReduce(mapreduce)) = work_of else {
+        let Some(JobWork::MapReduce(mapreduce)) = work_of else {
             return;
         };
         let Some(folder) = mapreduce.folder() else {

@@ -13,7 +13,7 @@ use policy::{ContainerId, Millis, schedule};
 use tonic::Status;
 
 use crate::session::Session;
-use crate::work::Work;
+use crate::work::JobWork;
 
 /// Spans that are over and kept, some hundred bytes each.
 const MOST: usize = 1_000;
@@ -154,13 +154,13 @@ impl Session {
     pub(crate) fn spans_end(&mut self, job: JobId) {
         let now = self.now();
         let how = match self.jobs.get(&job).map(|entry| &entry.work) {
-            Some(Work::Mpi(mpi)) => match mpi.cause() {
+            Some(JobWork::Mpi(mpi)) => match mpi.cause() {
                 None => How::Done,
                 Some(Cause::Killed(_)) => How::Killed,
                 Some(_) => How::Failed,
             },
             // Its tasks have told of themselves before.
-            Some(Work::MapReduce(_) | Work::Queued(_)) | None => How::Killed,
+            Some(JobWork::MapReduce(_) | JobWork::Queued(_)) | None => How::Killed,
         };
         if let Some(sharing) = &mut self.sharing {
             sharing.timeline.job_ends(now, job, how);

@@ -7,7 +7,7 @@ use crate::elements::NO_DEVICE;
 use crate::mapreduce::MapReduceEvent;
 use crate::session::Session;
 use crate::sharing::Sharing;
-use crate::work::{Work, WorkEvent};
+use crate::work::{JobWork, WorkEvent};
 
 impl Sharing {
     /// What a job's tasks need and no node has, each of which says why.
@@ -49,7 +49,7 @@ impl Session {
             return None;
         }
         let found = sharing.wishes.iter().find_map(|(number, job)| {
-            let Work::MapReduce(mapreduce) = &self.jobs.get(job)?.work else {
+            let JobWork::MapReduce(mapreduce) = &self.jobs.get(job)?.work else {
                 return None;
             };
             let lack = sharing.lack(*number)?;

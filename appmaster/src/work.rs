@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use holding::{Asking, Finished};
 use job::wire;
 use job::wire::mpi_order::Order as ToLauncher;
-use policy::lifecycle::{Event, Grant, KillReason};
+use policy::lifecycle::{Grant, KillReason, LifecycleEvent};
 use policy::{ContainerId, Millis, Resources};
 use proto_hadoop::yarn::FinalApplicationStatus;
 
@@ -21,7 +21,7 @@ use crate::mpi::waiting::Look;
 use crate::queued::Queued;
 
 /// One job, of one kind.
-pub(crate) enum Work {
+pub(crate) enum JobWork {
     /// An MPI job of a session that has had no slots, and nobody who follows it.
     Queued(Box<Queued>),
     /// Ranks of an MPI program, all at once.
@@ -30,7 +30,7 @@ pub(crate) enum Work {
     MapReduce(Box<MapReduce>),
 }
 
-impl Work {
+impl JobWork {
     /// A job that has only waited is what it is to be for the rest of its life.
     fn wake(&mut self) {
         if let Self::Queued(queued) = self {
@@ -109,7 +109,7 @@ impl Work {
 #[derive(Debug)]
 pub(crate) enum WorkEvent {
     /// Of containers and of the ResourceManager, as the machine in `policy` takes it.
-    Machine(Event),
+    Machine(LifecycleEvent),
     /// The ResourceManager has granted containers, in one answer.
     Granted(Vec<Grant>),
     /// What the queue still gives the application has changed.
@@ -171,7 +171,7 @@ pub(crate) enum WorkEvent {
     Memory(wire::Memory),
     /// The answer to [`Do::Unregister`].
     Finished(Finished),
-    /// Nothing happened, but time passed: see [`Work::wakes_at`].
+    /// Nothing happened, but time passed: see [`JobWork::wakes_at`].
     Tick,
 }
 

@@ -5,8 +5,10 @@ use std::time::Duration;
 use follow::streams::StandardInput;
 use follow::submit::AM_MEMORY_MIB;
 use job::{Application, ApplicationWork, Description, MpiJob, Staged, StagingFolder};
-use policy::lifecycle::Limits;
-use policy::{Demand, MiB, Millis, ResourceTypes, Resources, gang, run};
+use policy::gang::GangLimits;
+use policy::lifecycle::LifecycleLimits;
+use policy::run::RunLimits;
+use policy::{Demand, MiB, Millis, ResourceTypes, Resources};
 use proto_hadoop::yarn::NodeNames;
 use staging::StagedFiles;
 
@@ -162,19 +164,19 @@ fn mpi_job(plan: &Plan, placed: Placed<'_>, staged: &StagedFiles) -> MpiJob {
 }
 
 /// What the user wants of them; the rest stays as it is.
-fn limits(plan: &Plan) -> Limits {
+fn limits(plan: &Plan) -> LifecycleLimits {
     let (given, program) = (&plan.placement.flags, &plan.program);
     let ms = |span: Duration| Millis(u64::try_from(span.as_millis()).unwrap_or(u64::MAX));
     let or = |given: Option<Duration>, usual| given.map_or(usual, ms);
-    let usual = Limits::default();
-    Limits {
-        gang: gang::Limits {
+    let usual = LifecycleLimits::default();
+    LifecycleLimits {
+        gang: GangLimits {
             reissue: or(given.reissue_after, usual.gang.reissue),
             gather: or(given.gang_timeout, usual.gang.gather),
             wait: given.wait_timeout.map(ms),
             ..usual.gang
         },
-        run: run::Limits {
+        run: RunLimits {
             join: or(given.join_timeout, usual.run.join),
             run: program.run_limit.map(ms),
             linger: program.linger.map(ms),

@@ -15,8 +15,8 @@ use follow::keys::JobKeys;
 use follow::progress::Progress;
 use follow::report::{ClientFacts, Destination};
 use follow::signals::Signals;
-use follow::streams::Source;
-use follow::submit::{Application, submit};
+use follow::streams::InputSource;
+use follow::submit::{ApplicationTerms, submit};
 use follow::timeout::WaitTimeout;
 use follow::{kill, say, timing, unmanaged};
 use job::exit::Exit;
@@ -33,7 +33,7 @@ use crate::outcome::report_outcome;
 use crate::plan::Plan;
 use crate::ps::ps;
 use crate::system::system;
-use crate::upload::{Brought, staged, staging_meanwhile};
+use crate::upload::{BroughtFiles, staged, staging_meanwhile};
 use crate::{data, dry_run, frame, generate, list, preflight, sessions};
 
 /// From the command line to the exit code.
@@ -234,7 +234,7 @@ async fn job(
         let (checked, mut staged, (incoming, restore)) = tokio::try_join!(
             checking,
             staged(
-                Brought::from(&plan),
+                BroughtFiles::from(&plan),
                 plan.deployment.staging.clone(),
                 cluster,
                 Arc::clone(&moved)
@@ -272,7 +272,7 @@ async fn job(
         }
     };
     let description = describe(&plan, &checked, cluster, &staged);
-    let application = Application {
+    let application = ApplicationTerms {
         id: checked.application.id,
         name: plan.deployment.name.clone(),
         queue: plan.deployment.queue.clone(),
@@ -307,7 +307,7 @@ async fn job(
         signals: &mut *signals,
         explain,
         layout: plan.streams.layout.clone(),
-        input: Source::new(plan.streams.input.clone()),
+        input: InputSource::new(plan.streams.input.clone()),
         terminal: plan.streams.terminal.is_some(),
     };
     let followed = SubmittedApplication {

@@ -44,20 +44,20 @@ pub(crate) async fn staging_meanwhile<T>(
 
 /// What is brought to the nodes beside this binary; by default nothing.
 #[derive(Debug, Default)]
-pub(crate) struct Brought {
-    programs: Vec<staging::Named>,
+pub(crate) struct BroughtFiles {
+    programs: Vec<staging::NamedProgram>,
     venv: Option<PathBuf>,
     processes: u32,
     ship_libraries: bool,
     shipped: [Vec<staging::Shipped>; 2],
 }
 
-impl From<&Plan> for Brought {
+impl From<&Plan> for BroughtFiles {
     fn from(plan: &Plan) -> Self {
         let executables = plan.program.executables.iter();
         Self {
             programs: executables
-                .map(|program| staging::Named {
+                .map(|program| staging::NamedProgram {
                     name: program.file.clone(),
                     first_in: program.first_in.clone(),
                 })
@@ -73,7 +73,7 @@ impl From<&Plan> for Brought {
 /// Brings this binary, and what comes with it, to where the nodes find it: below the folder `root`, as `--staging`
 /// names it.
 pub(crate) async fn staged(
-    brought: Brought,
+    brought: BroughtFiles,
     root: Option<String>,
     cluster: &Cluster,
     moved: Arc<staging::Moved>,
@@ -81,7 +81,7 @@ pub(crate) async fn staged(
     let own_binary = std::env::current_exe();
     let own_binary = own_binary.map_err(system("find my own file", Exit::Staging))?;
     let files = cluster.configuration.files().first();
-    let request = staging::Request {
+    let request = staging::StagingRequest {
         own_binary,
         stages_own: true,
         programs: brought.programs,

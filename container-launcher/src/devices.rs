@@ -28,12 +28,12 @@ pub(crate) struct DeviceKind {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Devices {
     kind: DeviceKind,
-    each: Vec<Device>,
+    each: Vec<NodeDevice>,
 }
 
 /// One of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Device {
+struct NodeDevice {
     /// As the variable names it.
     name: String,
     /// The file that stands for it on the whole node.
@@ -43,7 +43,7 @@ struct Device {
 impl Devices {
     /// Each as `NAME@KEY`: as its maker's libraries name it, and what the whole node calls it, the name of its file.
     pub(crate) fn keys(&self) -> Vec<String> {
-        let key = |device: &Device| {
+        let key = |device: &NodeDevice| {
             let file = device.on_node.file_name().unwrap_or_default();
             format!("{}@{}", device.name, file.to_string_lossy())
         };
@@ -55,7 +55,7 @@ impl Devices {
 impl Devices {
     /// GPUs with these names, of files in `folder`.
     fn of(folder: &std::path::Path, names: &[&str]) -> Self {
-        let device = |name: &&str| Device {
+        let device = |name: &&str| NodeDevice {
             name: (*name).to_owned(),
             on_node: folder.join(name),
         };

@@ -15,7 +15,7 @@ use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use nix::sys::statvfs::{Statvfs, statvfs};
-use policy::scratch::{Disk, Limits};
+use policy::scratch::{Disk, ScratchLimits};
 
 use crate::surroundings::Surroundings;
 
@@ -126,7 +126,7 @@ impl Disks {
     }
 
     /// What all have together, where that matters.
-    pub(crate) fn taken(&self, limits: Limits) -> u64 {
+    pub(crate) fn taken(&self, limits: ScratchLimits) -> u64 {
         match limits.most {
             None => 0,
             Some(_) => sum(self.held().values().flat_map(BTreeMap::values)),

@@ -7,7 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::processes::Process;
+use crate::processes::ProcessStat;
 
 /// Pids of processes that do not descend from this one.
 #[derive(Debug, Default)]
@@ -28,7 +28,7 @@ impl ForeignProcesses {
     }
 
     /// Ends a look, which has come by all processes and read these; `own` is this process.
-    pub(crate) fn learn(&mut self, processes: &BTreeMap<i32, Process>, own: i32) {
+    pub(crate) fn learn(&mut self, processes: &BTreeMap<i32, ProcessStat>, own: i32) {
         self.known = std::mem::take(&mut self.seen);
         let new = processes.keys().copied();
         let new: Vec<i32> = new
@@ -38,7 +38,7 @@ impl ForeignProcesses {
     }
 
     /// Where an ancestor is missing the next look will tell: it has ended or begun in this moment.
-    fn is_new(&self, pid: i32, processes: &BTreeMap<i32, Process>, own: i32) -> bool {
+    fn is_new(&self, pid: i32, processes: &BTreeMap<i32, ProcessStat>, own: i32) -> bool {
         let mut current = pid;
         // As many steps as there are processes: pids may have changed hands while they were read.
         for _ in 0..=processes.len() {
@@ -64,10 +64,10 @@ mod tests {
 
     const OWN: i32 = 50;
 
-    fn processes(parents: &[(i32, i32)]) -> BTreeMap<i32, Process> {
-        let process = |parent| Process {
+    fn processes(parents: &[(i32, i32)]) -> BTreeMap<i32, ProcessStat> {
+        let process = |parent| ProcessStat {
             parent,
-            ..Process::default()
+            ..ProcessStat::default()
         };
         let all = parents.iter();
         all.map(|&(pid, parent)| (pid, process(parent))).collect()

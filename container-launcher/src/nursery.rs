@@ -64,7 +64,7 @@ pub(crate) struct ReapedProcess {
     pub(crate) life: Duration,
 }
 
-enum Request {
+enum NurseryRequest {
     Start(Box<Start>, oneshot::Sender<std::io::Result<Pid>>),
     Reap(oneshot::Sender<Vec<ReapedProcess>>),
     Signal(Whom, Signal, oneshot::Sender<()>),
@@ -78,7 +78,7 @@ enum Request {
 /// The owner's hold on the thread.
 #[derive(Debug)]
 pub(crate) struct Nursery {
-    requests: SyncSender<Request>,
+    requests: SyncSender<NurseryRequest>,
     thread: JoinHandle<()>,
 }
 
@@ -101,58 +101,61 @@ impl Nursery {
 
     /// Forks and executes a process.
     pub(crate) async fn start(&self, start: Start) -> std::io::Result<Pid> {
-        self.ask(|answer| Request::Start(Box::new(start), answer))
+        self.ask(|answer| NurseryRequest::Start(Box::new(start), answer))
             .await
             .unwrap_or_else(|| Err(std::io::Error::other("the forking thread is gone")))
     }
 
     /// Collects who has ended.
     pub(crate) async fn reap(&self) -> Vec<ReapedProcess> {
-        self.ask(Request::Reap).await.unwrap_or_default()
+        self.ask(NurseryRequest::Reap).await.unwrap_or_default()
     }
 
     /// Sends a signal to the process groups of those that still run.
     pub(crate) async fn signal(&self, whom: Whom, signal: Signal) {
-        self.ask(|answer| Request::Signal(whom, signal, answer))
+        self.ask(|answer| NurseryRequest::Signal(whom, signal, answer))
             .await;
     }
 
     /// Kills the processes of a job with all their descendants and orphans ([`Kin::kill_of`]). Those that
     /// were reaped meanwhile, of whatever job.
     pub(crate) async fn sweep(&self, job: JobId) -> Vec<ReapedProcess> {
-        self.ask(|answer| Request::Sweep(job, answer))
+        self.ask(|answer| NurseryRequest::Sweep(job, answer))
             .await
             .unwrap_or_default()
     }
 
     /// Sends a signal to these processes of a job, and to nothing that they have started.
     pub(crate) async fn nudge(&self, job: JobId, numbers: Vec<u32>, signal: Signal) {
-        self.ask(|answer| Request::Nudge(job, numbers, signal, answer))
+        self.ask(|answer| NurseryRequest::Nudge(job, numbers, signal, answer))
             .await;
     }
 
     /// Kills a process and all that descends from it, whatever process groups these have begun.
     pub(crate) async fn kill(&self, id: process::Id) {
-        self.ask(|answer| Request::Kill(id, answer)).await;
+        self.ask(|answer| NurseryRequest::Kill(id, answer)).await;
     }
 
     /// Looks at what the ranks use. The answer may be waited for while other things are asked;
     /// `None`: nobody will answer.
     pub(crate) fn look(&self) -> Option<oneshot::Receiver<Look>> {
         let (answer, answered) = oneshot::channel();
-        self.requests.try_send(Request::Look(answer)).ok()?;
+        self.requests.try_send(NurseryRequest::Look(answer)).ok()?;
         Some(answered)
     }
 
     /// Sweeps and ends the thread.
     pub(crate) fn close(self) {
         // Without the thread the kernel has killed the ranks already.
-        drop(self.requests.send(Request::Close));
+        drop(self.requests.send(NurseryRequest::Close));
         drop(self.thread.join());
     }
 
     /// None: the thread is gone, and with it all ranks.
-    async fn ask<T>(&self, request: impl FnOnce(oneshot::Sender<T>) -> Request) -> Option<T> {
+    async fn ask<T>(
+        &self,
+        request: impl FnOnce(oneshot::Sender<T>) -> NurseryRequest,
+    ) -> Option<T> {
         let (answer, answered) = oneshot::channel();
         self.requests.try_send(request(answer)).ok()?;
         answered.await.ok()
@@ -168,7 +171,7 @@ struct Thread {
 }
 
 impl Thread {
-    fn serve(mut self, requests: &Receiver<Request>) {
+    fn serve(mut self, requests: &Receiver<NurseryRequest>) {
         // An answer that nobody waits for any more is no loss.
         while let Ok(request) = requests.recv() {
             if self.answer(request, requests).is_break() {
@@ -179,21 +182,25 @@ impl Thread {
     }
 
     /// Breaks when the thread is to end.
-    fn answer(&mut self, request: Request, requests: &Receiver<Request>) -> ControlFlow<()> {
+    fn answer(
+        &mut self,
+        request: NurseryRequest,
+        requests: &Receiver<NurseryRequest>,
+    ) -> ControlFlow<()> {
         match request {
-            Request::Start(start, answer) => drop(answer.send(self.start(*start))),
-            Request::Reap(answer) => drop(answer.send(self.reap())),
-            Request::Signal(whom, signal, answer) => {
+            NurseryRequest::Start(start, answer) => drop(answer.send(self.start(*start))),
+            NurseryRequest::Reap(answer) => drop(answer.send(self.reap())),
+            NurseryRequest::Signal(whom, signal, answer) => {
                 self.signal(whom, signal);
                 answer.send(()).ok();
             }
-            Request::Sweep(job, answer) => drop(answer.send(self.sweep_job(job))),
-            Request::Look(answer) => return self.look(answer, requests),
-            Request::Kill(id, answer) => {
+            NurseryRequest::Sweep(job, answer) => drop(answer.send(self.sweep_job(job))),
+            NurseryRequest::Look(answer) => return self.look(answer, requests),
+            NurseryRequest::Kill(id, answer) => {
                 self.kill_tree(id);
                 answer.send(()).ok();
             }
-            Request::Nudge(job, numbers, signal, answer) => {
+            NurseryRequest::Nudge(job, numbers, signal, answer) => {
                 for (&pid, of) in &self.alive {
                     if of.id.job == job && numbers.contains(&of.id.number) {
                         kill(Pid::from_raw(pid), signal).ok();
@@ -201,7 +208,7 @@ impl Thread {
                 }
                 answer.send(()).ok();
             }
-            Request::Close => return ControlFlow::Break(()),
+            NurseryRequest::Close => return ControlFlow::Break(()),
         }
         ControlFlow::Continue(())
     }
@@ -211,7 +218,7 @@ impl Thread {
     fn look(
         &mut self,
         answer: oneshot::Sender<Look>,
-        requests: &Receiver<Request>,
+        requests: &Receiver<NurseryRequest>,
     ) -> ControlFlow<()> {
         let began = Instant::now();
         let mut flow = ControlFlow::Continue(());
@@ -354,14 +361,14 @@ mod tests {
         let (requests, received) = sync_channel(REQUESTS);
         let (look, mut looked) = oneshot::channel();
         let (signal, mut signalled) = oneshot::channel();
-        let request = Request::Signal(Whom::All, Signal::SIGTERM, signal);
+        let request = NurseryRequest::Signal(Whom::All, Signal::SIGTERM, signal);
         assert!(requests.send(request).is_ok());
         assert!(thread.look(look, &received).is_continue());
         assert!(signalled.try_recv().is_ok() && looked.try_recv().is_ok());
 
         // The end of the thread ends a look.
         let (look, mut looked) = oneshot::channel();
-        assert!(requests.send(Request::Close).is_ok());
+        assert!(requests.send(NurseryRequest::Close).is_ok());
         assert!(thread.look(look, &received).is_break());
         assert!(looked.try_recv().is_err());
     }

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 
 /// One process. Sizes and times are in the kernel's units.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Process {
+pub(crate) struct ProcessStat {
     pub(crate) parent: i32,
     /// Its process group.
     pub(crate) group: i32,
@@ -17,7 +17,7 @@ pub(crate) struct Process {
 }
 
 /// All processes of the node that can be seen, by pid.
-pub(crate) fn all() -> BTreeMap<i32, Process> {
+pub(crate) fn all() -> BTreeMap<i32, ProcessStat> {
     all_minding(|| ControlFlow::Continue(()), |_| true)
 }
 
@@ -26,7 +26,7 @@ pub(crate) fn all() -> BTreeMap<i32, Process> {
 pub(crate) fn all_minding(
     mut between: impl FnMut() -> ControlFlow<()>,
     mut is_wanted: impl FnMut(i32) -> bool,
-) -> BTreeMap<i32, Process> {
+) -> BTreeMap<i32, ProcessStat> {
     let Ok(folder) = std::fs::read_dir("/proc") else {
         return BTreeMap::new();
     };
@@ -43,14 +43,14 @@ pub(crate) fn all_minding(
 
 /// `pid (name) state parent group …`; the name may hold anything, parentheses too. Fields are counted
 /// as proc(5) does, the state being the third.
-fn parse(stat: &str) -> Option<Process> {
+fn parse(stat: &str) -> Option<ProcessStat> {
     let (_, after) = stat.rsplit_once(')')?;
     let fields: Vec<&str> = after.split_ascii_whitespace().collect();
     let field = |number: usize| fields.get(number.checked_sub(3)?).copied();
     let count = |number| field(number).and_then(|text| text.parse::<u64>().ok());
     // User, system, and the same of children.
     let ticks = [14, 15, 16, 17].into_iter().filter_map(count);
-    Some(Process {
+    Some(ProcessStat {
         is_zombie: matches!(field(3)?, "Z" | "X"),
         parent: field(4)?.parse().ok()?,
         group: field(5)?.parse().ok()?,
@@ -126,7 +126,7 @@ mod tests {
     #[test]
     fn fields_are_those_of_proc_5() {
         let stat = "9 (p) R 7 8 8 0 -1 4194304 1 2 3 4 100 20 30 4 20 0 1 0 555 8192 77 1 1";
-        let expected = Process {
+        let expected = ProcessStat {
             parent: 7,
             group: 8,
             is_zombie: false,

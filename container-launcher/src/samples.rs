@@ -13,7 +13,7 @@ use job::wire::RankUsage;
 use nix::unistd::{SysconfVar, sysconf};
 
 use crate::process;
-use crate::processes::Process;
+use crate::processes::ProcessStat;
 
 /// Between two looks, at first and at most.
 pub(crate) const INTERVAL: Duration = Duration::from_secs(1);
@@ -49,7 +49,7 @@ pub(crate) struct Look {
 /// What the ranks that run use, by the node's `processes`, which were read from `began` on by process `own`.
 pub(crate) fn look<'a>(
     ranks: impl Iterator<Item = (i32, &'a Alive)>,
-    processes: &BTreeMap<i32, Process>,
+    processes: &BTreeMap<i32, ProcessStat>,
     own: i32,
     began: Instant,
 ) -> Look {
@@ -71,7 +71,7 @@ pub(crate) fn look<'a>(
 }
 
 /// What a process and all that descends from it have resident.
-fn resident_kib(own: i32, processes: &BTreeMap<i32, Process>) -> u64 {
+fn resident_kib(own: i32, processes: &BTreeMap<i32, ProcessStat>) -> u64 {
     let unit = Units::of_this_kernel();
     let own = processes.iter().filter(|(pid, process)| {
         let descends = leader(**pid, processes, |pid| pid == own).is_some();
@@ -93,7 +93,7 @@ fn pause(age: Duration) -> Duration {
 
 fn of<'a>(
     ranks: impl Iterator<Item = (i32, &'a Alive)>,
-    processes: &BTreeMap<i32, Process>,
+    processes: &BTreeMap<i32, ProcessStat>,
     now: Instant,
 ) -> Vec<(JobId, RankUsage)> {
     let unit = Units::of_this_kernel();
@@ -137,7 +137,7 @@ fn of<'a>(
 /// The rank that a process belongs to, by the pid that leads it.
 pub(crate) fn leader(
     pid: i32,
-    processes: &BTreeMap<i32, Process>,
+    processes: &BTreeMap<i32, ProcessStat>,
     is_rank: impl Fn(i32) -> bool,
 ) -> Option<i32> {
     let mut current = pid;
@@ -205,8 +205,8 @@ impl Sent {
 mod tests {
     use super::*;
 
-    fn process(parent: i32, group: i32, pages: u64) -> Process {
-        Process {
+    fn process(parent: i32, group: i32, pages: u64) -> ProcessStat {
+        ProcessStat {
             parent,
             group,
             resident_pages: pages,
@@ -226,7 +226,7 @@ mod tests {
             (10, Alive { id: id(4), since }),
             (20, Alive { id: id(5), since }),
         ];
-        let mut processes: BTreeMap<i32, Process> = [
+        let mut processes: BTreeMap<i32, ProcessStat> = [
             (1, process(0, 1, 1000)),
             (10, process(1, 10, 1)),
             // A child, a grandchild in a group of its own, and an orphan of rank 4.
@@ -239,7 +239,7 @@ mod tests {
         .into();
         processes.insert(
             14,
-            Process {
+            ProcessStat {
                 is_zombie: true,
                 ..process(10, 10, 1000)
             },
@@ -283,7 +283,7 @@ mod tests {
 
     #[test]
     fn a_ring_of_parents_ends() {
-        let processes: BTreeMap<i32, Process> =
+        let processes: BTreeMap<i32, ProcessStat> =
             [(2, process(3, 2, 1)), (3, process(2, 3, 1))].into();
         assert_eq!(leader(2, &processes, |pid| pid == 9), None);
     }

@@ -13,7 +13,7 @@ use job::JobId;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-use crate::processes::{self, Process};
+use crate::processes::{self, ProcessStat};
 
 /// YARN sets it to the container's id in the environment of what it starts.
 pub(crate) const MARK_VARIABLE: &str = "CONTAINER_ID";
@@ -155,13 +155,13 @@ fn value<'a>(environment: &'a [u8], name: &str) -> Option<&'a [u8]> {
 }
 
 /// A process and all above it.
-fn descent(pid: i32, processes: &BTreeMap<i32, Process>) -> impl Iterator<Item = i32> {
+fn descent(pid: i32, processes: &BTreeMap<i32, ProcessStat>) -> impl Iterator<Item = i32> {
     let parent = |pid: &i32| processes.get(pid).map(|process| process.parent);
     // As many steps as there are processes: pids may have changed hands while they were read.
     std::iter::successors(Some(pid), parent).take(processes.len())
 }
 
-fn descends(pid: i32, ancestor: i32, processes: &BTreeMap<i32, Process>) -> bool {
+fn descends(pid: i32, ancestor: i32, processes: &BTreeMap<i32, ProcessStat>) -> bool {
     descent(pid, processes)
         .skip(1)
         .any(|above| above == ancestor)

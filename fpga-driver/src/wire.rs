@@ -67,7 +67,7 @@ pub enum Reply {
     /// All devices.
     Map {
         /// In the order of the profile.
-        devices: Vec<Device>,
+        devices: Vec<MappedDevice>,
         /// In the order of the profile.
         boards: Vec<BoardRow>,
     },
@@ -80,7 +80,7 @@ pub enum Reply {
 
 /// A virtual device, as the map shows it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Device {
+pub struct MappedDevice {
     /// The virtual device, as `kmeans-map#0`.
     pub device: String,
     /// The board behind it.

@@ -13,7 +13,7 @@ use crate::chaos::dice::Dice;
 use crate::command::{Finished, Running};
 use crate::mapreduce::{self, Files};
 use crate::process::signal_by_id;
-use crate::sweep::Found;
+use crate::sweep::FoundProcess;
 use crate::{session, victims, wait};
 
 /// For one run of a job.
@@ -28,7 +28,7 @@ const REDUCES: u64 = 8;
 
 /// A job, and what it writes when nobody disturbs it.
 #[derive(Debug)]
-pub struct Work {
+pub struct KilledJob {
     /// For people.
     pub name: &'static str,
     settings: Vec<String>,
@@ -66,7 +66,7 @@ impl Blow {
 #[derive(Clone, Debug)]
 struct Struck {
     blow: Blow,
-    victim: Found,
+    victim: FoundProcess,
     /// Since the job's first task.
     after: Duration,
 }
@@ -126,7 +126,7 @@ pub const HEADINGS: &str = "\
 | seed | job | hit | after, s | heard of | attempts failed | exit code | wall, s | output |
 |---|---|---|---|---|---|---|---|---|";
 
-impl Work {
+impl KilledJob {
     /// Word count over so much text, in 20 maps and 8 reduces, by session `s`.
     ///
     /// # Errors
@@ -147,7 +147,7 @@ impl Work {
     ///
     /// # Errors
     ///
-    /// As [`Work::word_count`].
+    /// As [`KilledJob::word_count`].
     pub fn tera_sort(given: &Given, megabytes: u64) -> Result<Self> {
         let tera = mapreduce::example("tera")?;
         let rows = given.folder.join("kills-rows");

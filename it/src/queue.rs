@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::{Context as _, Error, Result};
 use job::{Binding, MpiJob, MpiProgram, Universe, Yielding};
-use policy::lifecycle::Limits;
+use policy::lifecycle::LifecycleLimits;
 use policy::{Demand, ResourceTypes, Resources};
 use session::reach::resource_managers;
 use session::status::Status;
@@ -78,7 +78,7 @@ fn mpi(program: &str, args: &[&str], processes: u32) -> Result<MpiJob> {
     Ok(MpiJob {
         demand: Demand::anywhere(processes, Resources::new(256, 1)),
         types: ResourceTypes::default(),
-        limits: Limits::default(),
+        limits: LifecycleLimits::default(),
         exclude: Vec::new(),
         explain: false,
         yielding: Yielding::Auto,

@@ -18,7 +18,7 @@ use crate::wait;
 
 /// A process that belongs to a container.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found {
+pub struct FoundProcess {
     /// Its process id.
     pub pid: i32,
     /// `CONTAINER_ID` of its environment, where it kept one.
@@ -33,7 +33,7 @@ pub struct Found {
 /// # Errors
 ///
 /// `/proc` cannot be read.
-pub fn find(mark: &Path) -> Result<Vec<Found>> {
+pub fn find(mark: &Path) -> Result<Vec<FoundProcess>> {
     let mark = mark.as_os_str().as_bytes();
     let own = i32::try_from(std::process::id())?;
     let mut all = Vec::new();
@@ -59,7 +59,7 @@ pub fn find(mark: &Path) -> Result<Vec<Found>> {
         if shown {
             let container = strings(&environment)
                 .find_map(|line| line.strip_prefix("CONTAINER_ID=").map(str::to_owned));
-            all.push(Found {
+            all.push(FoundProcess {
                 pid,
                 container,
                 arguments: strings(&arguments).collect(),

@@ -9,7 +9,7 @@ use crate::Cluster;
 use crate::bed::Given;
 use crate::daemon::Daemon;
 use crate::process::{signal_by_id, variable};
-use crate::sweep::{self, Found};
+use crate::sweep::{self, FoundProcess};
 
 /// What a process of a job is, where it is one of tasks.
 const ROLE: &str = "GERBIL_ROLE";
@@ -17,7 +17,7 @@ const ROLE: &str = "GERBIL_ROLE";
 const GONE: Duration = Duration::from_secs(20);
 
 /// Whether a container is an ApplicationMaster's, of whatever attempt.
-fn is_master(found: &Found) -> bool {
+fn is_master(found: &FoundProcess) -> bool {
     let id = found.container.as_deref().unwrap_or_default();
     id.ends_with("_000001")
 }
@@ -41,7 +41,7 @@ pub fn kill_master(given: &Given) -> Result<()> {
 /// # Errors
 ///
 /// `/proc` cannot be read.
-pub fn masters(cluster: &Cluster) -> Result<Vec<Found>> {
+pub fn masters(cluster: &Cluster) -> Result<Vec<FoundProcess>> {
     let mut all = cluster.container_processes()?;
     all.retain(is_master);
     Ok(all)
@@ -65,7 +65,7 @@ pub fn kill_launcher(given: &Given) -> Result<()> {
 /// # Errors
 ///
 /// `/proc` cannot be read.
-pub fn launchers(cluster: &Cluster) -> Result<Vec<Found>> {
+pub fn launchers(cluster: &Cluster) -> Result<Vec<FoundProcess>> {
     let mut all = cluster.container_processes()?;
     all.retain(|found| {
         let mut arguments = found.arguments.iter();
@@ -84,7 +84,7 @@ pub fn launchers(cluster: &Cluster) -> Result<Vec<Found>> {
 /// # Errors
 ///
 /// `/proc` cannot be read.
-pub fn tasks(cluster: &Cluster) -> Result<Vec<Found>> {
+pub fn tasks(cluster: &Cluster) -> Result<Vec<FoundProcess>> {
     let mut all = cluster.container_processes()?;
     all.retain(|found| variable(found.pid, ROLE).is_some_and(|role| role == "task"));
     Ok(all)
@@ -98,7 +98,7 @@ pub fn tasks(cluster: &Cluster) -> Result<Vec<Found>> {
 pub fn nodes_without_master(given: &Given) -> Result<Vec<usize>> {
     let all = given.cluster.container_processes()?;
     let on = |folder: &str, master: bool| {
-        let shows = |found: &&Found| {
+        let shows = |found: &&FoundProcess| {
             is_master(found) == master && found.arguments.iter().any(|word| word.contains(folder))
         };
         all.iter().any(|found| shows(&found))
@@ -129,7 +129,7 @@ pub fn kill_node(given: &Given) -> Result<usize> {
 /// # Errors
 ///
 /// They show none.
-pub fn node_of(given: &Given, masters: &[Found]) -> Result<usize> {
+pub fn node_of(given: &Given, masters: &[FoundProcess]) -> Result<usize> {
     let mut nodes = given.cluster.nodes().into_iter();
     let shows = |folder: &str| {
         let mut words = masters.iter().flat_map(|master| &master.arguments);
@@ -144,7 +144,7 @@ pub fn node_of(given: &Given, masters: &[Found]) -> Result<usize> {
 /// # Errors
 ///
 /// Some of it goes on.
-pub fn lose_node(given: &Given, index: usize, first: &[Found]) -> Result<()> {
+pub fn lose_node(given: &Given, index: usize, first: &[FoundProcess]) -> Result<()> {
     given.cluster.freeze(Daemon::NodeManager(index))?;
     for found in first {
         // It may have ended in between.

@@ -65,7 +65,7 @@ fn a_cluster_serves_stock_clients_and_leaves_nothing() {
     .unwrap();
     assert_eq!(finished.code(), 0, "{}", finished.stderr_text());
     let left = cluster.container_processes().unwrap();
-    let escaped = |found: &&sweep::Found| found.arguments == ["sleep", "4711"];
+    let escaped = |found: &&sweep::FoundProcess| found.arguments == ["sleep", "4711"];
     assert_eq!(left.iter().filter(escaped).count(), 2, "{left:?}");
     assert!(
         left.iter()

@@ -8,13 +8,13 @@ use proto_hadoop::yarn::NodeState;
 use tokio::time::timeout;
 
 use crate::next_allocate::Nodes;
-use crate::nodes::{self, Candidates, Limits};
+use crate::nodes::{self, Candidates, ClusterLimits};
 
 /// Its clones ask by the same connection.
 #[derive(Clone, Debug)]
 pub struct ApplicationCluster {
     client: Arc<ApplicationClient>,
-    limits: Limits,
+    limits: ClusterLimits,
     candidates: Arc<Candidates>,
 }
 
@@ -22,7 +22,7 @@ impl ApplicationCluster {
     /// Read by `client`. `candidates` are the nodes that the application may use, within `limits`.
     pub(crate) fn new(
         client: Arc<ApplicationClient>,
-        limits: Limits,
+        limits: ClusterLimits,
         candidates: Candidates,
     ) -> Self {
         Self {
@@ -40,7 +40,7 @@ impl ApplicationCluster {
 
     /// What registration told of limits.
     #[must_use]
-    pub const fn limits(&self) -> &Limits {
+    pub const fn limits(&self) -> &ClusterLimits {
         &self.limits
     }
 

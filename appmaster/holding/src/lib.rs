@@ -66,7 +66,7 @@ pub use container_event::{ContainerEvent, ContainerEventSender, Deaf, Granted};
 pub use holding::{Holding, LauncherLink};
 pub use keys::Keys;
 pub use next_allocate::Nodes;
-pub use nodes::{Candidates, Limits, amount};
+pub use nodes::{Candidates, ClusterLimits, amount};
 pub use orders::Orders;
 pub use peers::{Admitted, same_build};
 pub use port::{Doors, Port};

@@ -11,7 +11,7 @@ use proto_hadoop::yarn::{self, NodeNames, NodeReport, NodeState, Registration};
 
 /// What registration told about limits, for the snapshots that follow.
 #[derive(Clone, Debug)]
-pub struct Limits {
+pub struct ClusterLimits {
     /// The table of the counts in all amounts.
     pub types: ResourceTypes,
     /// The largest container that is granted.
@@ -22,7 +22,7 @@ pub struct Limits {
     pub step: MiB,
 }
 
-impl Limits {
+impl ClusterLimits {
     pub(crate) fn new(registration: &Registration, types: ResourceTypes, step: MiB) -> Self {
         Self {
             maximum: amount(&registration.maximum, &types),
@@ -91,7 +91,7 @@ impl Candidates {
 
 /// The queue of the application, without what it gives just now. The ResourceManager counts by all nodes of the
 /// partition, whichever the application may use.
-fn queue(limits: &Limits, candidates: &Candidates, reports: &[NodeReport]) -> Queue {
+fn queue(limits: &ClusterLimits, candidates: &Candidates, reports: &[NodeReport]) -> Queue {
     let nodes = candidates.names.nodes(reports).into_iter();
     let nodes = nodes.filter(|report| {
         report.state == NodeState::Running && report.is_in(candidates.label.as_deref())
@@ -120,7 +120,7 @@ pub(crate) const fn names(application: &Application) -> NodeNames {
 
 /// The snapshot: each node that a request can name once.
 pub(crate) fn view(
-    limits: &Limits,
+    limits: &ClusterLimits,
     candidates: &Candidates,
     reports: &[NodeReport],
 ) -> ClusterView {
@@ -188,8 +188,8 @@ mod tests {
 
     use super::*;
 
-    fn limits() -> Limits {
-        Limits {
+    fn limits() -> ClusterLimits {
+        ClusterLimits {
             types: ResourceTypes::default(),
             maximum: Resources::new(8192, 4),
             counted: Counted::Memory,

@@ -95,7 +95,7 @@ pub(crate) async fn cluster(
     let held = own.node.map(|node| (node, Resources::new(memory, 1)));
     let types = nodes::types(types, &registration);
     let candidates = nodes::Candidates::new(application, exclude, &registration.queue, share, held);
-    let limits = nodes::Limits::new(&registration, types, step);
+    let limits = nodes::ClusterLimits::new(&registration, types, step);
     Ok(ApplicationCluster::new(client, limits, candidates))
 }
 

@@ -50,7 +50,7 @@ impl Asking {
 }
 
 /// Allocation request id and resource name.
-type Key = (i64, String);
+type RequestKey = (i64, String);
 
 /// Containers asked for on one node under one id.
 #[derive(Debug)]
@@ -70,11 +70,11 @@ pub(crate) struct Origin {
 #[derive(Debug, Default)]
 pub(crate) struct RequestTable {
     /// Rows that are outstanding.
-    rows: BTreeMap<Key, ResourceRequest>,
+    rows: BTreeMap<RequestKey, ResourceRequest>,
     /// What is asked for, by the node's name in requests and by id.
     hosts: BTreeMap<(String, i64), Outstanding>,
     /// Rows that the ResourceManager has not heard of yet.
-    unsent: BTreeMap<Key, ResourceRequest>,
+    unsent: BTreeMap<RequestKey, ResourceRequest>,
     next_id: i64,
     /// What each id belongs to: of those that are outstanding, and the newest of the others, of which
     /// grants may still come.

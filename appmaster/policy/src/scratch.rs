@@ -5,7 +5,7 @@
 
 /// What they may have.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Limits {
+pub struct ScratchLimits {
     /// Bytes on all disks together; `None`: as much as there is.
     pub most: Option<u64>,
     /// How full a disk may be, whoever has filled it, in hundredths of it; `None`: to the last byte.
@@ -48,7 +48,7 @@ const SPARED: u8 = 5;
 /// How full a disk may be of that, in hundredths, where tasks may fill it to the last byte.
 const ALMOST_FULL: u8 = 99;
 
-impl Limits {
+impl ScratchLimits {
     /// The same for what nobody needs yet: of what tasks may have three quarters, and a twentieth of a disk less, or a
     /// hundredth where they may have all of it.
     #[must_use]
@@ -128,9 +128,9 @@ mod tests {
 
     #[test]
     fn a_disk_is_left_before_yarn_gives_its_node_up() {
-        let limits = Limits {
+        let limits = ScratchLimits {
             fullness: Some(85),
-            ..Limits::default()
+            ..ScratchLimits::default()
         };
         let at = |used| disk(1000, used);
         assert_eq!(limits.room(at(800), 0), 50);
@@ -140,13 +140,13 @@ mod tests {
         assert_eq!(limits.exceeded(at(851), 0), Some(Exceeded::Fullness(85)));
         assert_eq!((at(850).percent(), at(851).percent()), (85, 86));
         // Without a limit a disk may be filled, and no further.
-        assert_eq!(Limits::default().room(at(990), 0), 10);
-        assert_eq!(Limits::default().exceeded(at(1000), 0), None);
+        assert_eq!(ScratchLimits::default().room(at(990), 0), 10);
+        assert_eq!(ScratchLimits::default().exceeded(at(1000), 0), None);
     }
 
     #[test]
     fn tasks_keep_no_more_than_they_were_given_however_much_is_free() {
-        let limits = Limits {
+        let limits = ScratchLimits {
             most: Some(GIB),
             fullness: Some(85),
         };
@@ -161,26 +161,26 @@ mod tests {
 
     #[test]
     fn what_nobody_needs_yet_leaves_room_for_what_somebody_does() {
-        let limits = Limits {
+        let limits = ScratchLimits {
             most: Some(GIB),
             fullness: Some(85),
         };
-        let spared = Limits {
+        let spared = ScratchLimits {
             most: Some(GIB / 4 * 3),
             fullness: Some(80),
         };
         assert_eq!(limits.ahead(), spared);
         let full = disk(1000 * GIB, 810 * GIB);
         assert_eq!((spared.room(full, 0), limits.room(full, 0)), (0, GIB));
-        let unlimited = Limits::default().ahead();
+        let unlimited = ScratchLimits::default().ahead();
         assert_eq!((unlimited.most, unlimited.fullness), (None, Some(99)));
     }
 
     #[test]
     fn a_full_disk_is_moved_away_from() {
-        let limits = Limits {
+        let limits = ScratchLimits {
             fullness: Some(85),
-            ..Limits::default()
+            ..ScratchLimits::default()
         };
         let (full, half, twin) = (disk(1000, 900), disk(1000, 500), disk(1000, 500));
         assert_eq!(limits.choose(&[full, half, twin], 0), Some(1));

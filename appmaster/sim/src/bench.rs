@@ -7,8 +7,8 @@ use std::time::Duration;
 use anyhow::{Result, bail};
 use policy::lending::{Lending, Offer, SlotRequest, Wants, Word};
 use policy::schedule::{
-    AttemptIx, AttemptOutcome, Bundle, Container, Driver, Event, Job, JobIx, Nanos, Need, Node,
-    NodeIx, Slot, Stage, StageState, Task, named,
+    AttemptIx, AttemptOutcome, Bundle, Container, Event, Job, JobIx, Nanos, Need, Node, NodeIx,
+    SessionDriver, Slot, Stage, StageState, Task, named,
 };
 use policy::{ContainerId, Millis, NodeId, ResourceTypes, Resources};
 use rustix::time::{ClockId, clock_gettime};
@@ -89,7 +89,7 @@ const fn one_ends(number: u32) -> [Event; 2] {
     [Event::Began(attempt), ended]
 }
 
-fn legal(driver: &mut Driver) -> Result<()> {
+fn legal(driver: &mut SessionDriver) -> Result<()> {
     if let Some(illegal) = driver.refused().into_iter().next() {
         bail!("the policy decided {:?}: {}", illegal.decision, illegal.why);
     }
@@ -97,8 +97,8 @@ fn legal(driver: &mut Driver) -> Result<()> {
 }
 
 /// A session of `nodes` of 8 slots, full of tasks of `jobs` that have `tasks` each; how many decisions that took.
-fn full(policy: &str, nodes: u32, jobs: u32, tasks: usize) -> Result<(Driver, u64)> {
-    let mut driver = Driver::new(named(policy)?);
+fn full(policy: &str, nodes: u32, jobs: u32, tasks: usize) -> Result<(SessionDriver, u64)> {
+    let mut driver = SessionDriver::new(named(policy)?);
     let memory = Bundle::new().with("memory-mb", 8 * 1024);
     for node in 0..nodes {
         let place = Node {
@@ -288,13 +288,13 @@ pub fn simulator(policy: &str, nodes: u32, jobs: u32, tasks: u32) -> Result<Spee
         "nodes": [{ "count": nodes, "map_slots": 8 }], "jobs": all,
     }))?;
     let begin = processor_time();
-    let outcome = crate::Run::new(&workload, named(policy)?).play()?;
+    let outcome = crate::WorkloadRun::new(&workload, named(policy)?).play()?;
     let total = processor_time().saturating_sub(begin);
     // The same events once more, for a driver alone: to look at the clock at each would cost as much as playing it.
-    let recorded = crate::Run::new(&workload, named(policy)?)
+    let recorded = crate::WorkloadRun::new(&workload, named(policy)?)
         .recording()
         .play()?;
-    let mut driver = Driver::new(named(policy)?);
+    let mut driver = SessionDriver::new(named(policy)?);
     let begin = processor_time();
     for line in &recorded.record {
         if let What::Event(event) = &line.what {

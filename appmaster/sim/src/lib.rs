@@ -2,7 +2,7 @@
 //! clock: a session's policies under a workload, and MPI jobs that fight for a cluster ([`duel`]).
 //!
 //! One workload passes through here once. [`Workload`] is read from JSON: nodes and their slots, jobs and
-//! what their tasks take. A [`Run`] feeds a [`policy::schedule::Driver`] with what happens, carries out what it decides
+//! what their tasks take. A [`WorkloadRun`] feeds a [`policy::schedule::Driver`] with what happens, carries out what it decides
 //! by the workload's own times, and notes when each attempt ran where. Of that [`gantt`] makes charts, [`report`] tables,
 //! and a digest by which the same seed is seen to give the same run; [`record`] keeps it line by line, and replays
 //! what it or an ApplicationMaster has kept. [`hpe`] plays the queues of a paper's figures.
@@ -25,5 +25,5 @@ mod run;
 mod workload;
 
 pub use name_node::NameNode;
-pub use run::{Bar, JobTimes, Run, RunResult, TIMED_OF};
+pub use run::{Bar, JobTimes, RunResult, TIMED_OF, WorkloadRun};
 pub use workload::{AlikeNodes, AlikeTasks, Loss, Workload, WorkloadJob};

@@ -20,7 +20,7 @@ use policy::{Demand, allocate};
 use sim::duel::allocators::full_or_not;
 use sim::duel::tournament;
 use sim::hpe::{self, World};
-use sim::{Run, Workload, bench, gantt, record, report};
+use sim::{Workload, WorkloadRun, bench, gantt, record, report};
 
 const USAGE: &str = "\
 gerbil-sim run WORKLOAD.json [--policy POLICY] [--svg FILE] [--json FILE] [--record FILE] [--decisions]
@@ -122,7 +122,7 @@ fn run(options: &SimOptions) -> Result<()> {
     };
     let workload = Workload::read(path)?;
     let begin = Instant::now();
-    let mut play = Run::new(&workload, named(&options.policy)?).timed();
+    let mut play = WorkloadRun::new(&workload, named(&options.policy)?).timed();
     if options.record.is_some() {
         play = play.recording();
     }

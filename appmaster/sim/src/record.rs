@@ -12,7 +12,7 @@ use std::collections::VecDeque;
 use std::io::{BufRead, Write};
 
 use anyhow::{Context as _, Result, bail};
-use policy::schedule::{Decision, Driver, Event, Nanos, Scheduler};
+use policy::schedule::{Decision, Event, Nanos, Scheduler, SessionDriver};
 use serde::{Deserialize, Serialize};
 
 /// A line of a record.
@@ -54,7 +54,7 @@ pub fn write(lines: &[RecordLine], mut to: impl Write) -> Result<()> {
 ///
 /// A line is none, or a decision is another: the message says which line, and both.
 pub fn replay(scheduler: Box<dyn Scheduler>, from: impl BufRead) -> Result<u64> {
-    let mut driver = Driver::new(scheduler);
+    let mut driver = SessionDriver::new(scheduler);
     let (mut decided, mut same) = (VecDeque::new(), 0_u64);
     for (line, number) in from.lines().zip(1_u64..) {
         let line: RecordLine =

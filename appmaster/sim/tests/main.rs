@@ -8,11 +8,13 @@ mod hpe;
 mod moves;
 
 use policy::schedule::named;
-use sim::{Run, RunResult, Workload, bench, gantt, record};
+use sim::{RunResult, Workload, WorkloadRun, bench, gantt, record};
 
 fn play(policy: &str, workload: &str) -> RunResult {
     let workload: Workload = serde_json::from_str(workload).unwrap();
-    Run::new(&workload, named(policy).unwrap()).play().unwrap()
+    WorkloadRun::new(&workload, named(policy).unwrap())
+        .play()
+        .unwrap()
 }
 
 fn ends(outcome: &RunResult) -> Vec<String> {
@@ -72,7 +74,7 @@ fn what_ran_on_a_lost_node_runs_again() {
 fn a_job_that_no_slot_can_run_is_said() {
     let workload = r#"{ "nodes": [{ "map_slots": 1 }], "jobs": [{ "name": "big", "maps": { "count": 1, "seconds": 1, "memory_mb": 9000 } }] }"#;
     let workload: Workload = serde_json::from_str(workload).unwrap();
-    let error = Run::new(&workload, named("fifo").unwrap())
+    let error = WorkloadRun::new(&workload, named("fifo").unwrap())
         .play()
         .unwrap_err();
     assert_eq!(
@@ -157,7 +159,7 @@ fn the_simulator_s_own_time_is_told_apart() {
 fn a_recorded_run_replays_to_the_same_decisions_and_another_policy_does_not() {
     let workload: Workload = serde_json::from_str(TWO_JOBS).unwrap();
     let policy = "fair+delay+speculate+priority:preempt=true+gang";
-    let run = Run::new(&workload, named(policy).unwrap()).recording();
+    let run = WorkloadRun::new(&workload, named(policy).unwrap()).recording();
     let outcome = run.play().unwrap();
     let mut text = Vec::new();
     record::write(&outcome.record, &mut text).unwrap();

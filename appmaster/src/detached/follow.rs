@@ -12,7 +12,7 @@ use crate::console::Console;
 use crate::detached::{Detached, DetachedJob, InputSender};
 use crate::loop_event::{LoopEvent, LoopEventSender};
 use crate::session::Session;
-use crate::work::{Work, WorkEvent};
+use crate::work::{JobWork, WorkEvent};
 
 /// Events on the way from the loop.
 const EVENT_QUEUE: usize = 64;
@@ -30,9 +30,9 @@ impl Session {
         };
         loan.attach_by = None;
         let takes_input = match &entry.work {
-            Work::Queued(queued) => queued.description.input,
-            Work::Mpi(mpi) => mpi.description.input,
-            Work::MapReduce(_) => false,
+            JobWork::Queued(queued) => queued.description.input,
+            JobWork::Mpi(mpi) => mpi.description.input,
+            JobWork::MapReduce(_) => false,
         };
         let input = match takes_input {
             true => InputSender::Free,
@@ -41,8 +41,8 @@ impl Session {
         let _kept = self.detached.insert(job, &loan.name, input);
         match &mut entry.work {
             // It hears of it when it has something to tell.
-            Work::Queued(queued) => queued.is_detached = true,
-            Work::Mpi(_) | Work::MapReduce(_) => self.tell(job, WorkEvent::ClientAttached),
+            JobWork::Queued(queued) => queued.is_detached = true,
+            JobWork::Mpi(_) | JobWork::MapReduce(_) => self.tell(job, WorkEvent::ClientAttached),
         }
     }
 
@@ -54,9 +54,9 @@ impl Session {
         };
         let is_lent = entry.loan.as_ref().is_some_and(|loan| loan.lent.is_some());
         let is_up = match &entry.work {
-            Work::Queued(_) => false,
-            Work::Mpi(_) => is_lent || entry.work.is_ending() || entry.work.has_an_event(),
-            Work::MapReduce(_) => true,
+            JobWork::Queued(_) => false,
+            JobWork::Mpi(_) => is_lent || entry.work.is_ending() || entry.work.has_an_event(),
+            JobWork::MapReduce(_) => true,
         };
         if entry.client.is_some() || !is_up {
             return;

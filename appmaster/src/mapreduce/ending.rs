@@ -7,7 +7,7 @@ use job::history::JobState;
 use job::wire;
 use job::wire::job_event::Event as ToClient;
 use policy::Millis;
-use policy::lifecycle::{Event as OfContainer, KillReason};
+use policy::lifecycle::{KillReason, LifecycleEvent as OfContainer};
 use policy::schedule::AttemptOutcome;
 use proto_hadoop::yarn::FinalApplicationStatus;
 
@@ -20,13 +20,13 @@ const LEAVE: Millis = Millis(15_000);
 
 /// How a job ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Verdict {
+enum MapReduceVerdict {
     Success,
     Failure { code: u8, sentence: String },
     Killed(KillReason),
 }
 
-impl Verdict {
+impl MapReduceVerdict {
     const fn code(&self) -> u8 {
         match self {
             Self::Success => Exit::Success.code(),
@@ -66,7 +66,7 @@ impl Verdict {
 /// A job that ends.
 #[derive(Debug)]
 pub(super) struct Ending {
-    verdict: Verdict,
+    verdict: MapReduceVerdict,
     /// The output folder is being filled, or left.
     works: bool,
     /// What is to be done there once no container has anything of the job.
@@ -101,41 +101,41 @@ impl MapReduce {
             }
         }
         self.want(MapReduceEffect::Folder(FolderWork::Commit { tasks, files }));
-        self.end(Verdict::Success, true, false);
+        self.end(MapReduceVerdict::Success, true, false);
     }
 
     /// The job cannot end well.
     pub(super) fn fail(&mut self, sentence: String) {
-        let verdict = Verdict::Failure { code: 1, sentence };
+        let verdict = MapReduceVerdict::Failure { code: 1, sentence };
         self.end(verdict, false, true);
     }
 
     /// No node can ever run it.
     pub(super) fn impossible(&mut self, sentence: String) {
         let code = Exit::Impossible.code();
-        self.end(Verdict::Failure { code, sentence }, false, true);
+        self.end(MapReduceVerdict::Failure { code, sentence }, false, true);
     }
 
     /// The output folder cannot be had: nothing was written there.
     pub(super) fn refused(&mut self, sentence: String) {
         let code = Exit::Staging.code();
-        self.end(Verdict::Failure { code, sentence }, false, false);
+        self.end(MapReduceVerdict::Failure { code, sentence }, false, false);
     }
 
     /// Somebody wants it ended, or nobody wants its end any more.
     pub(super) fn kill(&mut self, reason: KillReason) {
-        self.break_off(Verdict::Killed(reason));
+        self.break_off(MapReduceVerdict::Killed(reason));
     }
 
     /// Nobody answers as the ResourceManager, and another ApplicationMaster may begin.
     pub(super) fn cut_off(&mut self, silent: Millis) {
-        self.break_off(Verdict::Failure {
+        self.break_off(MapReduceVerdict::Failure {
             code: Exit::Lost.code(),
             sentence: sentences::cut_off(silent),
         });
     }
 
-    fn break_off(&mut self, verdict: Verdict) {
+    fn break_off(&mut self, verdict: MapReduceVerdict) {
         match &self.step {
             // Whether the folder is the job's is not known yet: it is heard, and given up then.
             LifeState::SettingUp => self.end(verdict, true, true),
@@ -144,7 +144,7 @@ impl MapReduce {
         }
     }
 
-    fn end(&mut self, verdict: Verdict, works: bool, gives_up: bool) {
+    fn end(&mut self, verdict: MapReduceVerdict, works: bool, gives_up: bool) {
         if matches!(self.step, LifeState::Ending(_)) {
             return;
         }
@@ -209,7 +209,7 @@ impl MapReduce {
             FolderDone::Committed(Ok(())) => {}
             FolderDone::Committed(Err(sentence)) => {
                 let code = Exit::Staging.code();
-                ending.verdict = Verdict::Failure { code, sentence };
+                ending.verdict = MapReduceVerdict::Failure { code, sentence };
             }
             FolderDone::GivenUp(Ok(())) => {}
             FolderDone::GivenUp(Err(sentence)) => {
@@ -266,7 +266,7 @@ impl MapReduce {
         });
     }
 
-    fn tell(&mut self, verdict: &Verdict) {
+    fn tell(&mut self, verdict: &MapReduceVerdict) {
         let report = serde_json::to_string(&self.report()).unwrap_or_default();
         self.outbox.push_last(Some(ToClient::Verdict(wire::Verdict {
             exit_code: i32::from(verdict.code()),

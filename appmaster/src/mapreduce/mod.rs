@@ -43,7 +43,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use gerbil_task::{Counters, add};
 use job::wire::job_event::Event as ToClient;
 use job::{MapReduceJob, TasksReport, wire};
-use policy::lifecycle::{Event, KillReason};
+use policy::lifecycle::{KillReason, LifecycleEvent};
 use policy::mapreduce::{MapReduceMachine, MaxAttempts};
 use policy::schedule::{AttemptIx, ContainerIx, Stage, TaskIx};
 use policy::{ContainerId, Millis};
@@ -253,8 +253,10 @@ impl MapReduce {
                 self.kill(KillReason::ClientLost);
             }
             WorkEvent::ClientKill(reason) => self.kill(reason),
-            WorkEvent::Machine(Event::KillRequested(reason)) => self.kill(reason),
-            WorkEvent::Machine(Event::ResourceManagerLost { silent }) => self.cut_off(silent),
+            WorkEvent::Machine(LifecycleEvent::KillRequested(reason)) => self.kill(reason),
+            WorkEvent::Machine(LifecycleEvent::ResourceManagerLost { silent }) => {
+                self.cut_off(silent)
+            }
             WorkEvent::OfTasks(MapReduceEvent::FolderWaits(sentence)) => {
                 if !std::mem::replace(&mut self.folder_waits, true) {
                     self.notice(sentence);

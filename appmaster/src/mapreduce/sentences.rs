@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use gerbil_task::settings::{SKIP, SKIP_GROUPS};
 use policy::Millis;
 use policy::lifecycle::KillReason;
-use policy::mapreduce::{Failure, MapReduceMachine};
+use policy::mapreduce::{JobFailure, MapReduceMachine};
 use policy::schedule::{Stage, TaskIx};
 
 /// As sentences call a task.
@@ -20,12 +20,12 @@ pub(super) fn title(stage: Stage, task: TaskIx, machine: &MapReduceMachine) -> S
 
 /// Why a job cannot end well.
 pub(super) fn failure(
-    failure: &Failure,
+    failure: &JobFailure,
     last: &BTreeMap<(Stage, TaskIx), String>,
     machine: &MapReduceMachine,
 ) -> String {
     match *failure {
-        Failure::Attempts {
+        JobFailure::Attempts {
             stage,
             task,
             failed,
@@ -47,7 +47,7 @@ pub(super) fn failure(
                 ),
             }
         }
-        Failure::Records { map, partition, .. } => format!(
+        JobFailure::Records { map, partition, .. } => format!(
             "map {} gave other records when it ran again, and reduce {partition} has committed what it \
              read of the first ones: what the mapper emits must depend on its input alone",
             map.0

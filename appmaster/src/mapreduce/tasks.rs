@@ -1,7 +1,7 @@
 //! Tasks: placed and started, where everything that they need is.
 
 use policy::lending::{Start, TaskInput};
-use policy::lifecycle::Event as OfContainer;
+use policy::lifecycle::LifecycleEvent as OfContainer;
 use policy::mapreduce::Event;
 use policy::schedule::{AttemptIx, AttemptOutcome, Stage, TaskIx, Why};
 use policy::{ContainerId, Millis};

@@ -7,7 +7,7 @@ use job::Universe;
 use job::exit::Exit;
 use job::wire;
 use job::wire::mpi_order::Order as ToLauncher;
-use policy::lifecycle::{Action, Event, LifecyclePhase, Seat, Verdict};
+use policy::lifecycle::{LifecycleAction, LifecycleEvent, LifecyclePhase, Seat, Verdict};
 use policy::{ContainerId, Rank};
 
 use crate::mpi::seats::RunningSeats;
@@ -17,12 +17,12 @@ use crate::work::Do;
 
 impl Mpi {
     /// Carries actions out in order; the verdict, if it is among them.
-    pub(crate) fn carry_out(&mut self, actions: Vec<Action>) -> Option<Verdict> {
+    pub(crate) fn carry_out(&mut self, actions: Vec<LifecycleAction>) -> Option<Verdict> {
         let mut todo = VecDeque::from(actions);
         while let Some(action) = todo.pop_front() {
             match action {
-                Action::TakeSnapshot => self.todo.push(Do::TakeSnapshot),
-                Action::Ask {
+                LifecycleAction::TakeSnapshot => self.todo.push(Do::TakeSnapshot),
+                LifecycleAction::Ask {
                     round,
                     placement,
                     held,
@@ -38,7 +38,7 @@ impl Mpi {
                         kept,
                     }));
                 }
-                Action::Release { containers, why } => {
+                LifecycleAction::Release { containers, why } => {
                     let why = sentences::unused(why);
                     tracing::info!("giving back {} containers: {why}", containers.len());
                     for container in &containers {
@@ -47,30 +47,30 @@ impl Mpi {
                     }
                     self.todo.push(Do::Release(containers));
                 }
-                Action::Repeat { run, cause, kept } => self.repeat(run, &cause, &kept),
-                Action::Start(seats) => {
+                LifecycleAction::Repeat { run, cause, kept } => self.repeat(run, &cause, &kept),
+                LifecycleAction::Start(seats) => {
                     self.timing.granted_us = self.wall_us();
                     let seats = seats.into_iter();
                     self.todo
                         .extend(seats.map(|seat| Do::Start(seat.container)));
                 }
-                Action::Begin(seats) => {
+                LifecycleAction::Begin(seats) => {
                     self.timing.joined_us = self.wall_us();
                     self.say_degraded(&seats);
                     todo.extend(self.begin_ranks(seats));
                 }
-                Action::Stop { grace } => {
+                LifecycleAction::Stop { grace } => {
                     self.checkpoints.pause();
                     self.todo.push(Do::Hurry);
                     let grace_ms = u32::try_from(grace.0).unwrap_or(u32::MAX);
                     self.order_all(&ToLauncher::Stop(wire::Stop { grace_ms }));
                 }
-                Action::Show(phase) => {
+                LifecycleAction::Show(phase) => {
                     self.standoff.hear(self.now, &phase);
                     self.todo.push(Do::Progress(standoff::progress(&phase)));
                     self.show(phase);
                 }
-                Action::Silent {
+                LifecycleAction::Silent {
                     hosts,
                     within,
                     is_bound,
@@ -79,17 +79,17 @@ impl Mpi {
                     tracing::warn!("{sentence}");
                     self.story.outbox.notice(sentence);
                 }
-                Action::Probe(containers) => {
+                LifecycleAction::Probe(containers) => {
                     self.todo.extend(containers.into_iter().map(Do::Probe));
                 }
-                Action::Finish(verdict) => return Some(verdict),
+                LifecycleAction::Finish(verdict) => return Some(verdict),
             }
         }
         None
     }
 
     /// Hands the ranks out.
-    fn begin_ranks(&mut self, seats: Vec<Seat>) -> Vec<Action> {
+    fn begin_ranks(&mut self, seats: Vec<Seat>) -> Vec<LifecycleAction> {
         let (description, run) = (&self.description, self.job.run_number());
         self.groups.begin(&seats, &self.description.programs);
         let mut nodes: Vec<(Rank, u32)> = seats
@@ -142,7 +142,7 @@ impl Mpi {
             };
             *before = before.saturating_add(u32::try_from(seat.ranks.len()).unwrap_or(u32::MAX));
             if let Err(sentence) = self.checkpoints.add_to(&mut share) {
-                return self.step(Event::Refused {
+                return self.step(LifecycleEvent::Refused {
                     container: seat.container.clone(),
                     sentence,
                     code: Exit::Staging.code(),
@@ -274,19 +274,19 @@ impl Mpi {
 
 /// What several steps in a row want, as if one had said it: what goes back for one reason goes back
 /// at once, and of the counts of containers only the newest is shown.
-pub(crate) fn merged(actions: Vec<Action>) -> Vec<Action> {
-    let is_count = |action: &Action| {
+pub(crate) fn merged(actions: Vec<LifecycleAction>) -> Vec<LifecycleAction> {
+    let is_count = |action: &LifecycleAction| {
         matches!(
             action,
-            Action::Show(LifecyclePhase::WaitingForContainers { .. })
+            LifecycleAction::Show(LifecyclePhase::WaitingForContainers { .. })
         )
     };
-    let mut merged: Vec<Action> = Vec::new();
+    let mut merged: Vec<LifecycleAction> = Vec::new();
     for action in actions {
         match action {
-            Action::Release { containers, why } => {
+            LifecycleAction::Release { containers, why } => {
                 let earlier = merged.iter_mut().find_map(|earlier| match earlier {
-                    Action::Release {
+                    LifecycleAction::Release {
                         containers,
                         why: of,
                     } if *of == why => Some(containers),
@@ -294,7 +294,7 @@ pub(crate) fn merged(actions: Vec<Action>) -> Vec<Action> {
                 });
                 match earlier {
                     Some(all) => all.extend(containers),
-                    None => merged.push(Action::Release { containers, why }),
+                    None => merged.push(LifecycleAction::Release { containers, why }),
                 }
             }
             other => {
@@ -318,13 +318,14 @@ mod tests {
     #[test]
     fn the_surplus_of_one_answer_goes_back_at_once() {
         let id = |number: u32| ContainerId(format!("c{number}"));
-        let back = |numbers: &[u32]| Action::Release {
+        let back = |numbers: &[u32]| LifecycleAction::Release {
             containers: numbers.iter().map(|number| id(*number)).collect(),
             why: Unused::NotWanted,
         };
-        let count =
-            |granted| Action::Show(LifecyclePhase::WaitingForContainers { granted, wanted: 2 });
-        let starting = Action::Show(LifecyclePhase::StartingContainers {
+        let count = |granted| {
+            LifecycleAction::Show(LifecyclePhase::WaitingForContainers { granted, wanted: 2 })
+        };
+        let starting = LifecycleAction::Show(LifecyclePhase::StartingContainers {
             joined: 0,
             wanted: 2,
         });
@@ -332,7 +333,7 @@ mod tests {
             count(1),
             back(&[2]),
             count(2),
-            Action::Start(Vec::new()),
+            LifecycleAction::Start(Vec::new()),
             starting.clone(),
             back(&[4]),
             back(&[5]),
@@ -342,7 +343,7 @@ mod tests {
             [
                 back(&[2, 4, 5]),
                 count(2),
-                Action::Start(Vec::new()),
+                LifecycleAction::Start(Vec::new()),
                 starting
             ]
         );

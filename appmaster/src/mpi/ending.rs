@@ -18,7 +18,7 @@ use job::exit::diagnostics;
 use job::wire;
 use job::wire::job_event::Event as ToClient;
 use policy::Millis;
-use policy::lifecycle::{Cause, Event, KillReason, Verdict};
+use policy::lifecycle::{Cause, KillReason, LifecycleEvent, Verdict};
 
 use crate::files::{FileWork, FilesDone};
 use crate::mpi::results::{Broken, Delivering, options};
@@ -234,7 +234,7 @@ impl Mpi {
                 self.links.remove(&container);
             }
             // Whoever ends this very process does not wait for terminals.
-            WorkEvent::Machine(Event::KillRequested(_)) => {
+            WorkEvent::Machine(LifecycleEvent::KillRequested(_)) => {
                 self.hasty = true;
                 self.leaving = true;
             }

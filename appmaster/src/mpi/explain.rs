@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use job::explain::{Amount, Asked, Explained, Granted, Placed, Released};
 use job::wire::job_event::Event as ToClient;
-use policy::lifecycle::{Action, Cause, Event, Grant, LifecyclePhase};
+use policy::lifecycle::{Cause, Grant, LifecycleAction, LifecycleEvent, LifecyclePhase};
 use policy::{
     ClusterView, ContainerId, Demand, Millis, NodeId, NodeShare, Placement, ResourceTypes,
     Resources,
@@ -87,11 +87,11 @@ impl Story {
     }
 
     /// What the machine is about to hear.
-    pub(crate) fn hear(&mut self, event: &Event) {
+    pub(crate) fn hear(&mut self, event: &LifecycleEvent) {
         match event {
-            Event::Snapshot(view) => self.view = Some(view.clone()),
-            Event::Granted(grant) => self.arrived = Some(grant.clone()),
-            Event::ContainerEnded { container, .. } => {
+            LifecycleEvent::Snapshot(view) => self.view = Some(view.clone()),
+            LifecycleEvent::Granted(grant) => self.arrived = Some(grant.clone()),
+            LifecycleEvent::ContainerEnded { container, .. } => {
                 self.there.remove(container);
             }
             _ => {}
@@ -99,10 +99,15 @@ impl Story {
     }
 
     /// What the machine answered.
-    pub(crate) fn tell(&mut self, now: Millis, headroom: Option<Resources>, actions: &[Action]) {
+    pub(crate) fn tell(
+        &mut self,
+        now: Millis,
+        headroom: Option<Resources>,
+        actions: &[LifecycleAction],
+    ) {
         if actions
             .iter()
-            .any(|action| matches!(action, Action::Finish(_)))
+            .any(|action| matches!(action, LifecycleAction::Finish(_)))
         {
             // Before what is held is given back with the end.
             self.last_wanted = self.wanted();
@@ -112,31 +117,31 @@ impl Story {
         }
         for action in actions {
             match action {
-                Action::Ask {
+                LifecycleAction::Ask {
                     round, placement, ..
                 } => self.ask(now, headroom, *round, placement),
-                Action::Release { containers, why } => {
+                LifecycleAction::Release { containers, why } => {
                     self.release(now, containers, sentences::unused(*why));
                 }
-                Action::Show(LifecyclePhase::WaitingForRoom(why)) => {
+                LifecycleAction::Show(LifecyclePhase::WaitingForRoom(why)) => {
                     self.watch.begin(now);
                     let why = sentences::no_room(why, &self.types());
                     self.refused(now, headroom, &why, true);
                 }
-                Action::Show(LifecyclePhase::LetGo(let_go)) => {
+                LifecycleAction::Show(LifecyclePhase::LetGo(let_go)) => {
                     self.watch.begin(now);
                     self.outbox.notice(sentences::let_go(let_go));
                 }
-                Action::Show(
+                LifecycleAction::Show(
                     LifecyclePhase::WaitingForContainers { .. }
                     | LifecyclePhase::WaitingForNodes { .. },
                 ) => self.watch.begin(now),
-                Action::Show(
+                LifecycleAction::Show(
                     LifecyclePhase::StartingContainers { .. }
                     | LifecyclePhase::Running { .. }
                     | LifecyclePhase::Ending,
                 ) => self.watch.end(),
-                Action::Finish(verdict) => {
+                LifecycleAction::Finish(verdict) => {
                     if let Some(Cause::Impossible(rejection)) = &verdict.cause {
                         let why = sentences::rejection(rejection, &self.types());
                         self.refused(now, headroom, &why, false);
@@ -147,9 +152,9 @@ impl Story {
         }
     }
 
-    fn granted(&mut self, now: Millis, grant: Grant, actions: &[Action]) {
+    fn granted(&mut self, now: Millis, grant: Grant, actions: &[LifecycleAction]) {
         let surplus = actions.iter().any(|action| match action {
-            Action::Release { containers, .. } => containers.contains(&grant.container),
+            LifecycleAction::Release { containers, .. } => containers.contains(&grant.container),
             _ => false,
         });
         let share = self.share(&grant.node);

@@ -47,10 +47,10 @@ pub(crate) mod waiting;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use holding::Limits;
+use holding::ClusterLimits;
 use job::wire::mpi_order::Order as ToLauncher;
 use job::{MpiJob, wire};
-use policy::lifecycle::{Action, Cause, Event, Grant, KillReason, MpiMachine};
+use policy::lifecycle::{Cause, Grant, KillReason, LifecycleAction, LifecycleEvent, MpiMachine};
 use policy::{ContainerId, Millis, Rank, Resources};
 use proto_hadoop::AppAttemptId;
 
@@ -121,7 +121,7 @@ pub(crate) struct Beginning {
     /// By which no other job is called, nor this one by another AM.
     pub(crate) name: String,
     /// What the cluster said of its limits.
-    pub(crate) limits: Limits,
+    pub(crate) limits: ClusterLimits,
     /// What keeps nodes from being candidates, in words.
     pub(crate) candidates: Option<String>,
     /// The machine.
@@ -142,7 +142,7 @@ pub(crate) struct Mpi {
     pub(crate) description: MpiJob,
     pub(crate) attempt: AppAttemptId,
     name: String,
-    pub(crate) limits: Limits,
+    pub(crate) limits: ClusterLimits,
     /// What keeps nodes from being candidates, in words.
     pub(crate) candidates: Option<String>,
     /// Where what is to be done is put down.
@@ -246,7 +246,7 @@ impl Mpi {
                 until: now.plus(RETURN_DEADLINE),
             };
         } else {
-            let actions = self.step(Event::Registered);
+            let actions = self.step(LifecycleEvent::Registered);
             self.live_on(actions);
         }
         std::mem::take(&mut self.todo)
@@ -264,7 +264,7 @@ impl Mpi {
                 let mut actions = match heard {
                     WorkEvent::Tick if now >= until => {
                         self.client = Client::Gone;
-                        self.step(Event::KillRequested(KillReason::ClientLost))
+                        self.step(LifecycleEvent::KillRequested(KillReason::ClientLost))
                     }
                     WorkEvent::Tick => Vec::new(),
                     heard => self.hear_living(heard),
@@ -273,7 +273,7 @@ impl Mpi {
                     self.stage = LifeState::Returning { until };
                 } else {
                     if actions.is_empty() {
-                        actions = self.step(Event::Registered);
+                        actions = self.step(LifecycleEvent::Registered);
                     }
                     self.live_on(actions);
                 }
@@ -346,7 +346,7 @@ impl Mpi {
     }
 
     /// The machine hears an event; what it wants.
-    pub(crate) fn step(&mut self, event: Event) -> Vec<Action> {
+    pub(crate) fn step(&mut self, event: LifecycleEvent) -> Vec<LifecycleAction> {
         self.story.hear(&event);
         self.container_ended(&event);
         let actions = self.job.step(self.now, event);
@@ -360,7 +360,7 @@ impl Mpi {
         self.began_us.saturating_add(since.saturating_mul(1000))
     }
 
-    fn live_on(&mut self, actions: Vec<Action>) {
+    fn live_on(&mut self, actions: Vec<LifecycleAction>) {
         if let Some(verdict) = self.carry_out(actions) {
             let ending = self.finish(verdict);
             self.stage = LifeState::Ending(Box::new(ending));
@@ -368,7 +368,7 @@ impl Mpi {
     }
 
     /// What is due by now.
-    fn tick(&mut self) -> Vec<Action> {
+    fn tick(&mut self) -> Vec<LifecycleAction> {
         let is_due = |at: Option<Millis>| at.is_some_and(|at| self.now >= at);
         let (steps, looks) = (is_due(self.job.wakes_at()), is_due(self.story.look_due()));
         let rivals = is_due(self.standoff.due());
@@ -383,13 +383,13 @@ impl Mpi {
             self.look_for_rivals();
         }
         match steps {
-            true => self.step(Event::Tick),
+            true => self.step(LifecycleEvent::Tick),
             false => Vec::new(),
         }
     }
 
     /// One piece of news; what the machine wants done about it.
-    fn hear_living(&mut self, heard: WorkEvent) -> Vec<Action> {
+    fn hear_living(&mut self, heard: WorkEvent) -> Vec<LifecycleAction> {
         match heard {
             WorkEvent::Machine(event) => return self.step(event),
             WorkEvent::Granted(grants) => return self.granted(grants),
@@ -397,7 +397,7 @@ impl Mpi {
             WorkEvent::Said { container, event } => return self.launcher_said(container, event),
             WorkEvent::Lost(container) => {
                 self.links.remove(&container);
-                return self.step(Event::LinkLost(container));
+                return self.step(LifecycleEvent::LinkLost(container));
             }
             WorkEvent::Headroom(headroom) => self.headroom = Some(headroom),
             WorkEvent::WantedBack(sentence) => self.wanted_back(sentence),
@@ -414,10 +414,12 @@ impl Mpi {
                 self.order_all(&ToLauncher::Door(door.clone()));
                 self.door = Some(door);
             }
-            WorkEvent::ClientKill(reason) => return self.step(Event::KillRequested(reason)),
+            WorkEvent::ClientKill(reason) => {
+                return self.step(LifecycleEvent::KillRequested(reason));
+            }
             WorkEvent::ClientLeft => {
                 self.client = Client::Gone;
-                return self.step(Event::KillRequested(KillReason::ClientLost));
+                return self.step(LifecycleEvent::KillRequested(KillReason::ClientLost));
             }
             // The end of the client's stream is news of its own.
             WorkEvent::ClientDeaf => self.story.outbox.clear(),
@@ -432,7 +434,7 @@ impl Mpi {
         Vec::new()
     }
 
-    fn joined(&mut self, container: ContainerId, node: &wire::NodeFacts) -> Vec<Action> {
+    fn joined(&mut self, container: ContainerId, node: &wire::NodeFacts) -> Vec<LifecycleAction> {
         tracing::info!(
             glibc = node.glibc,
             cores = node.cores,
@@ -447,13 +449,13 @@ impl Mpi {
         if let Some(door) = self.door.clone() {
             self.order(&container, ToLauncher::Door(door));
         }
-        self.step(Event::Joined(container))
+        self.step(LifecycleEvent::Joined(container))
     }
 
     /// YARN says that a container is over. Of those that were given back nothing is kept: a job that
     /// waits for long has ever more.
-    pub(crate) fn container_ended(&mut self, event: &Event) {
-        if let Event::ContainerEnded {
+    pub(crate) fn container_ended(&mut self, event: &LifecycleEvent) {
+        if let LifecycleEvent::ContainerEnded {
             container, status, ..
         } = event
             && self.grants.contains(container)
@@ -463,13 +465,13 @@ impl Mpi {
     }
 
     /// The containers of one answer.
-    fn granted(&mut self, grants: Vec<Grant>) -> Vec<Action> {
+    fn granted(&mut self, grants: Vec<Grant>) -> Vec<LifecycleAction> {
         for grant in &grants {
             self.grants.insert(grant.container.clone());
         }
         let mut actions = Vec::new();
         for grant in grants {
-            actions.extend(self.step(Event::Granted(grant)));
+            actions.extend(self.step(LifecycleEvent::Granted(grant)));
         }
         merged(actions)
     }

@@ -23,7 +23,7 @@ use job::wire;
 use job::wire::mpi_event::Event as Said;
 use job::wire::mpi_order::Order as ToLauncher;
 use policy::ContainerId;
-use policy::lifecycle::{Cause, Event, KillReason};
+use policy::lifecycle::{Cause, KillReason, LifecycleEvent};
 
 use layout::{Have, lay_out};
 
@@ -399,11 +399,10 @@ pub(crate) fn options(wanted: &[StageOut]) -> String {
 /// What ends a job that delivers its results.
 fn ending(heard: &WorkEvent) -> Option<Cause> {
     match heard {
-        WorkEvent::ClientKill(reason) | WorkEvent::Machine(Event::KillRequested(reason)) => {
-            Some(Cause::Killed(*reason))
-        }
+        WorkEvent::ClientKill(reason)
+        | WorkEvent::Machine(LifecycleEvent::KillRequested(reason)) => Some(Cause::Killed(*reason)),
         WorkEvent::ClientLeft => Some(Cause::Killed(KillReason::ClientLost)),
-        WorkEvent::Machine(Event::ResourceManagerLost { silent }) => {
+        WorkEvent::Machine(LifecycleEvent::ResourceManagerLost { silent }) => {
             Some(Cause::ResourceManagerLost { silent: *silent })
         }
         _ => None,

@@ -1,7 +1,7 @@
 //! What launchers say of the job's ranks, and what that means.
 
 use job::wire;
-use policy::lifecycle::{Action, Event, PmiStage};
+use policy::lifecycle::{LifecycleAction, LifecycleEvent, PmiStage};
 use policy::{ContainerId, End, Rank};
 
 use super::Mpi;
@@ -12,7 +12,7 @@ impl Mpi {
         &mut self,
         container: ContainerId,
         event: wire::mpi_event::Event,
-    ) -> Vec<Action> {
+    ) -> Vec<LifecycleAction> {
         use wire::mpi_event::Event as Said;
         match event {
             Said::Started(started) => {
@@ -41,7 +41,7 @@ impl Mpi {
                 own.for_each(|usage| self.usages.hear(usage));
                 Vec::new()
             }
-            Said::PmiSeen(seen) => self.step(Event::PmiSeen(seen.group)),
+            Said::PmiSeen(seen) => self.step(LifecycleEvent::PmiSeen(seen.group)),
             Said::Abort(wire::Abort { rank, .. }) | Said::Broke(wire::RankBroke { rank, .. })
                 if self.has_unspawned(Rank(rank)) =>
             {
@@ -50,7 +50,7 @@ impl Mpi {
             Said::Abort(wire::Abort { rank, .. }) | Said::Broke(wire::RankBroke { rank, .. })
                 if !self.seats.runs(&container, Rank(rank)) =>
             {
-                self.step(Event::Misbehaved {
+                self.step(LifecycleEvent::Misbehaved {
                     container,
                     what: format!("spoke for rank {rank}, which is not its own"),
                 })
@@ -69,12 +69,12 @@ impl Mpi {
             }
             Said::Abort(abort) => {
                 tracing::info!(rank = abort.rank, "MPI_Abort: {}", abort.message);
-                self.step(Event::Aborted {
+                self.step(LifecycleEvent::Aborted {
                     rank: Rank(abort.rank),
                     code: abort.exit_code,
                 })
             }
-            Said::Broke(broke) => self.step(Event::Broke {
+            Said::Broke(broke) => self.step(LifecycleEvent::Broke {
                 rank: Rank(broke.rank),
                 what: broke.sentence,
             }),
@@ -82,7 +82,7 @@ impl Mpi {
                 let why = Some(refusal.sentence);
                 self.on_part(&container, refusal.group, why)
             }
-            Said::Refusal(refusal) => self.step(Event::Refused {
+            Said::Refusal(refusal) => self.step(LifecycleEvent::Refused {
                 container,
                 sentence: refusal.sentence,
                 code: u8::try_from(refusal.exit_code).unwrap_or(u8::MAX),
@@ -93,7 +93,7 @@ impl Mpi {
                     return Vec::new();
                 }
                 if !self.seats.runs(&container, rank) {
-                    return self.step(Event::Misbehaved {
+                    return self.step(LifecycleEvent::Misbehaved {
                         container,
                         what: format!("reported the end of rank {rank}, which is not its own"),
                     });
@@ -106,8 +106,8 @@ impl Mpi {
                 let end = ended.how.map(End::try_from);
                 self.reports.insert(rank, ended);
                 match end {
-                    Some(Ok(end)) => self.step(Event::RankEnded { rank, end, stage }),
-                    Some(Err(_)) | None => self.step(Event::Misbehaved {
+                    Some(Ok(end)) => self.step(LifecycleEvent::RankEnded { rank, end, stage }),
+                    Some(Err(_)) | None => self.step(LifecycleEvent::Misbehaved {
                         container,
                         what: format!("reported an end of rank {rank} that no process can have"),
                     }),

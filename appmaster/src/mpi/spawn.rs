@@ -19,7 +19,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use job::wire;
 use job::wire::mpi_order::Order as ToLauncher;
 use pmi::Exchange;
-use policy::lifecycle::{Action, Event, Seat};
+use policy::lifecycle::{LifecycleAction, LifecycleEvent, Seat};
 use policy::{ContainerId, Rank};
 
 use self::spread::{parts, spread};
@@ -115,7 +115,7 @@ impl Mpi {
         &mut self,
         container: ContainerId,
         request: wire::SpawnRequest,
-    ) -> Vec<Action> {
+    ) -> Vec<LifecycleAction> {
         let rank = request.rank;
         match self.try_spawn(&container, request) {
             Ok(actions) => actions,
@@ -130,7 +130,7 @@ impl Mpi {
         &mut self,
         container: &ContainerId,
         mut request: wire::SpawnRequest,
-    ) -> Result<Vec<Action>, String> {
+    ) -> Result<Vec<LifecycleAction>, String> {
         for command in &mut request.commands {
             let soft = command.infos.iter().find(|info| info.key == "soft");
             if let Some(soft) = soft {
@@ -204,7 +204,7 @@ impl Mpi {
         self.groups.by_number.insert(number, group);
         self.firsts.insert(first, number);
         tracing::info!("spawned group {number}: {size} processes from number {first}");
-        let actions = self.step(Event::Spawned {
+        let actions = self.step(LifecycleEvent::Spawned {
             first: Rank(first),
             seats,
         });
@@ -220,7 +220,7 @@ impl Mpi {
         container: &ContainerId,
         number: u32,
         refusal: Option<String>,
-    ) -> Vec<Action> {
+    ) -> Vec<LifecycleAction> {
         let Some(group) = self.groups.by_number.get_mut(&number) else {
             return Vec::new();
         };
@@ -255,7 +255,7 @@ impl Mpi {
         let of = |rank: Rank| self.groups.of(&self.firsts, rank.0).0;
         self.seats.remove(|rank| of(rank) == number);
         self.refuse_spawn(&pending.asked_from, pending.rank, &why);
-        self.step(Event::NotSpawned(number))
+        self.step(LifecycleEvent::NotSpawned(number))
     }
 
     /// Whether a rank is of a group that could not be started everywhere.
@@ -282,7 +282,11 @@ impl Mpi {
     }
 
     /// Every rank that a group has in one container is in the barrier.
-    pub(crate) fn on_fence(&mut self, container: ContainerId, fence: wire::Fence) -> Vec<Action> {
+    pub(crate) fn on_fence(
+        &mut self,
+        container: ContainerId,
+        fence: wire::Fence,
+    ) -> Vec<LifecycleAction> {
         let Some(group) = self.groups.by_number.get_mut(&fence.group) else {
             return Vec::new();
         };
@@ -303,7 +307,7 @@ impl Mpi {
                 }
                 Vec::new()
             }
-            Err(error) => self.step(Event::Misbehaved {
+            Err(error) => self.step(LifecycleEvent::Misbehaved {
                 container,
                 what: format!("broke the exchange of the ranks' addresses: {error}"),
             }),

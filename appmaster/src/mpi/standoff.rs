@@ -11,7 +11,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use policy::lifecycle::{Event, LifecyclePhase};
+use policy::lifecycle::{LifecycleEvent, LifecyclePhase};
 use policy::{Millis, NodeId};
 use proto_hadoop::yarn::{
     ApplicationFilter, ApplicationReport, ContainerReport, ContainerState, YarnApplicationState,
@@ -227,7 +227,7 @@ impl Mpi {
     }
 
     /// What that look has shown.
-    pub(crate) fn rivals_seen(&mut self, sight: Sight) -> Vec<policy::lifecycle::Action> {
+    pub(crate) fn rivals_seen(&mut self, sight: Sight) -> Vec<policy::lifecycle::LifecycleAction> {
         if self.held_of_incomplete().is_none() {
             return Vec::new();
         }
@@ -237,7 +237,7 @@ impl Mpi {
         let now = self.now;
         match self.standoff.seen(now, sight.rivals, &missing) {
             None => Vec::new(),
-            Some(rival) => self.step(Event::Blocked {
+            Some(rival) => self.step(LifecycleEvent::Blocked {
                 by: format!("{} ({})", rival.application, rival.name),
             }),
         }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use holding::Asking;
-use policy::gang::{Action, Event, Gang, GivenUp, Limits};
+use policy::gang::{Gang, GangAction, GangEvent, GangLimits, GivenUp};
 use policy::{Demand, Listed, Millis, Mode};
 
 use super::place::{PlaceState, PooledContainer};
@@ -28,7 +28,7 @@ impl Pool {
         let place = PooledContainer {
             gang: Gang::new(
                 demand,
-                Limits::default(),
+                GangLimits::default(),
                 self.seed.wrapping_add(number.into()),
             ),
             share: None,
@@ -41,10 +41,10 @@ impl Pool {
             has_elements: false,
         };
         self.places.insert(number, place);
-        self.step(now, number, Event::Begin)
+        self.step(now, number, GangEvent::Begin)
     }
 
-    pub(super) fn step(&mut self, now: Millis, number: u32, event: Event) -> Vec<Want> {
+    pub(super) fn step(&mut self, now: Millis, number: u32, event: GangEvent) -> Vec<Want> {
         let alone = self.places.len() == 1 && self.avoided.is_empty();
         let Some(place) = self.places.get_mut(&number) else {
             return Vec::new();
@@ -52,12 +52,12 @@ impl Pool {
         let (mut wants, mut asks) = (Vec::new(), Vec::new());
         for action in place.gang.step(now, event) {
             match action {
-                Action::TakeSnapshot => {
+                GangAction::TakeSnapshot => {
                     if !std::mem::replace(&mut self.looking, true) {
                         wants.push(Want::Snapshot);
                     }
                 }
-                Action::Ask {
+                GangAction::Ask {
                     round,
                     placement,
                     held,
@@ -72,11 +72,11 @@ impl Pool {
                     };
                     asks.push(asking);
                 }
-                Action::Release { containers, .. } => wants.push(Want::Release(containers)),
-                Action::Show(phase) => place.phase = Some(phase),
+                GangAction::Release { containers, .. } => wants.push(Want::Release(containers)),
+                GangAction::Show(phase) => place.phase = Some(phase),
                 // What is missing says it.
-                Action::Silent { .. } => {}
-                Action::Complete(members) => {
+                GangAction::Silent { .. } => {}
+                GangAction::Complete(members) => {
                     for member in members {
                         place.share = Some(member.share);
                         place.granted = Some(member.grant.resources);
@@ -87,11 +87,11 @@ impl Pool {
                         wants.push(Want::Start(member.grant.container));
                     }
                 }
-                Action::GiveUp {
+                GangAction::GiveUp {
                     why: GivenUp::Impossible(why),
                     ..
                 } if alone => wants.push(Want::GiveUp(why)),
-                Action::GiveUp { held, .. } => {
+                GangAction::GiveUp { held, .. } => {
                     place.state = PlaceState::Nowhere {
                         until: now.plus(LOOK_AGAIN),
                     };

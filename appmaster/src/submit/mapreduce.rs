@@ -12,7 +12,7 @@ use tonic::Status;
 use super::{Taken, fits, senseless};
 use crate::mapreduce::{Folder, MapReduce, elements};
 use crate::session::Session;
-use crate::work::Work;
+use crate::work::JobWork;
 
 impl Session {
     /// The MapReduce job that `json` describes, or why the session does not take it.
@@ -47,7 +47,7 @@ impl Session {
                 reduce,
                 node_failures: description.node_failures,
             },
-            work: Work::MapReduce(Box::new(MapReduce::new(description, &text))),
+            work: JobWork::MapReduce(Box::new(MapReduce::new(description, &text))),
             unit,
         })
     }

@@ -10,7 +10,7 @@ use super::{Taken, fits, refused, senseless};
 use crate::queued::Queued;
 use crate::run::now_us;
 use crate::session::Session;
-use crate::work::Work;
+use crate::work::JobWork;
 
 impl Session {
     /// The MPI job that `json` describes, or why the session does not take it.
@@ -59,7 +59,7 @@ impl Session {
         mpi.limits.run.anew = true;
         Ok(Taken {
             explain: mpi.explain,
-            work: Work::Queued(Box::new(Queued {
+            work: JobWork::Queued(Box::new(Queued {
                 job,
                 attempt: self.attempt,
                 limits: self.holding.cluster().limits().clone(),

@@ -28,7 +28,7 @@ use crate::keys::ClientKeys;
 use crate::output::Layout;
 use crate::progress::Progress;
 use crate::signals::Signals;
-use crate::streams::Source;
+use crate::streams::InputSource;
 
 pub use in_session::InSession;
 pub use session_guard::SessionGuard;
@@ -56,7 +56,7 @@ pub struct Follower<'a> {
     /// Where output goes.
     pub layout: Layout,
     /// What rank 0 reads.
-    pub input: Source,
+    pub input: InputSource,
     /// Rank 0 has our terminal.
     pub terminal: bool,
     /// Where the ApplicationMaster's reasons go.

@@ -50,7 +50,7 @@ impl Folder {
 }
 
 /// Rank and stream.
-type Key = (u32, i32);
+type StreamKey = (u32, i32);
 
 /// The files.
 pub(crate) struct HdfsCopy {
@@ -58,12 +58,12 @@ pub(crate) struct HdfsCopy {
     storage: Storage,
     /// Which waits for HDFS: this thread may block.
     runtime: Handle,
-    gathered: BTreeMap<Key, Vec<u8>>,
+    gathered: BTreeMap<StreamKey, Vec<u8>>,
     gathered_bytes: usize,
     /// `None`: closed for want of room.
-    files: BTreeMap<Key, Option<Writer>>,
+    files: BTreeMap<StreamKey, Option<Writer>>,
     /// Those that are open, the oldest first.
-    open: VecDeque<Key>,
+    open: VecDeque<StreamKey>,
 }
 
 impl HdfsCopy {
@@ -103,7 +103,7 @@ impl HdfsCopy {
 
     /// Writes what is left, and ends all files.
     pub fn finish(mut self) -> io::Result<()> {
-        let rest: Vec<Key> = self.gathered.keys().copied().collect();
+        let rest: Vec<StreamKey> = self.gathered.keys().copied().collect();
         rest.into_iter().try_for_each(|key| self.write(key))?;
         while let Some(oldest) = self.open.pop_front() {
             self.close(oldest)?;
@@ -118,7 +118,7 @@ impl HdfsCopy {
         Self::new(folder, runtime)
     }
 
-    fn write(&mut self, key: Key) -> io::Result<()> {
+    fn write(&mut self, key: StreamKey) -> io::Result<()> {
         let Some(data) = self.gathered.remove(&key) else {
             return Ok(());
         };
@@ -149,7 +149,7 @@ impl HdfsCopy {
         written.map_err(io::Error::other)
     }
 
-    fn close(&mut self, key: Key) -> io::Result<()> {
+    fn close(&mut self, key: StreamKey) -> io::Result<()> {
         let Some(Some(file)) = self.files.insert(key, None) else {
             return Ok(());
         };

@@ -7,7 +7,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 
 /// What a signal asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Asked {
+pub enum SignalRequest {
     /// End the job, for this signal.
     End(u8),
     /// Hand this signal to every rank.
@@ -58,17 +58,17 @@ impl Signals {
     }
 
     /// The next one.
-    pub async fn next(&mut self) -> Asked {
+    pub async fn next(&mut self) -> SignalRequest {
         let [interrupt, terminate, hangup] = &mut self.ending;
         let [first, second, third] = &mut self.forwarded;
         tokio::select! {
-            number = one(interrupt) => Asked::End(number),
-            number = one(terminate) => Asked::End(number),
-            number = one(hangup) => Asked::End(number),
-            number = one(first) => Asked::Forward(number),
-            number = one(second) => Asked::Forward(number),
-            number = one(third) => Asked::Forward(number),
-            _ = one(&mut self.pause) => Asked::Pause,
+            number = one(interrupt) => SignalRequest::End(number),
+            number = one(terminate) => SignalRequest::End(number),
+            number = one(hangup) => SignalRequest::End(number),
+            number = one(first) => SignalRequest::Forward(number),
+            number = one(second) => SignalRequest::Forward(number),
+            number = one(third) => SignalRequest::Forward(number),
+            _ = one(&mut self.pause) => SignalRequest::Pause,
         }
     }
 
@@ -76,9 +76,9 @@ impl Signals {
     pub async fn ending(&mut self) -> u8 {
         loop {
             match self.next().await {
-                Asked::End(number) => return number,
-                Asked::Pause => pause(),
-                Asked::Forward(_) => {}
+                SignalRequest::End(number) => return number,
+                SignalRequest::Pause => pause(),
+                SignalRequest::Forward(_) => {}
             }
         }
     }

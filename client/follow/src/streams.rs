@@ -7,5 +7,5 @@ mod input;
 mod output;
 
 pub(crate) use input::input;
-pub use input::{Source, StandardInput};
+pub use input::{InputSource, StandardInput};
 pub(crate) use output::{OutputChunks, OutputEnd, Wide, output};

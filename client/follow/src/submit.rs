@@ -23,7 +23,7 @@ const DESCRIPTION_MAX: usize = 512 * 1024;
 
 /// How YARN is to list and treat an application.
 #[derive(Clone, Debug)]
-pub struct Application {
+pub struct ApplicationTerms {
     /// As the ResourceManager gave it.
     pub id: ApplicationId,
     /// As YARN's pages show it.
@@ -55,7 +55,7 @@ pub struct NodeRequest {
 /// needs this binary.
 pub async fn submit(
     rm: &ApplicationClient,
-    application: Application,
+    application: ApplicationTerms,
     description: &Description,
     staged: &[Staged],
     keys: &JobKeys,

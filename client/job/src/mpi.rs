@@ -2,7 +2,7 @@
 
 use std::num::NonZeroU32;
 
-use policy::lifecycle::Limits;
+use policy::lifecycle::LifecycleLimits;
 use policy::{Demand, GPU, ResourceTypes};
 use serde::{Deserialize, Serialize};
 
@@ -18,7 +18,7 @@ pub struct MpiJob {
     /// The countable types that the client knows of the cluster.
     pub types: ResourceTypes,
     /// How long its parts may take, and how often it is started again.
-    pub limits: Limits,
+    pub limits: LifecycleLimits,
     /// Hosts that are no candidates, as their nodes registered them.
     pub exclude: Vec<String>,
     /// The client wants to be told every decision.

@@ -18,7 +18,7 @@ pub type Staging<'a> = ApplicationFuture<'a, &'a StagedFiles>;
 pub type ApplicationFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, MapReduceError>> + 'a>>;
 
 /// Submits it.
-pub trait Application: Debug + Send + Sync {
+pub trait SubmitApplication: Debug + Send + Sync {
     /// Submits it, as large as the `first` job wants it, and waits until it takes jobs. It ends with this process.
     fn begin<'a>(
         &'a self,

@@ -14,7 +14,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
 
 use crate::error::MapReduceError;
-use crate::process::{HELLO, Process, no_hello};
+use crate::process::{HELLO, RoleProcess, no_hello};
 
 /// How often a silent driver is looked at.
 const LOOK: Duration = Duration::from_millis(100);
@@ -137,7 +137,8 @@ struct Over;
 
 impl Thread {
     fn run(&self, words: &[OsString]) {
-        let mut process = match Process::start(&self.program, "drive", words, Stdio::inherit()) {
+        let mut process = match RoleProcess::start(&self.program, "drive", words, Stdio::inherit())
+        {
             Ok(process) => process,
             Err(error) => return self.last(DriverMessage::Broken(error)),
         };
@@ -149,7 +150,7 @@ impl Thread {
         let _heard = self.tell.blocking_send(heard).is_ok();
     }
 
-    fn converse(&self, process: &mut Process) -> Result<(), Over> {
+    fn converse(&self, process: &mut RoleProcess) -> Result<(), Over> {
         let mut by = Some(Instant::now() + HELLO);
         if let Err(source) = process.connection.set_deadline(Some(LOOK)) {
             self.last(DriverMessage::Broken(MapReduceError::System {
@@ -177,7 +178,7 @@ impl Thread {
     }
 
     /// The next message. It may think as long as it likes, but not beyond its own end, nor before its hello.
-    fn hear(&self, process: &mut Process, by: Option<Instant>) -> Result<FromDriver, Over> {
+    fn hear(&self, process: &mut RoleProcess, by: Option<Instant>) -> Result<FromDriver, Over> {
         loop {
             if self.is_over.load(Ordering::Relaxed) {
                 return Err(Over);
@@ -216,7 +217,7 @@ impl Thread {
     }
 
     /// The answer to what it has said, while it lives.
-    fn await_answer(&self, process: &mut Process) -> Result<DriverReply, Over> {
+    fn await_answer(&self, process: &mut RoleProcess) -> Result<DriverReply, Over> {
         loop {
             match self.answered.recv_timeout(LOOK) {
                 Ok(answer) => return Ok(answer),
@@ -235,7 +236,7 @@ impl Thread {
     }
 
     /// Says it; whether it was the last word.
-    fn say(&self, process: &mut Process, answer: DriverReply) -> Result<bool, Over> {
+    fn say(&self, process: &mut RoleProcess, answer: DriverReply) -> Result<bool, Over> {
         let is_last = matches!(answer.message, ToDriver::Leave);
         let files: Vec<_> = answer.file.iter().map(OwnedFd::as_fd).collect();
         let said = match process.connection.send_with(&answer.message, &files) {

@@ -15,10 +15,10 @@ use proto_hadoop::ApplicationClient;
 use session::status::short;
 use session::submit::{JobSubmission, Runs};
 use session::{Reached, SessionRecord};
-use staging::{Moved, Named, Request, StagedFiles, stage};
+use staging::{Moved, NamedProgram, StagedFiles, StagingRequest, stage};
 use tokio::sync::{OnceCell, mpsc, watch};
 
-use crate::application::Application;
+use crate::application::SubmitApplication;
 use crate::cluster::Cluster;
 use crate::dry_run;
 use crate::error::MapReduceError;
@@ -26,7 +26,7 @@ use crate::order::JobOrder;
 
 /// How the program is brought to the nodes.
 #[derive(Clone, Debug)]
-pub struct Brought {
+pub struct BroughtProgram {
     /// The file.
     pub program: PathBuf,
     /// With the libraries that it needs.
@@ -39,10 +39,10 @@ pub struct Brought {
 #[derive(Debug)]
 pub struct JobRunner {
     cluster: Arc<Cluster>,
-    brought: Brought,
+    brought: BroughtProgram,
     rm: Arc<ApplicationClient>,
     /// What is submitted for the jobs where they have no session.
-    own: Option<Arc<dyn Application>>,
+    own: Option<Arc<dyn SubmitApplication>>,
     holder: OnceCell<Holder>,
     staged: OnceCell<StagedFiles>,
     /// How far the program is on its way.
@@ -92,7 +92,7 @@ impl JobRunner {
     #[must_use]
     pub fn of_session(
         cluster: Arc<Cluster>,
-        brought: Brought,
+        brought: BroughtProgram,
         rm: Arc<ApplicationClient>,
         kept: SessionRecord,
         reached: Reached,
@@ -107,9 +107,9 @@ impl JobRunner {
     #[must_use]
     pub fn of_application(
         cluster: Arc<Cluster>,
-        brought: Brought,
+        brought: BroughtProgram,
         rm: Arc<ApplicationClient>,
-        own: Arc<dyn Application>,
+        own: Arc<dyn SubmitApplication>,
     ) -> Self {
         Self {
             own: Some(own),
@@ -117,7 +117,7 @@ impl JobRunner {
         }
     }
 
-    fn new(cluster: Arc<Cluster>, brought: Brought, rm: Arc<ApplicationClient>) -> Self {
+    fn new(cluster: Arc<Cluster>, brought: BroughtProgram, rm: Arc<ApplicationClient>) -> Self {
         Self {
             cluster,
             brought,
@@ -166,11 +166,11 @@ impl JobRunner {
             doing: "find my own file",
             source,
         })?;
-        let request = Request {
+        let request = StagingRequest {
             own_binary,
             // The launchers of a session are this file.
             stages_own: self.own.is_some(),
-            programs: vec![Named {
+            programs: vec![NamedProgram {
                 name: self.brought.program.clone(),
                 first_in: None,
             }],

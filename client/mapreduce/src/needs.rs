@@ -8,7 +8,7 @@ use gerbil_task::PlannedJob;
 use gerbil_task::settings::{NEEDS_MAP, NEEDS_REDUCE};
 use job::StageNeed;
 use proto_hadoop::ApplicationClient;
-use scan::{Declared, Detected, Finding, Label, ProgramStage, Request, detect, findings};
+use scan::{Declared, Detected, Finding, Label, ProgramStage, ScanRequest, detect, findings};
 use tokio::sync::OnceCell;
 
 use crate::error::MapReduceError;
@@ -24,7 +24,7 @@ const STAGES: [(&str, ProgramStage); 3] = [
 /// What is known of one program, and what it is to run on.
 #[derive(Debug)]
 pub struct Needs {
-    request: Request,
+    request: ScanRequest,
     /// Tells what the cluster counts; `None`: nobody does.
     rm: Option<Arc<ApplicationClient>>,
     detected: OnceCell<Detected>,
@@ -47,7 +47,7 @@ impl Needs {
     #[must_use]
     pub fn new(program: PathBuf, rm: Option<Arc<ApplicationClient>>) -> Self {
         Self {
-            request: Request::here(program),
+            request: ScanRequest::here(program),
             rm,
             detected: OnceCell::new(),
             types: OnceCell::new(),

@@ -64,7 +64,7 @@ impl FileSystems {
         let found = match named(name, &self.cluster.user, &hadoop, None) {
             Ok(found) => found,
             // Hadoop's own default.
-            Err(StageError::NoSharedFileSystem { .. }) => staging::root::Named {
+            Err(StageError::NoSharedFileSystem { .. }) => staging::root::GivenPath {
                 address: Address::Shared,
                 path: name.to_owned(),
                 home: None,

@@ -6,7 +6,7 @@ use std::process::Stdio;
 use gerbil_task::{FromTask, Plan, VERSION};
 
 use crate::error::MapReduceError;
-use crate::process::{HELLO, Process, no_hello};
+use crate::process::{HELLO, RoleProcess, no_hello};
 
 /// A plan, and what tells it from others.
 #[derive(Clone, Debug, PartialEq)]
@@ -34,7 +34,7 @@ pub async fn plan(program: PathBuf) -> Result<Planned, MapReduceError> {
 
 fn ask(program: &Path) -> Result<Planned, MapReduceError> {
     // What some other program may print is of no interest; what it complains of is.
-    let mut process = Process::start(program, "plan", &[], Stdio::null())?;
+    let mut process = RoleProcess::start(program, "plan", &[], Stdio::null())?;
     let refused = |why: String| MapReduceError::NoJob {
         program: program.to_owned(),
         why,

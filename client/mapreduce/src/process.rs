@@ -23,13 +23,13 @@ pub const FIRST: &str = "is `main()` of the job the first statement of main?";
 /// order. It asks the kernel to be killed with the thread that has started it, which is therefore to live as
 /// long. Dropping it kills the group.
 #[derive(Debug)]
-pub struct Process {
+pub struct RoleProcess {
     child: Child,
     /// What it says and hears.
     pub connection: Connection,
 }
 
-impl Process {
+impl RoleProcess {
     /// Starts `program` in `role`.
     ///
     /// # Errors
@@ -77,7 +77,7 @@ impl Process {
     }
 }
 
-impl Drop for Process {
+impl Drop for RoleProcess {
     fn drop(&mut self) {
         // The group may have members that outlive its head.
         let _gone = kill_process_group(Pid::from_child(&self.child), Signal::KILL).is_err();

@@ -13,13 +13,13 @@ const ALL_MAX: u64 = 40 << 20;
 
 /// A file, and how much of it may still be read.
 #[derive(Debug)]
-pub struct Source {
+pub struct BoundedFile {
     cache: ReadCache<File>,
     length: u64,
     left: Cell<u64>,
 }
 
-impl Source {
+impl BoundedFile {
     /// Of `length` bytes.
     #[must_use]
     pub fn new(file: File, length: u64) -> Self {
@@ -37,9 +37,9 @@ impl Source {
     }
 }
 
-/// Reads of a [`Source`].
+/// Reads of a [`BoundedFile`].
 #[derive(Clone, Copy, Debug)]
-pub struct Bounded<'a>(&'a Source);
+pub struct Bounded<'a>(&'a BoundedFile);
 
 impl Bounded<'_> {
     /// Takes so many bytes at `offset` out of what may be read.

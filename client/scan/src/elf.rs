@@ -7,7 +7,7 @@ use object::elf::{self, DT_NEEDED, DT_RPATH, DT_RUNPATH, DT_STRTAB, PT_DYNAMIC, 
 use object::read::elf::{Dyn as _, FileHeader, ProgramHeader as _, SectionHeader as _, Sym as _};
 use object::read::{FileKind, ReadRef as _};
 
-use crate::bounded::{Bounded, Source};
+use crate::bounded::{Bounded, BoundedFile};
 use crate::label::{NeedsLine, lines};
 use crate::strings::ByteRange;
 use crate::tables::{Element, LIBRARIES, SECTIONS, SYMBOLS, beginning, exactly};
@@ -54,7 +54,7 @@ pub struct Elf {
 /// # Errors
 /// It is damaged; which part of it.
 pub fn read(file: File, length: u64) -> Result<Elf, &'static str> {
-    let source = Source::new(file, length);
+    let source = BoundedFile::new(file, length);
     let data = source.bounded();
     match FileKind::parse(data) {
         Ok(FileKind::Elf32) => parts::<elf::FileHeader32<Endianness>>(data),

@@ -34,7 +34,7 @@ pub mod walk;
 pub use finding::{Confidence, Finding, ProgramStage};
 pub use label::{Declared, Label, UnknownLabel};
 pub use tables::Element;
-pub use walk::{Detected, Request, detect};
+pub use walk::{Detected, ScanRequest, detect};
 
 /// What `stages` need: as somebody declares it, the first of a stage before others, else as was found.
 #[must_use]

@@ -25,7 +25,7 @@ const TOLD: usize = 6;
 
 /// What is looked at.
 #[derive(Clone, Debug, Default)]
-pub struct Request {
+pub struct ScanRequest {
     /// The program.
     pub program: PathBuf,
     /// Files that travel with it: libraries, scripts.
@@ -36,7 +36,7 @@ pub struct Request {
     pub own: Vec<PathBuf>,
 }
 
-impl Request {
+impl ScanRequest {
     /// `program` alone, as this process would start it; its own file is evidence of nothing.
     #[must_use]
     pub fn here(program: PathBuf) -> Self {
@@ -128,7 +128,7 @@ impl Detected {
 
 /// Looks at a program, and at what is shipped with it as far as it is used.
 #[must_use]
-pub fn detect(request: &Request) -> Detected {
+pub fn detect(request: &ScanRequest) -> Detected {
     let mut walk = Walk {
         request,
         by: Instant::now() + TIME,
@@ -153,7 +153,7 @@ pub fn detect(request: &Request) -> Detected {
 }
 
 struct Walk<'a> {
-    request: &'a Request,
+    request: &'a ScanRequest,
     by: Instant,
     /// Files by device and number.
     seen: BTreeSet<(u64, u64)>,
@@ -300,10 +300,10 @@ mod tests {
     use super::*;
 
     fn of(program: &Path, shipped: &[PathBuf]) -> Finding {
-        let request = Request {
+        let request = ScanRequest {
             program: program.to_owned(),
             shipped: shipped.to_vec(),
-            ..Request::default()
+            ..ScanRequest::default()
         };
         detect(&request).finding(ProgramStage::Map)
     }
@@ -344,10 +344,10 @@ mod tests {
             &[library.as_ref(), unresolved.as_ref()],
         );
         assert_eq!(of(&at("program"), &[]).need, None);
-        let request = Request {
+        let request = ScanRequest {
             program: at("program"),
             search: vec![at("nowhere"), at("libraries")],
-            ..Request::default()
+            ..ScanRequest::default()
         };
         let found = detect(&request).finding(ProgramStage::Map).to_string();
         assert!(
@@ -392,10 +392,10 @@ mod tests {
             );
             assert!(found.to_string().contains(words), "{found}");
         }
-        let request = Request {
+        let request = ScanRequest {
             program: own.clone(),
             own: vec![own],
-            ..Request::default()
+            ..ScanRequest::default()
         };
         let found = detect(&request).finding(ProgramStage::Map).to_string();
         assert_eq!(

@@ -7,7 +7,7 @@ use std::os::unix::fs::{FileExt as _, symlink};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use scan::{Confidence, ProgramStage, Request, detect};
+use scan::{Confidence, ProgramStage, ScanRequest, detect};
 
 const TIME: Duration = Duration::from_secs(1);
 /// The same of a build that is not optimized.
@@ -222,9 +222,9 @@ fn whatever_the_file_a_scan_takes_a_second_and_64_mib_at_the_most() {
     let folder = tempfile::tempdir().unwrap();
     let mut beyond = Vec::new();
     for name in make(folder.path()) {
-        let request = Request {
+        let request = ScanRequest {
             program: folder.path().join(name),
-            ..Request::default()
+            ..ScanRequest::default()
         };
         fs::write("/proc/self/clear_refs", "5").unwrap();
         let began = Instant::now();

@@ -8,7 +8,7 @@ use object::write::{Object, Symbol, SymbolSection};
 use object::{
     Architecture, BinaryFormat, Endianness, SectionKind, SymbolFlags, SymbolKind, SymbolScope,
 };
-use scan::{ProgramStage, Request, detect};
+use scan::{ProgramStage, ScanRequest, detect};
 
 /// Bytes of its strings, of 50 MB in all.
 const STRINGS: usize = 40_000_000;
@@ -55,9 +55,9 @@ fn a_file_of_50_mb_takes_some_milliseconds() {
     ] {
         let program = folder.path().join(name);
         write(&program, last);
-        let request = Request {
+        let request = ScanRequest {
             program,
-            ..Request::default()
+            ..ScanRequest::default()
         };
         let took = (0..9).map(|_| {
             let began = Instant::now();

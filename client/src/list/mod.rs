@@ -20,7 +20,7 @@ use std::time::Instant;
 
 use follow::report::{self, Destination};
 use follow::say;
-use follow::signals::{Asked, SIGTSTP, Signals, pause};
+use follow::signals::{SIGTSTP, SignalRequest, Signals, pause};
 use follow::timing;
 use job::exit::Exit;
 use job::report::{Phases, Report};
@@ -150,13 +150,13 @@ async fn all(
         tokio::select! {
             Some(Ok(Ok(ended))) = running.join_next() => done.push(ended),
             asked = signals.next() => match asked {
-                Asked::Forward(number) => order(&orders, ChildOrder::Forward(number)),
-                Asked::Pause => {
+                SignalRequest::Forward(number) => order(&orders, ChildOrder::Forward(number)),
+                SignalRequest::Pause => {
                     order(&orders, ChildOrder::Forward(SIGTSTP));
                     sleep(FORWARDED).await;
                     pause();
                 }
-                Asked::End(number) => {
+                SignalRequest::End(number) => {
                     if ending.replace(number).is_none() {
                         say("ending all jobs; once more to end them at once");
                     }

@@ -20,7 +20,7 @@ use follow::say;
 use follow::signals::Signals;
 use follow::timing::now_us;
 use gerbil_task::settings::{SKIP, SKIP_GROUPS};
-use mapreduce_client::jobs::{Brought, JobRunner};
+use mapreduce_client::jobs::{BroughtProgram, JobRunner};
 use mapreduce_client::needs::Needs;
 use mapreduce_client::order::JobOrders;
 use mapreduce_client::places::FileSystems;
@@ -166,7 +166,7 @@ async fn jobs(
     };
     timing.mark("the program has said what it has to offer");
     let places = FileSystems::new(Arc::clone(&hadoops));
-    let brought = Brought {
+    let brought = BroughtProgram {
         program: program.clone(),
         ship_libraries: !given.no_ship_libs,
         staging,

@@ -13,7 +13,7 @@ use follow::table::{Column, span, table};
 use follow::timing::now_us;
 use mapreduce_client::Cluster as Hadoops;
 use mapreduce_client::history::{History, Past, page, text};
-use scan::{ProgramStage, Request, detect};
+use scan::{ProgramStage, ScanRequest, detect};
 use session::JobName;
 use session::status::short;
 
@@ -94,9 +94,9 @@ async fn scanned(file: PathBuf, shipped: Vec<PathBuf>, json: bool) -> Result<Str
         path: file.clone(),
         source,
     })?;
-    let request = Request {
+    let request = ScanRequest {
         shipped,
-        ..Request::here(file)
+        ..ScanRequest::here(file)
     };
     let detected = tokio::task::spawn_blocking(move || detect(&request)).await;
     let detected = detected

@@ -17,7 +17,7 @@ mod tests;
 use std::num::NonZeroU32;
 use std::time::Duration;
 
-use policy::gang::Limits;
+use policy::gang::GangLimits;
 use policy::{Millis, Mode, Numbering};
 
 use crate::arguments::{Placement, Relax};
@@ -145,7 +145,7 @@ fn check_mode(given: &Placement, mode: Mode, auto: bool) -> Result<(), Contradic
             list: list.words.clone(),
         });
     }
-    let usual = Limits::default();
+    let usual = GangLimits::default();
     let or =
         |given: Option<Duration>, usual: Millis| given.unwrap_or(Duration::from_millis(usual.0));
     let reissue = or(given.reissue_after, usual.reissue);

@@ -14,7 +14,7 @@ use follow::progress::Progress;
 use follow::report::ClientFacts;
 use follow::say;
 use follow::signals::Signals;
-use follow::streams::Source;
+use follow::streams::InputSource;
 use follow::timeout::WaitTimeout;
 use follow::timing;
 use session::status::short;
@@ -27,7 +27,7 @@ use crate::cluster::Cluster;
 use crate::describe;
 use crate::failure::Failure;
 use crate::plan::Plan;
-use crate::upload::{Brought, staged, staging_meanwhile};
+use crate::upload::{BroughtFiles, staged, staging_meanwhile};
 use crate::usage::UsageError;
 
 /// One job, from its command line to its end. `own` learns what the report is to say of it.
@@ -69,7 +69,7 @@ pub(crate) async fn job(
         tokio::try_join!(
             reaching,
             staged(
-                Brought::from(&plan),
+                BroughtFiles::from(&plan),
                 plan.deployment.staging.clone(),
                 cluster,
                 Arc::clone(&moved)
@@ -127,7 +127,7 @@ pub(crate) async fn job(
         signals,
         explain,
         layout: plan.streams.layout.clone(),
-        input: Source::new(plan.streams.input.clone()),
+        input: InputSource::new(plan.streams.input.clone()),
         terminal: plan.streams.terminal.is_some(),
     };
     let job = InSession {

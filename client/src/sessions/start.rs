@@ -14,7 +14,7 @@ use follow::kill::kill;
 use follow::progress::Progress;
 use follow::say;
 use follow::signals::Signals;
-use follow::submit::{Application, submit};
+use follow::submit::{ApplicationTerms, submit};
 use follow::timeout::WaitTimeout;
 use policy::{Millis, ResourceTypes, Resources, schedule};
 use proto_hadoop::{ApplicationClient, ApplicationId};
@@ -33,7 +33,7 @@ use crate::local::staging as staging_of;
 use crate::plan::step_mib;
 use crate::preflight;
 use crate::subcommands::SessionStart;
-use crate::upload::{Brought, staged, staging_meanwhile};
+use crate::upload::{BroughtFiles, staged, staging_meanwhile};
 use crate::usage::UsageError;
 
 /// Slots on a node with GPUs, where nothing is said: one task computes, others load and store.
@@ -98,7 +98,7 @@ pub(super) async fn start(
         tokio::try_join!(
             checking,
             staged(
-                Brought::default(),
+                BroughtFiles::default(),
                 given.staging.clone(),
                 &cluster,
                 Arc::clone(&moved)
@@ -158,7 +158,7 @@ pub(super) async fn start(
             staging: describe::staging_folder(&staged),
         })),
     };
-    let application = Application {
+    let application = ApplicationTerms {
         id,
         name: format!("gerbil session {}", kept.name),
         queue: given.queue.clone(),

@@ -4,7 +4,7 @@ use follow::follower::{Follower, Watching};
 use follow::pattern::Pattern;
 use follow::progress::Progress;
 use follow::signals::Signals;
-use follow::streams::{Source, StandardInput};
+use follow::streams::{InputSource, StandardInput};
 use follow::{Layout, say};
 use session::{Folder, JobName, Reached, reach};
 
@@ -35,8 +35,8 @@ pub(super) async fn attach(
         explain: None,
         layout: layout(given.label),
         input: match given.input {
-            true => Source::new(StandardInput::Own),
-            false => Source::Nothing,
+            true => InputSource::new(StandardInput::Own),
+            false => InputSource::Nothing,
         },
         terminal: false,
     };

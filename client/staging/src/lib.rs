@@ -79,13 +79,13 @@ const COLLECTING: Duration = Duration::from_millis(500);
 const CLEAN_UP: Duration = Duration::from_secs(3);
 
 /// What is to be staged.
-pub struct Request<'a> {
+pub struct StagingRequest<'a> {
     /// The file that runs now.
     pub own_binary: PathBuf,
     /// It is staged too; else it is on the nodes already.
     pub stages_own: bool,
     /// The user's programs.
-    pub programs: Vec<Named>,
+    pub programs: Vec<NamedProgram>,
     /// Files, then archives, that the user brings along.
     pub shipped: [Vec<Shipped>; 2],
     /// An environment of Python that comes as a whole.
@@ -117,7 +117,7 @@ pub struct Shipped {
     pub name: String,
 }
 
-impl fmt::Debug for Request<'_> {
+impl fmt::Debug for StagingRequest<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Request")
             .field("programs", &self.programs)
@@ -138,7 +138,7 @@ pub struct Moved {
 
 /// A program as the user names it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Named {
+pub struct NamedProgram {
     /// A path, or a bare name to be searched.
     pub name: PathBuf,
     /// Folders in which a bare name is searched before those of `PATH`, in the same form.
@@ -190,7 +190,7 @@ pub struct StagedFiles {
 ///
 /// One sentence with the cause, the value and what to change; its [`StageError::exit`] is the exit
 /// code.
-pub async fn stage(request: Request<'_>) -> Result<StagedFiles, StageError> {
+pub async fn stage(request: StagingRequest<'_>) -> Result<StagedFiles, StageError> {
     let conf_dir = request
         .conf_dir
         .as_ref()
@@ -209,7 +209,7 @@ pub async fn stage(request: Request<'_>) -> Result<StagedFiles, StageError> {
 async fn stage_on(
     storage: Storage,
     root: &Root,
-    request: &Request<'_>,
+    request: &StagingRequest<'_>,
 ) -> Result<StagedFiles, StageError> {
     let cache = format!("{}/cache", root.path);
     let local = plan::Local::of(request);

@@ -18,8 +18,8 @@ use super::mpi::{self, Mpi};
 use super::program::{self, ProgramFile, ProgramKind};
 use super::python;
 use super::search::Search;
-use super::upload::{CacheFile, Source};
-use super::{LIBRARY_LINK, Named, Placed, Request};
+use super::upload::{CacheFile, UploadSource};
+use super::{LIBRARY_LINK, NamedProgram, Placed, StagingRequest};
 
 /// Names by whose ends NodeManagers know how to unpack an archive.
 pub(super) const SUFFIXES: [&str; 4] = [".tar.gz", ".tgz", ".tar", ".zip"];
@@ -29,7 +29,7 @@ pub(super) const SUFFIXES: [&str; 4] = [".tar.gz", ".tgz", ".tar", ".zip"];
 pub struct Local {
     own_binary: PathBuf,
     stages_own: bool,
-    programs: Vec<Named>,
+    programs: Vec<NamedProgram>,
     venv: Option<PathBuf>,
     processes: u32,
     ship_libraries: bool,
@@ -41,7 +41,7 @@ pub struct Local {
 
 impl Local {
     /// Of a request and its environment.
-    pub fn of(request: &Request<'_>) -> Self {
+    pub fn of(request: &StagingRequest<'_>) -> Self {
         let absolute = |name: &str| {
             let path = (request.environment)(name).map(PathBuf::from);
             path.filter(|path| path.is_absolute())
@@ -368,7 +368,7 @@ fn libraries(entries: Vec<ArchiveEntry>) -> Item {
             // NodeManagers choose by the suffix how to unpack.
             name: format!("{}.tar", archive.identity()),
             size: archive.size(),
-            source: Source::Archive(archive),
+            source: UploadSource::Archive(archive),
         },
     }
 }
@@ -390,7 +390,7 @@ fn file(link: &str, path: &Path, memory: &mut KnownDigests) -> Result<Item, Stag
         wanted: CacheFile {
             name: digest.to_string(),
             size,
-            source: Source::File {
+            source: UploadSource::File {
                 path: path.to_path_buf(),
                 digest,
             },

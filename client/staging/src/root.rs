@@ -24,7 +24,7 @@ pub struct Root {
 
 /// A name on a file system, as it was given: whatever may stand in it is still there.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Named {
+pub struct GivenPath {
     /// The file system.
     pub address: Address,
     /// What follows scheme and host.
@@ -44,14 +44,14 @@ pub fn named(
     user: &str,
     hadoop: &dyn Fn(&str) -> Option<String>,
     conf_dir: Option<&str>,
-) -> Result<Named, StageError> {
-    let on_hdfs = |scheme: &str, authority: &str, path: &str| Named {
+) -> Result<GivenPath, StageError> {
+    let on_hdfs = |scheme: &str, authority: &str, path: &str| GivenPath {
         address: hdfs(scheme, authority, user, hadoop),
         path: path.to_owned(),
         home: Some(home(user, hadoop)),
     };
     match split(name) {
-        (Some("file"), None | Some("" | "localhost"), path) => Ok(Named {
+        (Some("file"), None | Some("" | "localhost"), path) => Ok(GivenPath {
             address: Address::Shared,
             path: path.to_owned(),
             home: None,

@@ -21,15 +21,15 @@ fn open_folder() -> tempfile::TempDir {
     folder
 }
 
-fn named(program: &Path) -> Named {
-    Named {
+fn named(program: &Path) -> NamedProgram {
+    NamedProgram {
         name: program.into(),
         first_in: None,
     }
 }
 
-fn request(root: &Path, program: &Path) -> Request<'static> {
-    Request {
+fn request(root: &Path, program: &Path) -> StagingRequest<'static> {
+    StagingRequest {
         // Any program of this machine; the test's own is large.
         own_binary: OWN.into(),
         stages_own: true,
@@ -157,11 +157,11 @@ async fn programs_of_one_name_get_a_link_each_and_one_program_gets_one() {
     let (one, other) = (open_folder(), open_folder());
     let first = script(one.path(), "job", "#!/bin/sh\nexit 1\n");
     let second = script(other.path(), "job", "#!/bin/sh\nexit 2\n");
-    let search = Named {
+    let search = NamedProgram {
         name: "job".into(),
         first_in: Some(other.path().into()),
     };
-    let outcome = stage(Request {
+    let outcome = stage(StagingRequest {
         programs: vec![named(&first), named(&second), named(&first), search],
         ..request(root.path(), &first)
     })
@@ -185,7 +185,7 @@ async fn files_and_archives_come_along_under_their_names() {
         name: name.into(),
     };
     let ship = |files, archives| {
-        stage(Request {
+        stage(StagingRequest {
             shipped: [files, archives],
             ..request(root.path(), &program)
         })
@@ -411,7 +411,7 @@ async fn place_scripted(
             let path = folder.path().join(text);
             fs::write(&path, text).unwrap();
             let (digest, size) = digest::of(&mut text.as_bytes()).unwrap();
-            let source = upload::Source::File { path, digest };
+            let source = upload::UploadSource::File { path, digest };
             let name = digest.to_string();
             Item {
                 link: (*text).into(),
@@ -487,7 +487,7 @@ async fn a_program_of_open_mpi_is_refused_before_anything_is_staged() {
     linked.write(&program);
     fs::set_permissions(&program, Permissions::from_mode(0o755)).unwrap();
     Crafted::default().write(&files.path().join("libmpi.so.40"));
-    let of = |processes| Request {
+    let of = |processes| StagingRequest {
         processes,
         ..request(root.path(), &program)
     };

@@ -33,7 +33,7 @@ pub const TEMPORARY: &str = ".uploading-";
 
 /// Where the bytes of a cached file come from.
 #[derive(Clone, Debug)]
-pub enum Source {
+pub enum UploadSource {
     /// A file as it is, with the digest that it must still have.
     File {
         /// The file.
@@ -53,7 +53,7 @@ pub struct CacheFile {
     /// Length, bytes.
     pub size: u64,
     /// Its contents.
-    pub source: Source,
+    pub source: UploadSource,
 }
 
 /// A file that lies in the cache.
@@ -206,7 +206,7 @@ async fn send(
     storage: &Storage,
     path: &str,
     size: u64,
-    source: Source,
+    source: UploadSource,
     moved: &Arc<Moved>,
 ) -> Result<u64, StageError> {
     let moved = Arc::clone(moved);
@@ -219,8 +219,8 @@ async fn send(
             moved,
         };
         let ended = match &source {
-            Source::File { path, digest } => copy(path, *digest, &mut pieces),
-            Source::Archive(archive) => archive.write(&mut pieces),
+            UploadSource::File { path, digest } => copy(path, *digest, &mut pieces),
+            UploadSource::Archive(archive) => archive.write(&mut pieces),
         };
         pieces.end(ended);
     });

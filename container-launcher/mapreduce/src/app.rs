@@ -11,7 +11,7 @@ use crate::job::{Ready, Spec};
 use crate::local;
 use crate::sort::digest::hash;
 
-type Driver = dyn Fn(&mut Run<'_>) -> Result<()>;
+type DriverFunction = dyn Fn(&mut Run<'_>) -> Result<()>;
 
 /// A program: the jobs that it registers, and the driver that submits them.
 ///
@@ -20,7 +20,7 @@ type Driver = dyn Fn(&mut Run<'_>) -> Result<()>;
 pub struct App {
     name: String,
     specs: Vec<Spec>,
-    driver: Option<Box<Driver>>,
+    driver: Option<Box<DriverFunction>>,
 }
 
 impl std::fmt::Debug for App {
@@ -59,7 +59,7 @@ impl App {
         &self.name
     }
 
-    pub(crate) fn driver(&self) -> Option<&Driver> {
+    pub(crate) fn driver(&self) -> Option<&DriverFunction> {
         self.driver.as_deref()
     }
 

@@ -28,7 +28,7 @@ struct Rank {
     /// The request to spawn that is being received.
     incoming: Option<Incoming>,
     /// What the job is asked on its behalf.
-    asked: Option<Asked>,
+    asked: Option<Waiter>,
     /// Who entered the barrier; of PMI-2.
     fence: Option<Asker>,
     /// Attributes of the node that it waits for.
@@ -37,7 +37,7 @@ struct Rank {
 
 /// Who waits for an answer of the job.
 #[derive(Clone, Debug)]
-enum Asked {
+enum Waiter {
     /// In the words of PMI-1, by the name of the answer.
     One(&'static str),
     /// In those of PMI-2.
@@ -211,8 +211,8 @@ impl NodeServer {
     pub fn name_answer(&mut self, rank: u32, answer: Result<&str, &str>) -> Vec<Effect> {
         let asked = match self.take_asked(rank) {
             None => return Vec::new(),
-            Some(Asked::Two(asker)) => return vec![version_two::name_answer(&asker, answer)],
-            Some(Asked::One(asked)) => asked,
+            Some(Waiter::Two(asker)) => return vec![version_two::name_answer(&asker, answer)],
+            Some(Waiter::One(asked)) => asked,
         };
         let line = match answer {
             Ok("") => reply(rank, asked, &[("rc", "0"), ("msg", "success")]),
@@ -232,8 +232,8 @@ impl NodeServer {
     pub fn spawn_answer(&mut self, rank: u32, answer: Result<(), &str>) -> Vec<Effect> {
         let asked = match self.take_asked(rank) {
             None => return Vec::new(),
-            Some(Asked::Two(asker)) => return vec![version_two::spawn_answer(&asker, answer)],
-            Some(Asked::One(asked)) => asked,
+            Some(Waiter::Two(asker)) => return vec![version_two::spawn_answer(&asker, answer)],
+            Some(Waiter::One(asked)) => asked,
         };
         // Without `errcodes` they are all 0. With one that is not, MPICH would give the program a
         // communicator that cannot be used, and wait for ever where the program ignores the codes.
@@ -243,12 +243,12 @@ impl NodeServer {
         }]
     }
 
-    fn take_asked(&mut self, rank: u32) -> Option<Asked> {
+    fn take_asked(&mut self, rank: u32) -> Option<Waiter> {
         self.ranks.get_mut(&rank)?.asked.take()
     }
 
     /// Notes that the rank waits for an answer of the job.
-    fn ask(&mut self, rank: u32, asked: Asked, effect: Effect) -> Vec<Effect> {
+    fn ask(&mut self, rank: u32, asked: Waiter, effect: Effect) -> Vec<Effect> {
         match self.ranks.get_mut(&rank) {
             Some(state) if state.asked.is_none() => {
                 state.asked = Some(asked);

@@ -6,7 +6,7 @@
 use std::fs::{self, OpenOptions};
 use std::path::{Path, PathBuf};
 
-use super::{Device, DeviceKind, Devices};
+use super::{DeviceKind, Devices, NodeDevice};
 
 /// What the numbers of devices are written for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,16 +68,16 @@ pub(crate) fn by_maker(root: &Path) -> Vec<(&'static str, Vec<PathBuf>)> {
 pub(crate) fn under(root: &Path, variable: &dyn Fn(&str) -> Option<String>) -> Option<Devices> {
     Maker::EVERY.into_iter().find_map(|maker| {
         let (files, kind) = (maker.files(root), maker.kind());
-        let each: Vec<Device> = match variable(kind.variable).filter(|l| !l.is_empty()) {
+        let each: Vec<NodeDevice> = match variable(kind.variable).filter(|l| !l.is_empty()) {
             Some(list) if !files.is_empty() => {
-                let named = list.split(',').map(str::trim).map(|name| Device {
+                let named = list.split(',').map(str::trim).map(|name| NodeDevice {
                     name: name.to_owned(),
                     on_node: file_of(root, name, &files),
                 });
                 named.collect()
             }
             _ => {
-                let numbered = files.iter().enumerate().map(|(number, file)| Device {
+                let numbered = files.iter().enumerate().map(|(number, file)| NodeDevice {
                     name: number.to_string(),
                     on_node: file.clone(),
                 });

@@ -17,7 +17,7 @@ use nix::sys::stat::{major, minor};
 use nix::unistd::{Uid, User};
 use tokio::time::{Instant, sleep};
 
-use super::{Device, Devices};
+use super::{Devices, NodeDevice};
 
 /// Where the kernel tells of locks.
 const LOCKS: &str = "/proc/locks";
@@ -29,14 +29,14 @@ const PAUSE: Duration = Duration::from_millis(100);
 /// A device that is this container's for as long as this lives.
 #[derive(Debug)]
 pub(super) struct Leased {
-    pub(super) device: Device,
+    pub(super) device: NodeDevice,
     /// None: nobody counts the devices, and all are everybody's.
     _lock: Option<Flock<File>>,
 }
 
 impl Leased {
     /// One that others may use too.
-    pub(super) const fn shared(device: Device) -> Self {
+    pub(super) const fn shared(device: NodeDevice) -> Self {
         Self {
             device,
             _lock: None,

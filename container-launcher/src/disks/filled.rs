@@ -10,12 +10,12 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use job::JobId;
-use policy::scratch::{Limits, filler};
+use policy::scratch::{ScratchLimits, filler};
 
 use super::room::{WRITTEN, megabytes};
 use super::{BLOCK, Disks, SeenDisk, nameless};
 use crate::process::Id;
-use crate::processes::{self, Process};
+use crate::processes::{self, ProcessStat};
 use crate::samples::leader;
 
 /// Between two looks.
@@ -48,7 +48,7 @@ pub(crate) struct DiskLook {
 impl Disks {
     /// Looks whether a disk is fuller than `percent` hundredths, and whose fault that is.
     pub(crate) fn filled(&self, percent: u8, suspects: &[Suspect]) -> DiskLook {
-        let limits = Limits {
+        let limits = ScratchLimits {
             most: None,
             fullness: Some(percent),
         };
@@ -103,7 +103,7 @@ fn by_whom(full: &SeenDisk<'_>, percent: u8, suspects: &[Suspect]) -> Option<(Id
 
 impl Suspect {
     /// The processes of its ranks, and whose each is.
-    fn processes(&self, all: &BTreeMap<i32, Process>) -> BTreeMap<i32, u32> {
+    fn processes(&self, all: &BTreeMap<i32, ProcessStat>) -> BTreeMap<i32, u32> {
         let ranks: BTreeMap<i32, u32> =
             self.ranks.iter().map(|(rank, pid)| (*pid, *rank)).collect();
         let own = all.keys().filter_map(|&pid| {
@@ -114,7 +114,7 @@ impl Suspect {
     }
 
     /// The rank whose processes have written the most, those that have ended included; of equals the first.
-    fn writer(&self, all: &BTreeMap<i32, Process>) -> Option<u32> {
+    fn writer(&self, all: &BTreeMap<i32, ProcessStat>) -> Option<u32> {
         let mut written: BTreeMap<u32, u64> =
             self.ranks.iter().map(|(rank, _)| (*rank, 0)).collect();
         for (pid, rank) in self.processes(all) {

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use nix::sys::statvfs::fstatvfs;
-use policy::scratch::{Disk, Exceeded, Limits, victim};
+use policy::scratch::{Disk, Exceeded, ScratchLimits, victim};
 
 use super::{Disks, SeenDisk, of, sum};
 
@@ -28,13 +28,13 @@ pub(crate) struct Promise<'a> {
 #[derive(Clone, Debug)]
 pub(crate) struct Room {
     disks: Disks,
-    limits: Limits,
+    limits: ScratchLimits,
     /// Bytes that it was promised on disks that tasks leave.
     little: Arc<AtomicU64>,
 }
 
 impl Room {
-    pub(crate) fn new(disks: Disks, limits: Limits) -> Self {
+    pub(crate) fn new(disks: Disks, limits: ScratchLimits) -> Self {
         Self {
             disks,
             limits,
@@ -43,7 +43,7 @@ impl Room {
     }
 
     /// For what nobody needs yet.
-    pub(crate) fn ahead(disks: Disks, limits: Limits) -> Self {
+    pub(crate) fn ahead(disks: Disks, limits: ScratchLimits) -> Self {
         Self {
             disks,
             limits: limits.ahead(),
@@ -129,8 +129,9 @@ impl Room {
             left: bytes,
         };
         let own = self.disks.taken(self.limits);
-        let has_room = |limits: Limits| limits.room(disk, own).saturating_sub(before) >= bytes;
-        let anywhere = Limits {
+        let has_room =
+            |limits: ScratchLimits| limits.room(disk, own).saturating_sub(before) >= bytes;
+        let anywhere = ScratchLimits {
             fullness: None,
             ..self.limits
         };
@@ -205,7 +206,7 @@ mod tests {
         let file = tempfile::tempfile_in(folder.path()).unwrap();
         // Other tests of this process have some there, too, but not that much.
         let room = |most: u64| {
-            let limits = Limits {
+            let limits = ScratchLimits {
                 most: Some(most),
                 fullness: None,
             };
@@ -226,7 +227,7 @@ mod tests {
             "{refused}"
         );
         // Whatever else is there, this one is fuller than nothing.
-        let limits = Limits {
+        let limits = ScratchLimits {
             most: None,
             fullness: Some(0),
         };
@@ -241,7 +242,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let folders = vec![folder.path().join("gone"), folder.path().to_owned()];
         let disks = Disks::at(folders);
-        let room = |disks| Room::new(disks, Limits::default());
+        let room = |disks| Room::new(disks, ScratchLimits::default());
         assert_eq!(room(disks).folder(), Ok(folder.path()));
         assert!(room(Disks::at(Vec::new())).folder().is_err());
     }

@@ -33,7 +33,8 @@ const TEXT: usize = 1024;
 
 type Handle = *mut c_void;
 type Platforms = unsafe extern "C" fn(c_uint, *mut Handle, *mut c_uint) -> c_int;
-type Devices = unsafe extern "C" fn(Handle, c_ulong, c_uint, *mut Handle, *mut c_uint) -> c_int;
+type GetDeviceIds =
+    unsafe extern "C" fn(Handle, c_ulong, c_uint, *mut Handle, *mut c_uint) -> c_int;
 type Info = unsafe extern "C" fn(Handle, c_uint, usize, *mut c_void, *mut usize) -> c_int;
 
 /// Asks the library; only in a process that may crash.
@@ -43,7 +44,7 @@ pub(super) fn ask(library: &Library) -> Result<ApiAnswer, libloading::Error> {
     // library gave, and what is written to lives across the call and has the length that is told.
     unsafe {
         let platforms = library.get::<Platforms>("clGetPlatformIDs")?;
-        let devices = library.get::<Devices>("clGetDeviceIDs")?;
+        let devices = library.get::<GetDeviceIds>("clGetDeviceIDs")?;
         let info = library.get::<Info>("clGetDeviceInfo")?;
 
         tell(&ApiLine::Call("clGetPlatformIDs".to_owned()));

@@ -97,14 +97,14 @@ pub(crate) enum FetchError {
 
 /// What came of one launcher so far.
 #[derive(Default)]
-struct Brought {
+struct BroughtParts {
     parts: Vec<Fetched>,
     /// Maps whose output it does not have, and what it said of the first.
     lacking: Vec<u32>,
     trouble: String,
 }
 
-impl Brought {
+impl BroughtParts {
     /// Of how many maps it is known.
     const fn known(&self) -> usize {
         self.parts.len().saturating_add(self.lacking.len())
@@ -140,7 +140,7 @@ impl Fetcher {
         onto: Onto<'_>,
         waiting: Waiting<'_>,
     ) -> Result<Vec<Fetched>, Unfetched> {
-        let mut brought = Brought::default();
+        let mut brought = BroughtParts::default();
         let (mut tries, mut since) = (1, Instant::now());
         loop {
             let known = brought.known();
@@ -196,7 +196,7 @@ impl Fetcher {
         request: &FetchRequest,
         onto: Onto<'_>,
         waiting: Waiting<'_>,
-        brought: &mut Brought,
+        brought: &mut BroughtParts,
     ) -> Result<(), FetchError> {
         let broken = |source| FetchError::Io {
             address: address.to_owned(),

@@ -22,7 +22,7 @@ pub(crate) struct Missing {
 }
 
 /// What one launcher has given: a file, and the parts that are in it, by the maps' numbers.
-pub(crate) type Brought = (Arc<File>, Vec<Fetched>);
+pub(crate) type FetchedParts = (Arc<File>, Vec<Fetched>);
 
 /// A launcher that has some of it.
 pub(crate) struct From<'a> {
@@ -48,7 +48,7 @@ impl Gather<'_> {
         &self,
         from: &[From<'_>],
         waiting: Waiting<'_>,
-    ) -> Result<Vec<Brought>, Missing> {
+    ) -> Result<Vec<FetchedParts>, Missing> {
         // Partitions begin with different launchers: not all of them with the first.
         let first = usize::try_from(self.partition).unwrap_or(0);
         let (mut later, sooner) = (from.iter().collect::<Vec<_>>(), first % from.len().max(1));
@@ -87,7 +87,7 @@ impl Gather<'_> {
         together(results)
     }
 
-    fn one(&self, from: &From<'_>, waiting: Waiting<'_>) -> Result<Brought, Missing> {
+    fn one(&self, from: &From<'_>, waiting: Waiting<'_>) -> Result<FetchedParts, Missing> {
         let own_fault = |sentence| Missing {
             sentence,
             maps: Vec::new(),
@@ -118,7 +118,7 @@ impl Gather<'_> {
 }
 
 /// All of it, or what is missing: a fault of this container goes before those of others.
-fn together(results: Vec<Result<Brought, Missing>>) -> Result<Vec<Brought>, Missing> {
+fn together(results: Vec<Result<FetchedParts, Missing>>) -> Result<Vec<FetchedParts>, Missing> {
     let (mut all, mut missing) = (Vec::with_capacity(results.len()), Vec::new());
     for result in results {
         match result {

@@ -30,7 +30,7 @@ use std::time::Duration;
 pub(crate) use ahead::{Ahead, Copies, Gatherer};
 pub(crate) use bring::{Fetched, Fetcher, Waiting};
 pub(crate) use exchange::Exchange;
-pub(crate) use gather::{Brought, From, Gather, Missing};
+pub(crate) use gather::{FetchedParts, From, Gather, Missing};
 pub(crate) use map_outputs::{MapOutput, MapOutputs};
 pub(crate) use serve::Server;
 

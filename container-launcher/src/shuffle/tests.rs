@@ -9,7 +9,7 @@ use std::time::Instant;
 use gerbil_task::Partition;
 use job::JobId;
 use job::LauncherContext;
-use policy::scratch::Limits;
+use policy::scratch::ScratchLimits;
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 
 use super::bring::{FetchError, Fetched, Onto, PartitionFetch, Unfetched};
@@ -84,7 +84,7 @@ fn anywhere() -> Room {
 
 /// The same, in one folder.
 fn within(folder: PathBuf) -> Room {
-    Room::new(Disks::at(vec![folder]), Limits::default())
+    Room::new(Disks::at(vec![folder]), ScratchLimits::default())
 }
 
 const fn onto<'a>(file: &'a File, at: u64, room: &'a Room) -> Onto<'a> {
@@ -385,7 +385,7 @@ fn several_are_fetched_from_at_once_and_one_that_is_broken_is_named_alone() {
         missing.sentence.contains("cannot be looked at"),
         "{missing:?}"
     );
-    let nothing = Limits {
+    let nothing = ScratchLimits {
         most: Some(0),
         fullness: None,
     };
@@ -580,7 +580,7 @@ fn nothing_is_gathered_ahead_where_tasks_would_lack_room() {
     let kept = MapOutputs::default();
     let server = Server::open(&launcher, kept.clone()).unwrap();
     kept.keep(JOB, 0, output(&[b"some"]));
-    let limits = Limits {
+    let limits = ScratchLimits {
         most: Some(4),
         fullness: None,
     };

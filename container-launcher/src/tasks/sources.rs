@@ -9,7 +9,7 @@ use job::wire::StartTask;
 
 use crate::disks::Room;
 use crate::shuffle::{
-    Brought, Copies, Fetched, Fetcher, From, Gather, MapOutput, MapOutputs, Missing, Waiting,
+    Copies, Fetched, FetchedParts, Fetcher, From, Gather, MapOutput, MapOutputs, Missing, Waiting,
 };
 
 /// Where the sources of a task are, as its order tells.
@@ -144,8 +144,8 @@ impl Sources {
     }
 
     /// What lies here already of what is elsewhere.
-    fn gathered_ahead(&self, order: &ReduceOrder) -> Vec<Brought> {
-        let mut all: Vec<Brought> = Vec::new();
+    fn gathered_ahead(&self, order: &ReduceOrder) -> Vec<FetchedParts> {
+        let mut all: Vec<FetchedParts> = Vec::new();
         let outputs = self.kept_by.iter().zip(&self.outputs);
         for (source, (kept_by, output)) in order.sources.iter().zip(outputs) {
             let copy = match kept_by {
@@ -173,9 +173,9 @@ impl Sources {
     fn bring(
         &self,
         order: &ReduceOrder,
-        ahead: &[Brought],
+        ahead: &[FetchedParts],
         waiting: Waiting<'_>,
-    ) -> Result<Vec<Brought>, Missing> {
+    ) -> Result<Vec<FetchedParts>, Missing> {
         let mut from: Vec<From<'_>> = (self.launchers.iter())
             .map(|address| From {
                 address,

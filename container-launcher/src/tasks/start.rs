@@ -12,7 +12,7 @@ use gerbil_task::{
 use job::wire::{Program, Refusal, StartTask};
 use nix::unistd::Pid;
 use policy::MiB;
-use policy::scratch::Limits;
+use policy::scratch::ScratchLimits;
 use rustix::process::{Resource, Rlimit, prlimit};
 use tokio::net::unix::pipe;
 use tokio_util::sync::CancellationToken;
@@ -53,7 +53,7 @@ struct Ready {
     task: ToTask,
     places: TaskFiles,
     bounds: Bounds,
-    limits: Limits,
+    limits: ScratchLimits,
     /// Launchers that a reduce fetches from at the same time.
     copies: usize,
 }

@@ -9,7 +9,7 @@ use gerbil_task::settings::{
 use gerbil_task::{Blame, Blamed, Phase, Welcome};
 use job::wire::TaskSeen;
 use nix::unistd::{Pid, SysconfVar, sysconf};
-use policy::scratch::Limits;
+use policy::scratch::ScratchLimits;
 use tokio::time::Instant;
 
 use super::attempt::Attempt;
@@ -63,10 +63,10 @@ pub(super) fn copies(welcome: &Welcome) -> Result<usize, String> {
 /// # Errors
 ///
 /// One is no number: a sentence.
-pub(super) fn limits(welcome: &Welcome, host: &str) -> Result<Limits, String> {
+pub(super) fn limits(welcome: &Welcome, host: &str) -> Result<ScratchLimits, String> {
     let number = |name| Ok::<_, String>(Some(number(welcome, name)?).filter(|number| *number > 0));
     let fullness = number(DISK_FULLNESS)?.filter(|percent| *percent < 100);
-    Ok(Limits {
+    Ok(ScratchLimits {
         most: match of_node(welcome, host)? {
             None => number(LOCAL_DISK)?,
             Some(mib) => Some(mib).filter(|mib| *mib > 0),
@@ -246,14 +246,17 @@ mod tests {
             };
             limits(&welcome, "n3")
         };
-        assert_eq!(with(&[]), Ok(Limits::default()));
+        assert_eq!(with(&[]), Ok(ScratchLimits::default()));
         let both = [(LOCAL_DISK, "3"), (DISK_FULLNESS, "85")];
-        let wanted = Limits {
+        let wanted = ScratchLimits {
             most: Some(3 << 20),
             fullness: Some(85),
         };
         assert_eq!(with(&both), Ok(wanted));
-        assert_eq!(with(&[(DISK_FULLNESS, "100")]), Ok(Limits::default()));
+        assert_eq!(
+            with(&[(DISK_FULLNESS, "100")]),
+            Ok(ScratchLimits::default())
+        );
         assert!(with(&[(LOCAL_DISK, "much")]).is_err());
         // A node's own amount stands over that of all.
         let most = |nodes: &str| {

@@ -30,7 +30,7 @@ pub use writer::{AcceleratorWriter, Block, Layout, SerializePacket};
 use crate::function::Function;
 use crate::ring::{Geometry, MemoryError, SharedMemory};
 use crate::status::Status;
-use crate::wire::{self, BoardRow, Device, Reply, Request};
+use crate::wire::{self, BoardRow, MappedDevice, Reply, Request};
 use rings::Rings;
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::io::Errno;
@@ -253,7 +253,7 @@ impl AsRawFd for Accelerator {
 /// # Errors
 ///
 /// No driver answers.
-pub fn map(socket: &Path) -> Result<(Vec<Device>, Vec<BoardRow>), AcceleratorError> {
+pub fn map(socket: &Path) -> Result<(Vec<MappedDevice>, Vec<BoardRow>), AcceleratorError> {
     let connection = connect(socket)?;
     say(&connection, &Request::Map)?;
     match hear(&connection, Instant::now() + ANSWER)?.0 {

@@ -2,7 +2,7 @@
 
 use super::AcceleratorError;
 use super::rings::Rings;
-use crate::ring::{OutputBlockState, Verdict};
+use crate::ring::{OutputBlockState, PacketVerdict};
 use crate::status::Status;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -45,7 +45,7 @@ impl AcceleratorReader {
         timeout: Duration,
     ) -> std::result::Result<(u64, R), AcceleratorError> {
         let result = self.result(Some(timeout))?;
-        let Verdict {
+        let PacketVerdict {
             sequence, status, ..
         } = result.verdict;
         if status != Status::Done {
@@ -104,7 +104,7 @@ pub struct Result<'a> {
     rings: &'a Rings,
     index: usize,
     /// What the driver says of it.
-    pub verdict: Verdict,
+    pub verdict: PacketVerdict,
 }
 
 impl Result<'_> {

@@ -1,12 +1,12 @@
 //! `fpgad check`.
 
-use super::{CONFIG, Failure, SOFTWARE, UNAVAILABLE, failed, say};
+use super::{CONFIG, CommandFailure, SOFTWARE, UNAVAILABLE, failed, say};
 use fpga_driver::board::check;
 use fpga_driver::profile::{BoardKind, Profile};
 use std::path::PathBuf;
 
 /// Proves a board, step by step, and ends at the first that fails.
-pub fn run(name: &str) -> Result<(), Failure> {
+pub fn run(name: &str) -> Result<(), CommandFailure> {
     let mut profile = Profile::model(1).boards.remove(0);
     (profile.kind, profile.path) = match name.split_once(':') {
         None if name == "model" => (BoardKind::Model, None),
@@ -17,7 +17,7 @@ pub fn run(name: &str) -> Result<(), Failure> {
         ),
         Some(("xdma", path)) => (BoardKind::Xdma, Some(PathBuf::from(path))),
         _ => {
-            return Err(Failure {
+            return Err(CommandFailure {
                 code: CONFIG,
                 message: format!("{name:?} is no board: it is model, rtl, xdma:N or xdma:PATH"),
             });

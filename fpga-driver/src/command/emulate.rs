@@ -1,18 +1,18 @@
 //! `fpgad xdma-emu`.
 
-use super::{CONFIG, Failure, UNAVAILABLE, failed, say};
+use super::{CONFIG, CommandFailure, UNAVAILABLE, failed, say};
 use fpga_driver::board::emulate::Emulator;
 use fpga_driver::profile::{BoardKind, Profile};
 use std::path::Path;
 
 /// Serves a folder until the process is killed.
-pub fn run(folder: &Path, board: &str) -> Result<(), Failure> {
+pub fn run(folder: &Path, board: &str) -> Result<(), CommandFailure> {
     let mut profile = Profile::model(1).boards.remove(0);
     profile.kind = match board {
         "model" => BoardKind::Model,
         "rtl" => BoardKind::Rtl,
         other => {
-            return Err(Failure {
+            return Err(CommandFailure {
                 code: CONFIG,
                 message: format!("{other:?} cannot be emulated: it is model or rtl"),
             });

@@ -1,6 +1,6 @@
 //! `fpgad exercise`.
 
-use super::{CONFIG, Failure, UNAVAILABLE, failed};
+use super::{CONFIG, CommandFailure, UNAVAILABLE, failed};
 use fpga_driver::Function;
 use fpga_driver::client::Accelerator;
 use fpga_driver::echo::plain;
@@ -9,9 +9,9 @@ use std::path::Path;
 use std::time::Duration;
 
 /// Sends packets of any length until the process is killed, and reads what comes back.
-pub fn run(socket: &Path, function: Function) -> Result<(), Failure> {
+pub fn run(socket: &Path, function: Function) -> Result<(), CommandFailure> {
     if !matches!(function, Function::Echo | Function::Sink) {
-        return Err(Failure {
+        return Err(CommandFailure {
             code: CONFIG,
             message: format!("{function} cannot be exercised: echo and sink can"),
         });

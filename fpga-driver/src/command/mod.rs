@@ -19,7 +19,7 @@ pub const SOFTWARE: u8 = 70;
 
 /// Why a command ends.
 #[derive(Debug)]
-pub struct Failure {
+pub struct CommandFailure {
     /// What the process returns.
     pub code: u8,
     /// One sentence.
@@ -27,8 +27,8 @@ pub struct Failure {
 }
 
 /// Makes a failure of an error.
-pub fn failed<E: std::fmt::Display>(code: u8) -> impl Fn(E) -> Failure {
-    move |error| Failure {
+pub fn failed<E: std::fmt::Display>(code: u8) -> impl Fn(E) -> CommandFailure {
+    move |error| CommandFailure {
         code,
         message: error.to_string(),
     }

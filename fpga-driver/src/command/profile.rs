@@ -1,11 +1,11 @@
 //! `fpgad profile`.
 
-use super::{CONFIG, Failure, failed, say};
+use super::{CONFIG, CommandFailure, failed, say};
 use fpga_driver::profile::{Profile, xml};
 use std::path::Path;
 
 /// Checks the profile, and prints what YARN must be told of it.
-pub fn run(path: &Path, as_xml: bool) -> Result<(), Failure> {
+pub fn run(path: &Path, as_xml: bool) -> Result<(), CommandFailure> {
     let profile = Profile::read(path).map_err(failed(CONFIG))?;
     if as_xml {
         say(&xml::print(&profile));

@@ -1,11 +1,11 @@
 //! `fpgad ps`.
 
-use super::{Failure, UNAVAILABLE, failed, say};
+use super::{CommandFailure, UNAVAILABLE, failed, say};
 use fpga_driver::client;
 use std::path::Path;
 
 /// Lists virtual devices and boards.
-pub fn run(socket: &Path) -> Result<(), Failure> {
+pub fn run(socket: &Path) -> Result<(), CommandFailure> {
     let (devices, boards) = client::map(socket).map_err(failed(UNAVAILABLE))?;
     say(&format!(
         "{:<18} {:<8} {:>6} {:>8} {:>6} {:>9} {:>9} {:>6}  HOLDER",

@@ -1,13 +1,13 @@
 //! `fpgad serve`.
 
-use super::{CONFIG, Failure, UNAVAILABLE, complain, failed};
+use super::{CONFIG, CommandFailure, UNAVAILABLE, complain, failed};
 use fpga_driver::client::address::{self, Reach};
 use fpga_driver::daemon::{Driver, DriverOptions};
 use fpga_driver::profile::Profile;
 use std::path::{Path, PathBuf};
 
 /// Serves until the process is killed: the kernel closes what is open, and clients see the end.
-pub fn run(socket: PathBuf, profile: &Path, allowed: Vec<u32>) -> Result<(), Failure> {
+pub fn run(socket: PathBuf, profile: &Path, allowed: Vec<u32>) -> Result<(), CommandFailure> {
     let profile = Profile::read(profile).map_err(failed(CONFIG))?;
     let reach = if allowed.is_empty() {
         Reach::Own

@@ -21,7 +21,7 @@ pub struct VirtualDevice {
 
 /// All virtual devices of a node, and who waits for one.
 #[derive(Debug, Default)]
-pub struct Devices {
+pub struct VirtualDevices {
     all: Vec<VirtualDevice>,
     /// Boards that are off.
     off: Vec<usize>,
@@ -40,7 +40,7 @@ pub enum Availability {
     None,
 }
 
-impl Devices {
+impl VirtualDevices {
     /// Adds `count` devices of a function on a board.
     pub fn add(&mut self, function: Function, board: usize, count: usize) {
         for _ in 0..count {
@@ -148,15 +148,15 @@ mod tests {
     use super::*;
     use Function::{KmeansMap, KmeansReduce};
 
-    fn two_boards() -> Devices {
-        let mut devices = Devices::default();
+    fn two_boards() -> VirtualDevices {
+        let mut devices = VirtualDevices::default();
         devices.add(KmeansMap, 0, 2);
         devices.add(KmeansMap, 1, 4);
         devices.add(KmeansReduce, 1, 1);
         devices
     }
 
-    fn grant(devices: &mut Devices, lease: u64) -> usize {
+    fn grant(devices: &mut VirtualDevices, lease: u64) -> usize {
         let Availability::Free(index) = devices.find(KmeansMap) else {
             panic!("none is free");
         };

@@ -8,7 +8,7 @@ use crate::function::{self, Function, Shape};
 use crate::packet::{Field, HEADER_LENGTH, Header};
 use crate::ring::layout::Control;
 use crate::ring::{
-    Geometry, InputBlockState, MemoryError, OutputBlockState, SharedMemory, Verdict,
+    Geometry, InputBlockState, MemoryError, OutputBlockState, PacketVerdict, SharedMemory,
 };
 use crate::status::Status;
 use crate::wire::LeaseRow;
@@ -343,7 +343,7 @@ impl Lease {
         let control = self.control();
         control.set_verdict(
             index,
-            &Verdict {
+            &PacketVerdict {
                 length: length as u64,
                 sequence: number,
                 status,

@@ -1,6 +1,6 @@
 //! The thread that owns the sockets.
 
-use super::devices::{Availability, Devices};
+use super::devices::{Availability, VirtualDevices};
 use super::door::{Door, Guest};
 use super::lease::{Holder, Lease};
 use super::lock::{self, Lock};
@@ -9,7 +9,7 @@ use super::{receiver, sender};
 use crate::board::{self, Board, BoardError, ID, Register, VERSION};
 use crate::function::Function;
 use crate::profile::{BoardKind, BoardProfile, Profile};
-use crate::wire::{self, Device, Reply, Request};
+use crate::wire::{self, MappedDevice, Reply, Request};
 use rustix::event::{EventfdFlags, epoll};
 use rustix::io::Errno;
 use std::collections::BTreeMap;
@@ -73,7 +73,7 @@ pub struct Driver {
     _locks: Vec<Lock>,
     queues: Vec<Arc<BoardQueue>>,
     threads: Vec<JoinHandle<()>>,
-    devices: Devices,
+    devices: VirtualDevices,
     notices: Arc<Inbox>,
     watch: OwnedFd,
     connections: BTreeMap<u64, Connection>,
@@ -148,7 +148,7 @@ impl Driver {
             _locks: Vec::new(),
             queues: Vec::new(),
             threads: Vec::new(),
-            devices: Devices::default(),
+            devices: VirtualDevices::default(),
             notices,
             watch,
             connections: BTreeMap::new(),
@@ -389,7 +389,7 @@ impl Driver {
     }
 
     fn map(&self) -> Reply {
-        let devices = self.devices.all().iter().map(|device| Device {
+        let devices = self.devices.all().iter().map(|device| MappedDevice {
             device: device.name.clone(),
             board: self.queues[device.board].name.clone(),
             lease: device

@@ -96,7 +96,7 @@ impl Geometry {
 
 /// What became of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Verdict {
+pub struct PacketVerdict {
     /// Bytes of the result.
     pub length: u64,
     /// Number of the packet in its lease.
@@ -196,12 +196,12 @@ impl Control<'_> {
     }
 
     /// Reads what became of the packet in an output block.
-    pub fn verdict(self, index: usize) -> Verdict {
+    pub fn verdict(self, index: usize) -> PacketVerdict {
         let mut bytes = [0; VERDICT];
         self.0.read(VERDICTS + VERDICT * index, &mut bytes);
         let u32_at = |at: usize| u32::from_le_bytes(std::array::from_fn(|i| bytes[at + i]));
         let u64_at = |at: usize| u64::from_le_bytes(std::array::from_fn(|i| bytes[at + i]));
-        Verdict {
+        PacketVerdict {
             length: u64_at(0),
             sequence: u64_at(8),
             status: Status::of(u32_at(16), u32_at(20)),
@@ -210,7 +210,7 @@ impl Control<'_> {
     }
 
     /// Writes what became of the packet in an output block.
-    pub fn set_verdict(self, index: usize, verdict: &Verdict) {
+    pub fn set_verdict(self, index: usize, verdict: &PacketVerdict) {
         let mut bytes = [0; VERDICT];
         bytes[..8].copy_from_slice(&verdict.length.to_le_bytes());
         bytes[8..16].copy_from_slice(&verdict.sequence.to_le_bytes());
@@ -271,7 +271,7 @@ mod tests {
         assert!(control.move_input(2, InputBlockState::Free, InputBlockState::Filling));
         assert!(!control.move_input(2, InputBlockState::Free, InputBlockState::Filling));
         assert_eq!(control.input(1 << 20), u32::MAX, "no such block");
-        let verdict = Verdict {
+        let verdict = PacketVerdict {
             length: 5,
             sequence: 6,
             status: Status::Lost,

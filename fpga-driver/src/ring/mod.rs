@@ -34,5 +34,5 @@
 pub mod layout;
 pub mod memory;
 
-pub use layout::{Geometry, InputBlockState, OutputBlockState, Verdict};
+pub use layout::{Geometry, InputBlockState, OutputBlockState, PacketVerdict};
 pub use memory::{MemoryError, SharedMemory};

@@ -10,7 +10,7 @@ use anyhow::{Result, bail};
 use clap::Parser;
 use it::bed::{self, Given};
 use it::cluster::Size;
-use it::mapreduce_kills::{Blow, HEADINGS, Work, start};
+use it::mapreduce_kills::{Blow, HEADINGS, KilledJob, start};
 use it::{Cluster, session};
 
 /// Kills a task's process or a launcher in each round, and compares what the job has written with what an
@@ -66,10 +66,10 @@ fn run(options: &MapReduceKillsOptions) -> Result<bool> {
     let only = |name: &str| options.only.as_deref().is_none_or(|only| only == name);
     let mut all = Vec::new();
     if only("wordcount") {
-        all.push(Work::word_count(&given, options.megabytes)?);
+        all.push(KilledJob::word_count(&given, options.megabytes)?);
     }
     if only("terasort") {
-        all.push(Work::tera_sort(&given, options.megabytes)?);
+        all.push(KilledJob::tera_sort(&given, options.megabytes)?);
     }
     let began = Instant::now();
     let limit = options.seconds.map(Duration::from_secs);

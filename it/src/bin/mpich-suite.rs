@@ -112,7 +112,7 @@ fn run() -> Result<bool> {
 
     let date = date()?;
     let begin = Instant::now();
-    let mut found = Found::default();
+    let mut found = KnownOutcomes::default();
     if let Some(folder) = &options.out {
         fs::create_dir_all(folder)?;
         found.file = Some(folder.join("mpich-suite.outcomes.json"));
@@ -226,12 +226,12 @@ fn ours(cluster: Option<&Cluster>, nodes: usize, state: &std::ffi::OsStr) -> Res
 /// What is known so far: the outcomes by the names of the tests, with the library's own launcher and
 /// with ours.
 #[derive(Debug, Default)]
-struct Found {
+struct KnownOutcomes {
     both: [BTreeMap<String, TestResult>; 2],
     file: Option<PathBuf>,
 }
 
-impl Found {
+impl KnownOutcomes {
     fn load(&mut self) -> Result<()> {
         let Some(file) = self.file.as_deref().filter(|file| file.is_file()) else {
             return Ok(());
@@ -265,8 +265,8 @@ fn compare(
     listed: &[Listed],
     launchers: [&Mpiexec; 2],
     side_by_side: usize,
-    found: Found,
-) -> Result<Found> {
+    found: KnownOutcomes,
+) -> Result<KnownOutcomes> {
     let is_unknown = |test: &&Listed| !(found.has(0, test) && found.has(1, test));
     let unknown: Vec<_> = listed.iter().filter(is_unknown).cloned().collect();
     let pieces = lists::pieces(&unknown);

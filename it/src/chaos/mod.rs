@@ -54,7 +54,7 @@ pub const LONG: Duration = Duration::from_secs(20);
 
 /// What the user is to be told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verdict {
+pub enum Expected {
     /// The job goes on as if nothing had been, and ends well when it is let go.
     Success,
     /// The program is started again, a line of `gerbil-run`'s own with all these words says so and why,
@@ -69,7 +69,7 @@ pub enum Verdict {
     Recorded,
 }
 
-impl Verdict {
+impl Expected {
     /// Whether the job is there after the fault, and has to be let go.
     #[must_use]
     pub fn goes_on(self) -> bool {
@@ -99,7 +99,7 @@ pub struct Case {
     /// Options of the job; else the defaults hold: one restart, two attempts.
     pub options: &'static [&'static str],
     /// What the user is told.
-    pub verdict: Verdict,
+    pub verdict: Expected,
     /// From the fault (or, where the job goes on, from when it was let go) until nothing is left.
     pub clean_within: Duration,
     /// For `soak` alone.
@@ -116,7 +116,7 @@ impl Case {
     }
 }
 
-const fn case(name: &'static str, fault: Fault, verdict: Verdict, clean_within: u64) -> Case {
+const fn case(name: &'static str, fault: Fault, verdict: Expected, clean_within: u64) -> Case {
     Case {
         name,
         fault,
@@ -143,13 +143,13 @@ const fn with(options: &'static [&'static str], case: Case) -> Case {
 /// 20 s, a silent ResourceManager after 20 s, an AM that is silent to the ResourceManager after 40 to 60 s.
 /// The times here are several times those of an idle machine.
 pub const CASES: [Case; 28] = {
+    use Expected::{Again, Failure, Incomplete, Recorded, Success};
     use Fault::{
         ClientFromLane, ClientFromMaster, DiskFull, DiskFullMeanwhile, KillClient,
         KillClientAndMaster, KillLauncher, KillMaster, KillNodeManager, KillNodeManagerOfMaster,
         KillRank, KillResourceManager, KillResourceManagerAtEnd, MasterFromLauncher,
         MasterFromResourceManager, RestartResourceManager, StopMaster,
     };
-    use Verdict::{Again, Failure, Incomplete, Recorded, Success};
     const LOST: &[i32] = &[70];
     const ELSEWHERE: &[&str] = &["-r", "loc"];
     const ONCE: &[&str] = &["--no-restart"];

@@ -16,7 +16,7 @@ use crate::bed::{Given, text_of};
 use crate::command::Running;
 use crate::process;
 use crate::resource_manager::ApplicationReport;
-use crate::sweep::Found;
+use crate::sweep::FoundProcess;
 use crate::wait;
 
 /// From its start until the job's part that is to be struck is there.
@@ -198,7 +198,7 @@ impl<'a> Scene<'a> {
     /// # Errors
     ///
     /// It is not there in time.
-    pub fn master(&mut self) -> Result<Found> {
+    pub fn master(&mut self) -> Result<FoundProcess> {
         self.report()?;
         self.await_part("the ApplicationMaster", |scene| {
             Ok(scene.with_role(MASTER)?.pop())
@@ -221,7 +221,7 @@ impl<'a> Scene<'a> {
     /// # Errors
     ///
     /// There is none in time.
-    pub fn launchers(&mut self) -> Result<Vec<Found>> {
+    pub fn launchers(&mut self) -> Result<Vec<FoundProcess>> {
         self.report()?;
         self.await_part("a launcher", |scene| {
             let all = scene.with_role(LAUNCHER)?;
@@ -234,7 +234,7 @@ impl<'a> Scene<'a> {
     /// # Errors
     ///
     /// There is none in time.
-    pub fn launcher(&mut self) -> Result<Found> {
+    pub fn launcher(&mut self) -> Result<FoundProcess> {
         let all = self.launchers()?;
         self.pick(all)
     }
@@ -262,7 +262,7 @@ impl<'a> Scene<'a> {
     /// # Errors
     ///
     /// There is none in time.
-    pub fn rank(&mut self) -> Result<Found> {
+    pub fn rank(&mut self) -> Result<FoundProcess> {
         self.report()?;
         let all = self.await_part("a rank", |scene| {
             let ranks = scene.processes()?.into_iter().filter(|found| {
@@ -270,7 +270,7 @@ impl<'a> Scene<'a> {
                 let leads = || process::group(found.pid) == Some(found.pid);
                 found.arguments.get(1) == scene.gate_text().as_ref() && leads()
             });
-            let ranks: Vec<Found> = ranks.collect();
+            let ranks: Vec<FoundProcess> = ranks.collect();
             Ok((!ranks.is_empty()).then_some(ranks))
         })?;
         self.pick(all)
@@ -280,25 +280,25 @@ impl<'a> Scene<'a> {
         text_of(&self.gate).ok()
     }
 
-    fn pick(&mut self, all: Vec<Found>) -> Result<Found> {
+    fn pick(&mut self, all: Vec<FoundProcess>) -> Result<FoundProcess> {
         let found = self.dice.pick(&all).cloned().context("nothing to pick")?;
         self.strike_node_of(&found);
         Ok(found)
     }
 
     /// The verdict is to name this process's node.
-    pub fn strike_node_of(&mut self, found: &Found) {
+    pub fn strike_node_of(&mut self, found: &FoundProcess) {
         self.struck = node_of(found);
     }
 
     /// The processes of our own binary in this role; not the shell that YARN starts them by.
-    fn with_role(&self, role: &str) -> Result<Vec<Found>> {
+    fn with_role(&self, role: &str) -> Result<Vec<FoundProcess>> {
         let mut all = self.processes()?;
         all.retain(|found| found.arguments.get(1).is_some_and(|first| first == role));
         Ok(all)
     }
 
-    fn processes(&self) -> Result<Vec<Found>> {
+    fn processes(&self) -> Result<Vec<FoundProcess>> {
         let all = self.cluster().container_processes()?;
         let Some(id) = &self.id else {
             return Ok(Vec::new());
@@ -309,6 +309,6 @@ impl<'a> Scene<'a> {
 
 /// The node that a container's process runs on, as YARN names it.
 #[must_use]
-pub fn node_of(found: &Found) -> Option<String> {
+pub fn node_of(found: &FoundProcess) -> Option<String> {
     process::variable(found.pid, "NM_HOST")
 }

@@ -2,7 +2,7 @@
 
 use anyhow::{Result, ensure};
 
-use super::{Case, Fault, LONG, SHORT, Verdict, case};
+use super::{Case, Expected, Fault, LONG, SHORT, case};
 use crate::bed::Given;
 use crate::session::told;
 
@@ -17,16 +17,16 @@ pub enum Fate {
 
 /// As [`super::CASES`], but that YARN knows of no job.
 pub const SESSION_CASES: [Case; 16] = {
+    use Expected::{Again, Failure, Recorded, Success};
     use Fate::{Ends, Lasts};
     use Fault::{
         ClientFromMaster, KillClient, KillLauncher, KillMaster, KillNodeManager,
         KillNodeManagerOfMaster, KillRank, MasterFromLauncher, MasterFromResourceManager,
         RestartResourceManager, StopMaster,
     };
-    use Verdict::{Again, Failure, Recorded, Success};
     const LOST: &[i32] = &[70];
     const AGAIN: &[&str] = &["run 2 of 2", "HOST"];
-    const MASTER: Verdict = Failure(LOST, &["ApplicationMaster", "session"]);
+    const MASTER: Expected = Failure(LOST, &["ApplicationMaster", "session"]);
     [
         of(Lasts, case("nothing", Fault::Nothing, Success, 60)),
         of(Lasts, case("client killed", KillClient, Recorded, 60)),

@@ -7,7 +7,7 @@ use anyhow::Result;
 
 use crate::Cluster;
 use crate::resource_manager::ApplicationReport;
-use crate::sweep::Found;
+use crate::sweep::FoundProcess;
 
 /// Where programs put what they share with others of the machine.
 const SHARED: [&str; 2] = ["/dev/shm", "/tmp"];
@@ -59,7 +59,7 @@ pub fn shared(job: &str, of: &str) -> Result<Vec<String>> {
 
 /// Those of `all` that belong to a container of `job`, or hide whose they are.
 #[must_use]
-pub fn of_job(all: Vec<Found>, job: &str) -> Vec<Found> {
+pub fn of_job(all: Vec<FoundProcess>, job: &str) -> Vec<FoundProcess> {
     let mark = mark(job);
     let mut own = all;
     own.retain(|found| match &found.container {
@@ -140,7 +140,7 @@ mod tests {
 
     #[test]
     fn processes_belong_to_the_job_that_their_container_names() {
-        let found = |container: Option<&str>, argument: &str| Found {
+        let found = |container: Option<&str>, argument: &str| FoundProcess {
             pid: 1,
             container: container.map(str::to_owned),
             arguments: vec![argument.to_owned()],

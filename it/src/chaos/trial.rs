@@ -7,7 +7,7 @@ use anyhow::{Context as _, Result, anyhow};
 
 use super::fault::Harm;
 use super::scene::Scene;
-use super::{Case, Verdict, session, traces};
+use super::{Case, Expected, session, traces};
 use crate::bed::Given;
 use crate::command::Finished;
 use crate::{expect, wait};
@@ -185,7 +185,7 @@ fn until_it_is_over(
     let mut since = Instant::now();
     let mut told = None;
     match case.verdict {
-        Verdict::Success => {
+        Expected::Success => {
             if let Some(lasts) = fault.lasts() {
                 wait::pause(lasts);
             }
@@ -196,7 +196,7 @@ fn until_it_is_over(
             since = Instant::now();
             scene.let_go()?;
         }
-        Verdict::Again(_) => {
+        Expected::Again(_) => {
             let mut is_over = false;
             wait::until("the program to start again", AGAIN, || {
                 if fault.ends_with_its_victim() && !scene.has_victim() {
@@ -212,7 +212,7 @@ fn until_it_is_over(
                 scene.let_go()?;
             }
         }
-        Verdict::Incomplete(words) => {
+        Expected::Incomplete(words) => {
             wait::until("the loss to be told", AGAIN, || {
                 let said = scene.running.stderr_so_far();
                 Ok(words.iter().all(|word| said.contains(word)).then_some(()))
@@ -224,7 +224,7 @@ fn until_it_is_over(
             since = Instant::now();
             scene.let_go()?;
         }
-        Verdict::Failure(..) | Verdict::Recorded => {}
+        Expected::Failure(..) | Expected::Recorded => {}
     }
     let id = scene.known_id()?;
     let (host, name) = (scene.struck.clone(), scene.name.clone());
@@ -317,13 +317,15 @@ fn judge(case: &Case, given: &Given, over: &Over) -> Result<()> {
         expect::sentence(finished, code, &words)
     };
     match case.verdict {
-        Verdict::Success | Verdict::Again(_) if finished.code() != 0 || !succeeded => Err(anyhow!(
-            "the job did not go on: code {}, {} for YARN\n{}",
-            finished.code(),
-            recorded.final_status,
-            finished.stderr_text()
-        )),
-        Verdict::Success => {
+        Expected::Success | Expected::Again(_) if finished.code() != 0 || !succeeded => {
+            Err(anyhow!(
+                "the job did not go on: code {}, {} for YARN\n{}",
+                finished.code(),
+                recorded.final_status,
+                finished.stderr_text()
+            ))
+        }
+        Expected::Success => {
             // It was not started again, as its output would have been.
             let starts = finished.stdout_text().matches(super::scene::START).count();
             match starts {
@@ -331,14 +333,14 @@ fn judge(case: &Case, given: &Given, over: &Over) -> Result<()> {
                 _ => Err(anyhow!("{starts} starts\n{}", finished.stderr_text())),
             }
         }
-        Verdict::Again(words) => sentence(0, words),
-        Verdict::Incomplete(_) if !succeeded => Err(anyhow!("YARN has recorded a failure")),
-        Verdict::Incomplete(words) => sentence(LOST, words),
-        Verdict::Recorded | Verdict::Failure(..) if succeeded => {
+        Expected::Again(words) => sentence(0, words),
+        Expected::Incomplete(_) if !succeeded => Err(anyhow!("YARN has recorded a failure")),
+        Expected::Incomplete(words) => sentence(LOST, words),
+        Expected::Recorded | Expected::Failure(..) if succeeded => {
             Err(anyhow!("YARN has recorded a success"))
         }
-        Verdict::Recorded => Ok(()),
-        Verdict::Failure(codes, words) => {
+        Expected::Recorded => Ok(()),
+        Expected::Failure(codes, words) => {
             let code = finished.code();
             let code = match codes.contains(&code) {
                 true => code,

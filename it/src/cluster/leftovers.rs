@@ -6,14 +6,14 @@ use std::time::Duration;
 use anyhow::{Context as _, Result};
 
 use super::Cluster;
-use crate::sweep::{self, Found};
+use crate::sweep::{self, FoundProcess};
 use crate::wait;
 
 /// What a job has left behind.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Leftovers {
     /// Processes of containers.
-    pub processes: Vec<Found>,
+    pub processes: Vec<FoundProcess>,
     /// Files and folders of jobs in the users' staging folders.
     pub staged: Vec<String>,
 }
@@ -32,7 +32,7 @@ impl Cluster {
     /// # Errors
     ///
     /// `/proc` cannot be read.
-    pub fn container_processes(&self) -> Result<Vec<Found>> {
+    pub fn container_processes(&self) -> Result<Vec<FoundProcess>> {
         sweep::find(&self.containers_mark())
     }
 

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::Result;
-use mini::node_manager::{self, Hollow, NodeManager, Rhythm};
+use mini::node_manager::{Hollow, NodeManager, NodeManagerOptions, Rhythm};
 use proto_hadoop::yarn::Resource;
 use serde::{Deserialize, Serialize};
 use tokio::sync::Semaphore;
@@ -59,7 +59,7 @@ impl Lot {
         let room = Arc::new(Semaphore::new(AT_ONCE));
         let mut starting = JoinSet::new();
         for (index, host) in (self.first..).zip(&self.hosts) {
-            let options = node_manager::NodeManagerOptions {
+            let options = NodeManagerOptions {
                 host: host.clone(),
                 resource: Resource::new(self.memory_mib, self.vcores),
                 trackers: vec![self.tracker.clone()],

@@ -25,7 +25,7 @@ const LOOK: Duration = Duration::from_millis(20);
 
 /// What came of the asking.
 #[derive(Debug, Clone, Copy)]
-pub struct Asked {
+pub struct AskedContainers {
     /// From the call that asked to the answer with the last container.
     pub allocation: Duration,
     /// Calls in that time.
@@ -42,7 +42,7 @@ pub async fn ask(
     count: u32,
     pause: Duration,
     deadline: Duration,
-) -> Result<Asked> {
+) -> Result<AskedContainers> {
     let rm = ApplicationClient::new(vec![cluster.resource_manager_address()], cluster.user());
     let (id, token) = submitted(&rm).await?;
     let master = ApplicationMasterClient::new(vec![cluster.scheduler_address()], token);
@@ -81,7 +81,7 @@ pub async fn ask(
         ensure!(ending.elapsed() < DEADLINE, "{id} does not end");
         sleep(LOOK).await;
     }
-    Ok(Asked {
+    Ok(AskedContainers {
         allocation,
         allocates,
     })

@@ -94,13 +94,13 @@ impl Comparison {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::mpich_suite::run::Verdict;
+    use crate::mpich_suite::run::TestVerdict;
 
     fn outcome(passed: bool) -> TestResult {
         let verdict = if passed {
-            Verdict::Passed
+            TestVerdict::Passed
         } else {
-            Verdict::Failed {
+            TestVerdict::Failed {
                 output: "Found 1 errors".into(),
             }
         };

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use serde::Serialize;
 
 use super::compare::{Compared, Comparison};
-use super::run::Verdict;
+use super::run::TestVerdict;
 
 /// Lines of a test's output that the page shows.
 const SHOWN: usize = 12;
@@ -65,7 +65,7 @@ struct Counts {
 
 impl Counts {
     fn add(&mut self, test: &Compared) {
-        if matches!(test.stock.verdict, Verdict::Skipped { .. }) {
+        if matches!(test.stock.verdict, TestVerdict::Skipped { .. }) {
             self.skipped += 1;
             return;
         }
@@ -163,7 +163,7 @@ impl Report {
         let failing = self.of(|test| {
             !test.stock.passed()
                 && !test.ours.passed()
-                && !matches!(test.stock.verdict, Verdict::Skipped { .. })
+                && !matches!(test.stock.verdict, TestVerdict::Skipped { .. })
         });
         if !failing.is_empty() {
             page.push_str(
@@ -210,7 +210,7 @@ fn difference(test: &Compared) -> String {
     }
     text.push_str(".\n");
     for outcome in [&test.stock, &test.ours] {
-        if let Verdict::Failed { output } = &outcome.verdict {
+        if let TestVerdict::Failed { output } = &outcome.verdict {
             let lines: Vec<_> = output.lines().take(SHOWN).collect();
             let _infallible = write!(text, "\n```text\n{}\n```\n", lines.join("\n"));
         }
@@ -219,8 +219,8 @@ fn difference(test: &Compared) -> String {
 }
 
 /// The first line of the output that says something, fit for a table.
-fn cell(verdict: &Verdict) -> String {
-    let Verdict::Failed { output } = verdict else {
+fn cell(verdict: &TestVerdict) -> String {
+    let TestVerdict::Failed { output } = verdict else {
         return String::new();
     };
     let says = |line: &&str| !line.trim().is_empty() && !line.contains("No Errors");
@@ -236,7 +236,7 @@ mod tests {
     use crate::mpich_suite::run::TestResult;
 
     fn outcome(output: Option<&str>) -> TestResult {
-        let verdict = output.map_or(Verdict::Passed, |output| Verdict::Failed {
+        let verdict = output.map_or(TestVerdict::Passed, |output| TestVerdict::Failed {
             output: output.to_owned(),
         });
         TestResult {

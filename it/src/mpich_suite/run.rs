@@ -31,7 +31,7 @@ pub struct Mpiexec {
 /// What `runtests` found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Verdict {
+pub enum TestVerdict {
     /// It passed.
     Passed,
     /// It failed; what it said.
@@ -50,7 +50,7 @@ pub enum Verdict {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TestResult {
     /// What became of it.
-    pub verdict: Verdict,
+    pub verdict: TestVerdict,
     /// How long it took, seconds.
     pub seconds: f64,
 }
@@ -59,7 +59,7 @@ impl TestResult {
     /// Whether it passed.
     #[must_use]
     pub fn passed(&self) -> bool {
-        self.verdict == Verdict::Passed
+        self.verdict == TestVerdict::Passed
     }
 }
 
@@ -170,7 +170,7 @@ fn outcomes(text: &str) -> Vec<(String, TestResult)> {
             .unwrap_or(0.0);
         let name = plain(name);
         let verdict = if line.ends_with("</testcase>") {
-            Verdict::Passed
+            TestVerdict::Passed
         } else {
             let inner: Vec<_> = lines
                 .by_ref()
@@ -182,14 +182,14 @@ fn outcomes(text: &str) -> Vec<(String, TestResult)> {
             {
                 let reason = inner.iter().find_map(|line| line.split_once("# SKIP "));
                 let reason = reason.map_or("", |(_, reason)| reason);
-                Verdict::Skipped {
+                TestVerdict::Skipped {
                     reason: reason.trim_end_matches("]]></skipped>").to_owned(),
                 }
             } else {
                 let output = inner.iter().filter_map(|line| line.strip_prefix(OUTPUT));
                 // The first of these lines says that output follows.
                 let output: Vec<_> = output.skip(1).collect();
-                Verdict::Failed {
+                TestVerdict::Failed {
                     output: output.join("\n"),
                 }
             }
@@ -256,10 +256,10 @@ mod tests {
             ]
         );
         assert!((outcomes[1].1.seconds - 0.19).abs() < 1e-9);
-        let failed = |output: &str| Verdict::Failed {
+        let failed = |output: &str| TestVerdict::Failed {
             output: output.to_owned(),
         };
-        let skipped = Verdict::Skipped {
+        let skipped = TestVerdict::Skipped {
             reason: "xfail due to memory requirement".into(),
         };
         let verdicts: Vec<_> = outcomes
@@ -269,8 +269,8 @@ mod tests {
         assert_eq!(
             verdicts,
             [
-                Verdict::Passed,
-                Verdict::Passed,
+                TestVerdict::Passed,
+                TestVerdict::Passed,
                 failed("a warning\n No Errors"),
                 skipped,
                 failed("")

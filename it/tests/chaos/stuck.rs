@@ -8,7 +8,7 @@ use it::chaos::fault::Needs;
 use it::chaos::network::{Connection, Cut, connections};
 use it::expect;
 use it::process::signal_by_id;
-use it::sweep::Found;
+use it::sweep::FoundProcess;
 use nix::sys::signal::Signal;
 
 /// What every machine can try.
@@ -26,14 +26,15 @@ const AT_ONCE: Duration = Duration::from_secs(8);
 const SPAWNS: usize = 60;
 
 /// The launchers, and the ApplicationMaster.
-pub(crate) fn processes(given: &Given) -> Result<(Vec<Found>, Found)> {
+pub(crate) fn processes(given: &Given) -> Result<(Vec<FoundProcess>, FoundProcess)> {
     let all = given.cluster.container_processes()?;
-    let with = |role: job::Role| -> Vec<Found> {
-        let has = |found: &&Found| found.arguments.iter().any(|word| word == role.argument());
+    let with = |role: job::Role| -> Vec<FoundProcess> {
+        let has =
+            |found: &&FoundProcess| found.arguments.iter().any(|word| word == role.argument());
         all.iter().filter(has).cloned().collect()
     };
     let launchers = with(job::Role::ContainerLauncher);
-    let own = |found: &Found| {
+    let own = |found: &FoundProcess| {
         let mut words = found.arguments.iter();
         words
             .next()

@@ -5,7 +5,7 @@ use std::time::Duration;
 use anyhow::{Context as _, Result, bail, ensure};
 use it::bed::{Case, Given};
 use it::command::Running;
-use it::mapreduce_kills::{self, Blow, Work};
+use it::mapreduce_kills::{self, Blow, KilledJob};
 use it::session::{command, shows, stop, told};
 use it::victims::kill_launcher;
 use it::{Run, expect, wait};
@@ -220,7 +220,7 @@ fn launcher_killed(given: &Given) -> Result<()> {
 
 fn killed(given: &Given) -> Result<()> {
     mapreduce_kills::start(given)?;
-    let work = Work::word_count(given, 4)?;
+    let work = KilledJob::word_count(given, 4)?;
     for blow in [Blow::KillTask, Blow::KillLauncher] {
         hit(given, &work, blow)?;
     }
@@ -228,7 +228,7 @@ fn killed(given: &Given) -> Result<()> {
 }
 
 /// Rounds until one has hit: a job so short may be over before its moment has come.
-fn hit(given: &Given, work: &Work, blow: Blow) -> Result<()> {
+fn hit(given: &Given, work: &KilledJob, blow: Blow) -> Result<()> {
     for seed in 7..17 {
         let outcome = work.round(given, blow, seed)?;
         ensure!(outcome.is_right(), "{}\n{}", outcome.row(), outcome.said);

@@ -6,7 +6,7 @@ mod programs;
 
 use made::Lab;
 use programs::{Program, all};
-use scan::{Confidence, ProgramStage, Request, detect};
+use scan::{Confidence, ProgramStage, ScanRequest, detect};
 
 /// Of programs that declare nothing, how many hundredths are to be told right.
 const FOUND: usize = 95;
@@ -25,10 +25,10 @@ fn programs_of_many_kinds_are_told_apart() {
         declares,
     } in &all
     {
-        let request = Request {
+        let request = ScanRequest {
             program: path.clone(),
             shipped: shipped.clone(),
-            ..Request::default()
+            ..ScanRequest::default()
         };
         let detected = detect(&request);
         let declared = detected.declared(ProgramStage::Map).into_iter().next();
@@ -58,9 +58,9 @@ fn examples_without_a_gpu_have_none() {
     let examples = examples();
     for name in ["wordcount", "grep", "kmeans", "pi", "tera", "faulty"] {
         let program = examples.join(name);
-        let request = Request {
+        let request = ScanRequest {
             program,
-            ..Request::default()
+            ..ScanRequest::default()
         };
         let finding = detect(&request).finding(ProgramStage::Map);
         assert_eq!(finding.need, None, "{name}: {finding}");

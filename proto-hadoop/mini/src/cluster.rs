@@ -5,8 +5,8 @@ use std::time::Duration;
 use proto_hadoop::yarn::Resource;
 use tokio::task::JoinSet;
 
-use crate::node_manager::{self, NodeManager};
-use crate::resource_manager::{self, ResourceManager};
+use crate::node_manager::{NodeManager, NodeManagerOptions};
+use crate::resource_manager::{ResourceManager, ResourceManagerOptions};
 use crate::{MiniError, folder::RunFolder};
 
 /// A ResourceManager and nodes in this process.
@@ -47,7 +47,7 @@ impl MiniCluster {
     ///
     /// When a port or folder cannot be had, or a node is refused.
     pub async fn start(
-        options: resource_manager::ResourceManagerOptions,
+        options: ResourceManagerOptions,
         nodes: &[Resource],
         folder: &RunFolder,
         user: &str,
@@ -55,7 +55,7 @@ impl MiniCluster {
         let resource_manager = ResourceManager::start(options).await?;
         let mut starting = JoinSet::new();
         for (index, resource) in nodes.iter().enumerate() {
-            let options = node_manager::NodeManagerOptions {
+            let options = NodeManagerOptions {
                 host: format!("127.0.0.{}", 1 + index % 254),
                 resource: resource.clone(),
                 trackers: vec![resource_manager.tracker_address()],

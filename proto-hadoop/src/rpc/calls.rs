@@ -9,11 +9,11 @@ use tokio::sync::{oneshot, watch};
 use super::connection::Disconnect;
 
 /// What a waiting call is told.
-pub(crate) type CallResult = Result<Bytes, Failure>;
+pub(crate) type CallResult = Result<Bytes, CallFailure>;
 
 /// Why a call got no result.
 #[derive(Debug, Clone)]
-pub(crate) enum Failure {
+pub(crate) enum CallFailure {
     /// The server's exception for this call alone.
     Exception {
         class: String,
@@ -109,7 +109,7 @@ impl Calls {
             std::mem::take(&mut table.waiting)
         };
         for (id, sender) in waiting {
-            if sender.send(Err(Failure::End(end.clone()))).is_err() {
+            if sender.send(Err(CallFailure::End(end.clone()))).is_err() {
                 tracing::debug!(call = id, "the caller has gone");
             }
         }
@@ -147,7 +147,7 @@ impl Waiting {
     pub(crate) async fn answer(&mut self) -> CallResult {
         match (&mut self.answer).await {
             Ok(answer) => answer,
-            Err(_dropped) => Err(Failure::End(
+            Err(_dropped) => Err(CallFailure::End(
                 self.calls.end().unwrap_or(Disconnect::Dropped),
             )),
         }

@@ -13,7 +13,7 @@ use tokio::time::{Instant, sleep, timeout};
 use crate::auth::Qop;
 use crate::wire::Incomplete;
 
-use super::calls::Failure;
+use super::calls::CallFailure;
 use super::connection::{Connection, Disconnect, Miss};
 use super::ended::{connect_error, explain_end};
 use super::error::CallError;
@@ -323,8 +323,8 @@ impl Channel {
                 waited: self.timing.call,
             },
             Miss::NotSent(end) => explain_end(end, method, address, false),
-            Miss::Failed(Failure::End(end)) => explain_end(end, method, address, true),
-            Miss::Failed(Failure::Exception {
+            Miss::Failed(CallFailure::End(end)) => explain_end(end, method, address, true),
+            Miss::Failed(CallFailure::Exception {
                 class,
                 message,
                 stack,
@@ -335,7 +335,7 @@ impl Channel {
                 message,
                 stack,
             },
-            Miss::Failed(Failure::Malformed { problem }) => CallError::Malformed {
+            Miss::Failed(CallFailure::Malformed { problem }) => CallError::Malformed {
                 method,
                 address,
                 problem,

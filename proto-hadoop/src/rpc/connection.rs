@@ -20,7 +20,7 @@ use crate::wire::common::RpcSaslProto;
 use crate::wire::common::rpc_response_header_proto::RpcStatusProto;
 use crate::wire::common::rpc_sasl_proto::SaslState;
 
-use super::calls::{Calls, Failure};
+use super::calls::{CallFailure, Calls};
 use super::frame::{FrameCutter, FrameError, FrameReader, RESPONSE_LIMIT};
 use super::message::{self, ClientId, Request, Response};
 use super::timing::Timing;
@@ -81,8 +81,8 @@ impl From<message::Garbled> for Disconnect {
 pub(crate) enum Miss {
     /// Never handed to the writer: the server cannot have run it.
     NotSent(Disconnect),
-    /// See [`Failure`]; the server may have run it.
-    Failed(Failure),
+    /// See [`CallFailure`]; the server may have run it.
+    Failed(CallFailure),
     /// No answer in time.
     Late,
 }
@@ -236,14 +236,14 @@ impl<S: AsyncRead + AsyncWrite> Reader<S> {
             Ok(RpcStatusProto::Fatal) => return Err(fatal(&response)),
             Ok(RpcStatusProto::Error) => {
                 let (class, message, stack) = response.words();
-                Err(Failure::Exception {
+                Err(CallFailure::Exception {
                     class,
                     message,
                     stack,
                 })
             }
             Ok(RpcStatusProto::Success) => {
-                message::take_bytes(&mut response.rest).map_err(|problem| Failure::Malformed {
+                message::take_bytes(&mut response.rest).map_err(|problem| CallFailure::Malformed {
                     problem: problem.to_string(),
                 })
             }

@@ -17,7 +17,7 @@ use crate::auth::SaslError;
 use crate::wire::common::TokenProto;
 use crate::wire::common::rpc_sasl_proto::SaslAuth;
 
-use super::calls::Failure;
+use super::calls::CallFailure;
 use super::channel::{Channel, Login};
 use super::connection::{Connection, Disconnect, Miss};
 use super::error::CallError;
@@ -133,7 +133,7 @@ async fn a_fatal_reply_reaches_every_waiting_and_every_later_caller() {
     peer.fatal("org.example.Bad", "go away\n\tat Server").await;
     while let Some(miss) = callers.join_next().await {
         match miss.unwrap() {
-            Miss::Failed(Failure::End(Disconnect::Fatal { class, message })) => {
+            Miss::Failed(CallFailure::End(Disconnect::Fatal { class, message })) => {
                 assert_eq!(
                     (class.as_str(), message.as_str()),
                     ("org.example.Bad", "go away")
@@ -160,7 +160,7 @@ async fn a_truncated_answer_ends_the_wait() {
         drop(peer);
     };
     match tokio::join!(caller, server).0 {
-        Miss::Failed(Failure::End(Disconnect::Io(error))) => {
+        Miss::Failed(CallFailure::End(Disconnect::Io(error))) => {
             assert!(error.to_string().contains("inside a message"), "{error}");
         }
         other => panic!("{other:?}"),

@@ -12,7 +12,7 @@ use tokio_stream::StreamExt as _;
 
 use super::*;
 use crate::containers::Reached;
-use crate::nodes::{Candidates, Limits};
+use crate::nodes::{Candidates, ClusterLimits};
 use crate::requests::RequestTable;
 use crate::test_keys::JobKeys;
 
@@ -29,7 +29,7 @@ const ATTEMPT: AppAttemptId = AppAttemptId {
 /// An application without a ResourceManager, and where it hears of tasks of its own.
 fn holding() -> (Holding, mpsc::Receiver<ContainerEvent>) {
     let (heard, inbox) = mpsc::channel(8);
-    let limits = Limits {
+    let limits = ClusterLimits {
         types: ResourceTypes::default(),
         maximum: Resources::new(4096, 4),
         counted: Counted::Memory,

@@ -61,7 +61,7 @@ impl StreamEnds {
 
 impl Streams for StreamEnds {
     fn open(self: Arc<Self>, _container: ContainerId, _job: u32) -> Option<Box<dyn Bringing>> {
-        Some(Box::new(Brought {
+        Some(Box::new(BroughtOutput {
             incoming: Incoming::default(),
             to: self.brought.clone(),
         }))
@@ -73,13 +73,13 @@ impl Streams for StreamEnds {
 }
 
 #[derive(Debug)]
-struct Brought {
+struct BroughtOutput {
     incoming: Incoming,
     to: mpsc::Sender<wire::OutputChunk>,
 }
 
 #[tonic::async_trait]
-impl Bringing for Brought {
+impl Bringing for BroughtOutput {
     fn taken(&self) -> u64 {
         self.incoming.taken()
     }

@@ -3,20 +3,20 @@
 use super::limits::{LONGEST_LOOK, LONGEST_ROOM_LOOK};
 use super::members::Members;
 use super::shortfall::Shortfall;
-use super::{Action, Gang, GangPhase, GangState, GivenUp, NoRoom, Unused};
+use super::{Gang, GangAction, GangPhase, GangState, GivenUp, NoRoom, Unused};
 use crate::{ClusterView, Millis, Placement, Rejection};
 
 /// What it takes to read many nodes, at [`Gang::cost`].
 const MANY: Millis = Millis(1_000);
 
 impl Gang {
-    pub(super) fn look(&mut self) -> Vec<Action> {
+    pub(super) fn look(&mut self) -> Vec<GangAction> {
         self.state = GangState::Looking;
-        vec![Action::TakeSnapshot]
+        vec![GangAction::TakeSnapshot]
     }
 
     /// The first look is answered.
-    pub(super) fn place(&mut self, now: Millis, view: ClusterView) -> Vec<Action> {
+    pub(super) fn place(&mut self, now: Millis, view: ClusterView) -> Vec<GangAction> {
         let _none_is_asked = self.silent.look(now, &view, Vec::new());
         let answer = self.place_on(now, &view, &[]);
         self.view = Some(view);
@@ -108,7 +108,7 @@ impl Gang {
 
     /// Asks for what of `placement` is neither there nor asked for, in one call that also clears
     /// what is no longer wanted. Nothing is sent when nothing changes.
-    pub(super) fn ask(&mut self, now: Millis, placement: Placement) -> Vec<Action> {
+    pub(super) fn ask(&mut self, now: Millis, placement: Placement) -> Vec<GangAction> {
         let span = self.until_next_look(now, self.limits.reissue, self.longest_look());
         let GangState::Gathering { look_at, .. } = &mut self.state else {
             return Vec::new();
@@ -120,14 +120,14 @@ impl Gang {
         let change = self.members.want(placement.clone(), round, now);
         let mut actions = Vec::new();
         if !change.dropped.is_empty() {
-            actions.push(Action::Release {
+            actions.push(GangAction::Release {
                 containers: change.dropped,
                 why: Unused::NotWanted,
             });
         }
         if change.asks {
             self.round = round;
-            actions.push(Action::Ask {
+            actions.push(GangAction::Ask {
                 round,
                 placement,
                 held: change.held,
@@ -140,7 +140,7 @@ impl Gang {
     }
 
     /// Nothing can be asked for now.
-    pub(super) fn wait_for_room(&mut self, now: Millis, why: NoRoom) -> Vec<Action> {
+    pub(super) fn wait_for_room(&mut self, now: Millis, why: NoRoom) -> Vec<GangAction> {
         if !matches!(self.shortfall, Some(Shortfall::Containers { .. })) {
             self.shortfall = Some(Shortfall::Room(why.clone()));
         }
@@ -148,11 +148,11 @@ impl Gang {
         self.state = GangState::Waiting {
             until: now.plus(span),
         };
-        vec![Action::Show(GangPhase::WaitingForRoom(why))]
+        vec![GangAction::Show(GangPhase::WaitingForRoom(why))]
     }
 
     /// The time that the user gave for waiting is up.
-    pub(super) fn give_up(&mut self) -> Vec<Action> {
+    pub(super) fn give_up(&mut self) -> Vec<GangAction> {
         self.note_shortfall();
         let waited = self.limits.wait.unwrap_or_default();
         let why = match self.shortfall.take() {
@@ -170,8 +170,8 @@ impl Gang {
         self.end_for(why)
     }
 
-    pub(super) fn end_for(&mut self, why: GivenUp) -> Vec<Action> {
+    pub(super) fn end_for(&mut self, why: GivenUp) -> Vec<GangAction> {
         let held = self.end();
-        vec![Action::GiveUp { why, held }]
+        vec![GangAction::GiveUp { why, held }]
     }
 }

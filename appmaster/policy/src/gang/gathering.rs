@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 
 use super::limits::{LONGEST_PAUSE, LONGEST_REST};
 use super::shortfall::Shortfall;
-use super::{Action, Event, Gang, GangPhase, GangState, GivenUp, LetGo, Unused, unused};
+use super::{Gang, GangAction, GangEvent, GangPhase, GangState, GivenUp, LetGo, Unused, unused};
 use crate::{ClusterView, Millis, Placement, Rejection};
 
 impl Gang {
-    pub(super) fn gather(&mut self, now: Millis, event: Event) -> Vec<Action> {
+    pub(super) fn gather(&mut self, now: Millis, event: GangEvent) -> Vec<GangAction> {
         let next_look = self.looked.plus(self.limits.reissue);
         let freed_look = self.soonest_look(
             now,
@@ -19,7 +19,7 @@ impl Gang {
             return Vec::new();
         };
         match event {
-            Event::Granted(grant) => {
+            GangEvent::Granted(grant) => {
                 if let Err(grant) = self.members.take(grant) {
                     return vec![unused(grant)];
                 }
@@ -32,34 +32,34 @@ impl Gang {
             }
             // An idle container can still be lost: its node went away. Its part is placed again, as
             // soon as the rate allows.
-            Event::ContainerEnded(container) if self.members.lose(&container) => {
+            GangEvent::ContainerEnded(container) if self.members.lose(&container) => {
                 *look_at = look_at.map(|_| now.max(next_look));
                 vec![self.granted_so_far()]
             }
-            Event::Lost(container) if self.members.lose(&container) => {
+            GangEvent::Lost(container) if self.members.lose(&container) => {
                 *look_at = look_at.map(|_| now.max(next_look));
-                let lost = Action::Release {
+                let lost = GangAction::Release {
                     containers: vec![container],
                     why: Unused::Lost,
                 };
                 vec![lost, self.granted_so_far()]
             }
-            Event::ResourceManagerRestarted => self.ask_anew(now),
-            Event::Snapshot(view) if look_at.is_none() => self.place_rest(now, view),
-            Event::SnapshotFailed(_) if look_at.is_none() => {
+            GangEvent::ResourceManagerRestarted => self.ask_anew(now),
+            GangEvent::Snapshot(view) if look_at.is_none() => self.place_rest(now, view),
+            GangEvent::SnapshotFailed(_) if look_at.is_none() => {
                 self.looked = now;
                 *look_at = Some(now.plus(self.limits.reissue));
                 Vec::new()
             }
-            Event::Freed => {
+            GangEvent::Freed => {
                 *look_at = look_at.map(|at| at.max(now).min(freed_look));
                 Vec::new()
             }
-            Event::Blocked { by } => self.let_go(now, Some(by)),
-            Event::Tick if now >= *until => self.let_go(now, None),
-            Event::Tick if look_at.is_some_and(|at| now >= at) => {
+            GangEvent::Blocked { by } => self.let_go(now, Some(by)),
+            GangEvent::Tick if now >= *until => self.let_go(now, None),
+            GangEvent::Tick if look_at.is_some_and(|at| now >= at) => {
                 *look_at = None;
-                vec![Action::TakeSnapshot]
+                vec![GangAction::TakeSnapshot]
             }
             _ => Vec::new(),
         }
@@ -68,7 +68,7 @@ impl Gang {
     /// Containers that are not started are unknown to a ResourceManager that has restarted, and
     /// their nodes would refuse them; nothing will ever be heard of them. The same is asked for again
     /// as soon as the rate allows, without a look before: nodes take a while to come back, too.
-    fn ask_anew(&mut self, now: Millis) -> Vec<Action> {
+    fn ask_anew(&mut self, now: Millis) -> Vec<GangAction> {
         let next_look = self.looked.plus(self.limits.reissue);
         let GangState::Gathering { look_at, .. } = &mut self.state else {
             return Vec::new();
@@ -78,7 +78,7 @@ impl Gang {
         if forgotten.is_empty() {
             return Vec::new();
         }
-        let mut actions = vec![Action::Release {
+        let mut actions = vec![GangAction::Release {
             containers: forgotten,
             why: Unused::Forgotten,
         }];
@@ -93,14 +93,14 @@ impl Gang {
         actions
     }
 
-    pub(super) fn granted_so_far(&self) -> Action {
+    pub(super) fn granted_so_far(&self) -> GangAction {
         let (granted, wanted) = self.members.progress();
-        Action::Show(GangPhase::WaitingForContainers { granted, wanted })
+        GangAction::Show(GangPhase::WaitingForContainers { granted, wanted })
     }
 
     /// The requests have stalled, and the look that was ordered for it is answered: what is held
     /// stays, the rest is placed again.
-    fn place_rest(&mut self, now: Millis, view: ClusterView) -> Vec<Action> {
+    fn place_rest(&mut self, now: Millis, view: ClusterView) -> Vec<GangAction> {
         let span = self.until_next_look(now, self.limits.reissue, self.longest_look());
         let GangState::Gathering { look_at, .. } = &mut self.state else {
             return Vec::new();
@@ -114,7 +114,7 @@ impl Gang {
         let answer = self.place_on(now, &view, &held);
         self.view = Some(view);
         self.looked = now;
-        let mut actions: Vec<Action> = self.say_silent(new).into_iter().collect();
+        let mut actions: Vec<GangAction> = self.say_silent(new).into_iter().collect();
         actions.extend(match answer {
             Ok(placement) => self.ask(now, placement),
             Err(rejection) if self.may_pass(&rejection) => {
@@ -145,8 +145,8 @@ impl Gang {
     }
 
     /// Names the nodes that do not answer, once each.
-    fn say_silent(&self, hosts: Vec<String>) -> Option<Action> {
-        (!hosts.is_empty()).then(|| Action::Silent {
+    fn say_silent(&self, hosts: Vec<String>) -> Option<GangAction> {
+        (!hosts.is_empty()).then(|| GangAction::Silent {
             hosts,
             within: self.limits.unanswered,
             is_bound: self.is_bound(),
@@ -154,13 +154,13 @@ impl Gang {
     }
 
     /// Who is waited for and silent, and for how long.
-    fn show_silent(&self, now: Millis) -> Option<Action> {
+    fn show_silent(&self, now: Millis) -> Option<GangAction> {
         let GangState::Gathering { .. } = self.state else {
             return None;
         };
         let silent = self.silent.among(now, &self.members.outstanding())?;
         let (granted, wanted) = self.members.progress();
-        Some(Action::Show(GangPhase::WaitingForNodes {
+        Some(GangAction::Show(GangPhase::WaitingForNodes {
             granted,
             wanted,
             silent,
@@ -168,19 +168,19 @@ impl Gang {
     }
 
     /// Hands the containers over once nothing is missing.
-    pub(super) fn complete(&mut self) -> Option<Action> {
+    pub(super) fn complete(&mut self) -> Option<GangAction> {
         let GangState::Gathering { .. } = self.state else {
             return None;
         };
         let members = self.members.complete()?;
         self.give_up_at = None;
         self.state = GangState::Whole;
-        Some(Action::Complete(members))
+        Some(GangAction::Complete(members))
     }
 
     /// Gives everything back and asks again later, so that two half-served jobs cannot wait for
     /// each other for ever: after a long time, or at once where such an other one is known.
-    fn let_go(&mut self, now: Millis, blocked_by: Option<String>) -> Vec<Action> {
+    fn let_go(&mut self, now: Millis, blocked_by: Option<String>) -> Vec<GangAction> {
         self.note_shortfall();
         let pause = self.pause();
         let next_look = self.looked.plus(self.limits.reissue);
@@ -191,18 +191,18 @@ impl Gang {
         };
         let mut actions = Vec::new();
         if !held.is_empty() {
-            actions.push(Action::Release {
+            actions.push(GangAction::Release {
                 containers: held,
                 why: Unused::Incomplete,
             });
         }
-        actions.push(Action::Ask {
+        actions.push(GangAction::Ask {
             round: self.round,
             placement: Placement::default(),
             held: BTreeSet::new(),
             kept: BTreeSet::new(),
         });
-        actions.push(Action::Show(GangPhase::LetGo(LetGo {
+        actions.push(GangAction::Show(GangPhase::LetGo(LetGo {
             granted,
             wanted,
             blocked_by,

@@ -6,7 +6,7 @@ use crate::Millis;
 
 /// The spans of a gang.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub struct Limits {
+pub struct GangLimits {
     /// Between two looks at a cluster without room.
     pub look_again: Millis,
     /// Requests that have brought nothing for so long are placed again; also the shortest span
@@ -42,7 +42,7 @@ pub(super) const LONGEST_REST: Millis = Millis(30_000);
 /// Longest pause after letting go.
 pub const LONGEST_PAUSE: Millis = Millis(60_000);
 
-impl Default for Limits {
+impl Default for GangLimits {
     fn default() -> Self {
         Self {
             look_again: Millis(1_000),
@@ -57,7 +57,7 @@ impl Default for Limits {
     }
 }
 
-impl Limits {
+impl GangLimits {
     /// These, within the bounds that their fields name.
     pub(super) fn bounded(self) -> Self {
         let reissue = self.reissue.max(SHORTEST_REISSUE).min(LONGEST_GATHER);
@@ -75,10 +75,10 @@ mod tests {
 
     #[test]
     fn limits_that_the_cluster_cannot_live_with_are_bent() {
-        let hasty = Limits {
+        let hasty = GangLimits {
             reissue: Millis(0),
             gather: Millis(3_600_000),
-            ..Limits::default()
+            ..GangLimits::default()
         };
         let bent = hasty.bounded();
         assert_eq!(bent.reissue, SHORTEST_REISSUE);

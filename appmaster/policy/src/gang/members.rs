@@ -14,13 +14,13 @@ use crate::{ClusterView, ContainerId, Millis, NodeId, NodeShare, NodeView, Place
 #[derive(Debug, Default)]
 pub(super) struct Members {
     placement: Placement,
-    outstanding: BTreeMap<NodeId, Asked>,
+    outstanding: BTreeMap<NodeId, OpenRequest>,
     granted: BTreeMap<NodeId, Grant>,
 }
 
 /// One request that has not been served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Asked {
+struct OpenRequest {
     round: u32,
     size: Resources,
     since: Millis,
@@ -64,7 +64,7 @@ impl Members {
                     kept.insert(share.node.clone());
                     *asked
                 }
-                None => Asked {
+                None => OpenRequest {
                     round,
                     size: share.ask,
                     since: now,

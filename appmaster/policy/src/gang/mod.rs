@@ -7,10 +7,10 @@
 //!             └──┴───────────┘ not all in time: let go, wait, look again
 //! ```
 //!
-//! Two askings are never closer than [`Limits::reissue`], whatever the cluster does. Gangs that each
+//! Two askings are never closer than [`GangLimits::reissue`], whatever the cluster does. Gangs that each
 //! hold a part of what the other needs come out of it because both let go, at times and for pauses
 //! that chance keeps apart, and chance comes from the seed. A gang waits for ever, unless
-//! [`Limits::wait`] says for how long.
+//! [`GangLimits::wait`] says for how long.
 //!
 //! Nothing here knows what the containers are for.
 
@@ -27,10 +27,10 @@ mod words;
 use std::collections::{BTreeMap, BTreeSet};
 
 pub use chance::Chance;
-pub use limits::{LONGEST_GATHER, LONGEST_LOOK, LONGEST_PAUSE, Limits, SHORTEST_REISSUE};
+pub use limits::{GangLimits, LONGEST_GATHER, LONGEST_LOOK, LONGEST_PAUSE, SHORTEST_REISSUE};
 pub use shortfall::Missing;
 pub use words::{
-    Action, Event, GangPhase, GivenUp, Grant, LetGo, Loss, Member, NoRoom, Silent, Unused,
+    GangAction, GangEvent, GangPhase, GivenUp, Grant, LetGo, Loss, Member, NoRoom, Silent, Unused,
 };
 
 use self::members::Members;
@@ -47,7 +47,7 @@ pub type Allocator = fn(&Demand, &ClusterView, &[NodeShare]) -> Result<Placement
 #[derive(Debug)]
 pub struct Gang {
     demand: Demand,
-    limits: Limits,
+    limits: GangLimits,
     place: Allocator,
     chance: Chance,
     /// Askings so far.
@@ -101,7 +101,7 @@ impl Gang {
     /// One that has not begun. `limits` are taken within the bounds that their fields name; `seed` is
     /// to differ from that of other gangs.
     #[must_use]
-    pub fn new(demand: Demand, limits: Limits, seed: u64) -> Self {
+    pub fn new(demand: Demand, limits: GangLimits, seed: u64) -> Self {
         Self {
             demand,
             limits: limits.bounded(),
@@ -176,7 +176,7 @@ impl Gang {
         }
     }
 
-    /// When [`Event::Tick`] is due, if nothing else happens before.
+    /// When [`GangEvent::Tick`] is due, if nothing else happens before.
     #[must_use]
     pub fn wakes_at(&self) -> Option<Millis> {
         let by_state = match self.state {
@@ -190,14 +190,14 @@ impl Gang {
     /// Takes in one event and says what to do, in order. Events that make no sense in the present
     /// state (late grants aside, which are given back) change nothing.
     #[must_use]
-    pub fn step(&mut self, now: Millis, event: Event) -> Vec<Action> {
-        if matches!(event, Event::Tick) && self.give_up_at.is_some_and(|at| now >= at) {
+    pub fn step(&mut self, now: Millis, event: GangEvent) -> Vec<GangAction> {
+        if matches!(event, GangEvent::Tick) && self.give_up_at.is_some_and(|at| now >= at) {
             return self.give_up();
         }
         let room_look = self.soonest_look(now, self.limits.look_again, limits::LONGEST_REST);
         match &mut self.state {
             GangState::New => match event {
-                Event::Begin => {
+                GangEvent::Begin => {
                     self.idle_since = now;
                     self.give_up_at = self.limits.wait.map(|span| now.plus(span));
                     self.look()
@@ -205,13 +205,13 @@ impl Gang {
                 other => surplus(other),
             },
             GangState::Looking => match event {
-                Event::Snapshot(view) => self.place(now, view),
-                Event::SnapshotFailed(why) => self.wait_for_room(now, NoRoom::Unseen(why)),
+                GangEvent::Snapshot(view) => self.place(now, view),
+                GangEvent::SnapshotFailed(why) => self.wait_for_room(now, NoRoom::Unseen(why)),
                 other => surplus(other),
             },
             GangState::Waiting { until } => match event {
-                Event::Tick if now >= *until => self.look(),
-                Event::Freed => {
+                GangEvent::Tick if now >= *until => self.look(),
+                GangEvent::Freed => {
                     *until = (*until).max(now).min(room_look);
                     Vec::new()
                 }
@@ -233,7 +233,7 @@ impl Gang {
 
     /// These members of a whole gang are lost, the others stay and are in use: the gap is asked for, on
     /// other nodes where the mode allows that and the node is in doubt. Without others it begins again.
-    pub fn replace(&mut self, now: Millis, lost: &[Loss]) -> Vec<Action> {
+    pub fn replace(&mut self, now: Millis, lost: &[Loss]) -> Vec<GangAction> {
         for Loss {
             container,
             node,
@@ -265,23 +265,23 @@ impl Gang {
             look_at: (!look_now).then_some(next_look),
         };
         if look_now {
-            actions.push(Action::TakeSnapshot);
+            actions.push(GangAction::TakeSnapshot);
         }
         actions
     }
 }
 
 /// A grant that nobody waits for goes back; everything else is ignored.
-fn surplus(event: Event) -> Vec<Action> {
+fn surplus(event: GangEvent) -> Vec<GangAction> {
     match event {
-        Event::Granted(grant) => vec![unused(grant)],
+        GangEvent::Granted(grant) => vec![unused(grant)],
         _ => Vec::new(),
     }
 }
 
 /// Gives back a container that nobody waits for.
-fn unused(grant: Grant) -> Action {
-    Action::Release {
+fn unused(grant: Grant) -> GangAction {
+    GangAction::Release {
         containers: vec![grant.container],
         why: Unused::NotWanted,
     }

@@ -7,7 +7,7 @@ use crate::{ClusterView, ContainerId, Millis, NodeId, NodeShare, Placement, Reje
 
 /// Something that happened.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Event {
+pub enum GangEvent {
     /// Containers may be asked for from now on.
     Begin,
     /// The cluster as it is now.
@@ -44,13 +44,13 @@ pub struct Grant {
     pub node: NodeId,
     /// What it really holds; YARN rounds up.
     pub resources: Resources,
-    /// The round of asking that it answers, as [`Action::Ask`] gave it.
+    /// The round of asking that it answers, as [`GangAction::Ask`] gave it.
     pub round: u32,
 }
 
 /// What is to be done.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Action {
+pub enum GangAction {
     /// Read the nodes.
     TakeSnapshot,
     /// Ask for one container a share, the shares of `held` and `kept` nodes aside; whatever else is

@@ -28,8 +28,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::schedule::{
-    AttemptIx, AttemptOutcome, ContainerIx, Decision, Driver, Event, Job, JobIx, Nanos, Need, Node,
-    NodeIx, ResourceName, Scheduler, Slot, SlotIx, Stage, StageState, Taken, Task, level,
+    AttemptIx, AttemptOutcome, ContainerIx, Decision, Event, Job, JobIx, Nanos, Need, Node, NodeIx,
+    ResourceName, Scheduler, SessionDriver, Slot, SlotIx, Stage, StageState, Taken, Task, level,
 };
 use crate::{
     ClusterView, ContainerId, Counted, Millis, NodeId, NodeView, ResourceTypes, Resources,
@@ -52,7 +52,7 @@ struct Borrower {
 pub struct Lending {
     /// The table of the counts in all amounts.
     types: ResourceTypes,
-    driver: Driver,
+    driver: SessionDriver,
     offers: BTreeMap<ContainerIx, Offer>,
     jobs: BTreeMap<u32, Borrower>,
     numbers: BTreeMap<JobIx, u32>,
@@ -66,7 +66,7 @@ impl Lending {
     pub fn new(policy: Box<dyn Scheduler>, types: ResourceTypes) -> Self {
         Self {
             types,
-            driver: Driver::new(policy),
+            driver: SessionDriver::new(policy),
             offers: BTreeMap::new(),
             jobs: BTreeMap::new(),
             numbers: BTreeMap::new(),

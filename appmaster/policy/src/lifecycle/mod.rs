@@ -16,7 +16,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-pub use words::{Action, Event, LifecyclePhase};
+pub use words::{LifecycleAction, LifecycleEvent, LifecyclePhase};
 
 pub use crate::gang::{
     Grant, LONGEST_GATHER, LONGEST_LOOK, LONGEST_PAUSE, Missing, SHORTEST_REISSUE, Unused,
@@ -25,17 +25,17 @@ pub use crate::run::{
     Cause, KillReason, Limit, OutOfMemory, PmiStage, Seat, SeenMemory, Verdict, Who,
 };
 
-use crate::gang::{self, Allocator, Gang, Member};
-use crate::run::{self, Run};
+use crate::gang::{self, Allocator, Gang, GangAction, GangLimits, Member};
+use crate::run::{Run, RunAction, RunLimits};
 use crate::{Demand, Millis, Placement};
 
 /// The spans of a job's life.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
-pub struct Limits {
+pub struct LifecycleLimits {
     /// Until its containers are there.
-    pub gang: gang::Limits,
+    pub gang: GangLimits,
     /// From then on.
-    pub run: run::Limits,
+    pub run: RunLimits,
 }
 
 /// One job.
@@ -57,7 +57,7 @@ impl MpiMachine {
     /// A job that has not begun. `limits` are taken within the bounds that their fields name; `seed`
     /// is to differ from other jobs' seeds.
     #[must_use]
-    pub fn new(demand: Demand, limits: Limits, seed: u64) -> Self {
+    pub fn new(demand: Demand, limits: LifecycleLimits, seed: u64) -> Self {
         Self {
             gang: Gang::new(demand, limits.gang, seed),
             run: Run::new(limits.run),
@@ -89,7 +89,7 @@ impl MpiMachine {
         self.run.number()
     }
 
-    /// When [`Event::Tick`] is due, if nothing else happens before.
+    /// When [`LifecycleEvent::Tick`] is due, if nothing else happens before.
     #[must_use]
     pub fn wakes_at(&self) -> Option<Millis> {
         gang::earliest(self.gang.wakes_at(), self.run.wakes_at())
@@ -104,17 +104,19 @@ impl MpiMachine {
     /// Takes in one event and says what to do, in order. Events that make no sense in the present
     /// state (late grants aside, which are given back) change nothing.
     #[must_use]
-    pub fn step(&mut self, now: Millis, event: Event) -> Vec<Action> {
+    pub fn step(&mut self, now: Millis, event: LifecycleEvent) -> Vec<LifecycleAction> {
         let cause = match event {
-            Event::KillRequested(reason) => Cause::Killed(reason),
-            Event::ResourceManagerLost { silent } => Cause::ResourceManagerLost { silent },
+            LifecycleEvent::KillRequested(reason) => Cause::Killed(reason),
+            LifecycleEvent::ResourceManagerLost { silent } => Cause::ResourceManagerLost { silent },
             // It has all that it needs.
-            Event::RequestsRefused { .. } if self.run.needs_nothing() => return Vec::new(),
-            Event::RequestsRefused { words } => Cause::RequestsRefused { words },
+            LifecycleEvent::RequestsRefused { .. } if self.run.needs_nothing() => {
+                return Vec::new();
+            }
+            LifecycleEvent::RequestsRefused { words } => Cause::RequestsRefused { words },
             other => {
                 // A gang that is whole hears of grants alone, and what the run does in this step makes
                 // nothing that has happened new to it.
-                let hears = self.gang.is_gathering() || matches!(other, Event::Granted(_));
+                let hears = self.gang.is_gathering() || matches!(other, LifecycleEvent::Granted(_));
                 let (to_gang, to_run) = other.split();
                 let mut actions = Vec::new();
                 if let Some(event) = to_run {
@@ -134,11 +136,11 @@ impl MpiMachine {
     }
 
     /// Ends the job for `cause`, from whatever state; or, where it may be repeated, its present run.
-    fn fail(&mut self, now: Millis, cause: Cause, actions: &mut Vec<Action>) {
+    fn fail(&mut self, now: Millis, cause: Cause, actions: &mut Vec<LifecycleAction>) {
         if self.gang.is_gathering() {
             let held = self.gang.end();
             if !held.is_empty() {
-                actions.push(Action::Release {
+                actions.push(LifecycleAction::Release {
                     containers: held,
                     why: Unused::JobEnds,
                 });
@@ -149,17 +151,22 @@ impl MpiMachine {
     }
 
     /// Carries on what the gang has answered.
-    fn gathered(&mut self, now: Millis, answer: Vec<gang::Action>, actions: &mut Vec<Action>) {
+    fn gathered(
+        &mut self,
+        now: Millis,
+        answer: Vec<GangAction>,
+        actions: &mut Vec<LifecycleAction>,
+    ) {
         for action in answer {
             match action {
-                gang::Action::Complete(members) => {
+                GangAction::Complete(members) => {
                     let seats = seats(self.gang.demand(), members);
                     let answer = self.run.begin(now, seats);
                     self.ran(now, answer, actions);
                 }
-                gang::Action::GiveUp { why, held } => {
+                GangAction::GiveUp { why, held } => {
                     if !held.is_empty() {
-                        actions.push(Action::Release {
+                        actions.push(LifecycleAction::Release {
                             containers: held,
                             why: Unused::JobEnds,
                         });
@@ -167,38 +174,38 @@ impl MpiMachine {
                     let answer = self.run.fail(now, why.into());
                     self.ran(now, answer, actions);
                 }
-                gang::Action::Release { containers, why } => {
+                GangAction::Release { containers, why } => {
                     self.run.forget(&containers);
-                    actions.push(Action::Release { containers, why });
+                    actions.push(LifecycleAction::Release { containers, why });
                 }
-                other => actions.extend(Action::of_gang(other)),
+                other => actions.extend(LifecycleAction::of_gang(other)),
             }
         }
     }
 
     /// Carries on what the run has answered.
-    fn ran(&mut self, now: Millis, answer: Vec<run::Action>, actions: &mut Vec<Action>) {
+    fn ran(&mut self, now: Millis, answer: Vec<RunAction>, actions: &mut Vec<LifecycleAction>) {
         for action in answer {
             match action {
-                run::Action::Repeat {
+                RunAction::Repeat {
                     number,
                     cause,
                     kept,
                     lost,
                 } => {
-                    actions.push(Action::Repeat {
+                    actions.push(LifecycleAction::Repeat {
                         run: number,
                         cause,
                         kept,
                     });
-                    actions.push(Action::Release {
+                    actions.push(LifecycleAction::Release {
                         containers: lost.iter().map(|loss| loss.container.clone()).collect(),
                         why: Unused::Lost,
                     });
                     let answer = self.gang.replace(now, &lost);
                     self.gathered(now, answer, actions);
                 }
-                other => actions.extend(Action::of_run(other)),
+                other => actions.extend(LifecycleAction::of_run(other)),
             }
         }
     }

@@ -3,13 +3,13 @@
 
 use std::collections::BTreeSet;
 
-use crate::gang::{self, Grant, LetGo, NoRoom, Silent, Unused};
-use crate::run::{self, Cause, KillReason, PmiStage, Seat, Verdict};
+use crate::gang::{GangAction, GangEvent, GangPhase, Grant, LetGo, NoRoom, Silent, Unused};
+use crate::run::{Cause, KillReason, PmiStage, RunAction, RunEvent, RunPhase, Seat, Verdict};
 use crate::{ClusterView, ContainerId, End, Millis, NodeId, Placement, Rank};
 
 /// Something that happened.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Event {
+pub enum LifecycleEvent {
     /// The ResourceManager took the registration.
     Registered,
     /// The cluster as it is now.
@@ -123,7 +123,7 @@ pub enum Event {
 
 /// What is to be done.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Action {
+pub enum LifecycleAction {
     /// Read the nodes.
     TakeSnapshot,
     /// Ask for one container a share, the shares of `held` and `kept` nodes aside; whatever else is
@@ -222,11 +222,11 @@ pub enum LifecyclePhase {
     Ending,
 }
 
-impl Event {
+impl LifecycleEvent {
     /// What of it concerns the gang, and what the run.
-    pub(super) fn split(self) -> (Option<gang::Event>, Option<run::Event>) {
-        use gang::Event as Gang;
-        use run::Event as Run;
+    pub(super) fn split(self) -> (Option<GangEvent>, Option<RunEvent>) {
+        use GangEvent as Gang;
+        use RunEvent as Run;
         match self {
             Self::Registered => (Some(Gang::Begin), None),
             Self::Snapshot(view) => (Some(Gang::Snapshot(view)), None),
@@ -290,12 +290,12 @@ impl Event {
     }
 }
 
-impl Action {
+impl LifecycleAction {
     /// What the gang says to everybody.
-    pub(super) fn of_gang(action: gang::Action) -> Option<Self> {
+    pub(super) fn of_gang(action: GangAction) -> Option<Self> {
         Some(match action {
-            gang::Action::TakeSnapshot => Self::TakeSnapshot,
-            gang::Action::Ask {
+            GangAction::TakeSnapshot => Self::TakeSnapshot,
+            GangAction::Ask {
                 round,
                 placement,
                 held,
@@ -306,9 +306,9 @@ impl Action {
                 held,
                 kept,
             },
-            gang::Action::Release { containers, why } => Self::Release { containers, why },
-            gang::Action::Show(phase) => Self::Show(phase.into()),
-            gang::Action::Silent {
+            GangAction::Release { containers, why } => Self::Release { containers, why },
+            GangAction::Show(phase) => Self::Show(phase.into()),
+            GangAction::Silent {
                 hosts,
                 within,
                 is_bound,
@@ -317,37 +317,37 @@ impl Action {
                 within,
                 is_bound,
             },
-            gang::Action::Complete(_) | gang::Action::GiveUp { .. } => return None,
+            GangAction::Complete(_) | GangAction::GiveUp { .. } => return None,
         })
     }
 
     /// What the run says to everybody.
-    pub(super) fn of_run(action: run::Action) -> Option<Self> {
+    pub(super) fn of_run(action: RunAction) -> Option<Self> {
         Some(match action {
-            run::Action::Start(seats) => Self::Start(seats),
-            run::Action::Begin(seats) => Self::Begin(seats),
-            run::Action::Stop { grace } => Self::Stop { grace },
-            run::Action::Release(containers) => Self::Release {
+            RunAction::Start(seats) => Self::Start(seats),
+            RunAction::Begin(seats) => Self::Begin(seats),
+            RunAction::Stop { grace } => Self::Stop { grace },
+            RunAction::Release(containers) => Self::Release {
                 containers,
                 why: Unused::JobEnds,
             },
-            run::Action::Finish(verdict) => Self::Finish(verdict),
-            run::Action::Show(phase) => Self::Show(phase.into()),
-            run::Action::Probe(containers) => Self::Probe(containers),
-            run::Action::Repeat { .. } => return None,
+            RunAction::Finish(verdict) => Self::Finish(verdict),
+            RunAction::Show(phase) => Self::Show(phase.into()),
+            RunAction::Probe(containers) => Self::Probe(containers),
+            RunAction::Repeat { .. } => return None,
         })
     }
 }
 
-impl From<gang::GangPhase> for LifecyclePhase {
-    fn from(phase: gang::GangPhase) -> Self {
+impl From<GangPhase> for LifecyclePhase {
+    fn from(phase: GangPhase) -> Self {
         match phase {
-            gang::GangPhase::WaitingForRoom(why) => Self::WaitingForRoom(why),
-            gang::GangPhase::LetGo(let_go) => Self::LetGo(let_go),
-            gang::GangPhase::WaitingForContainers { granted, wanted } => {
+            GangPhase::WaitingForRoom(why) => Self::WaitingForRoom(why),
+            GangPhase::LetGo(let_go) => Self::LetGo(let_go),
+            GangPhase::WaitingForContainers { granted, wanted } => {
                 Self::WaitingForContainers { granted, wanted }
             }
-            gang::GangPhase::WaitingForNodes {
+            GangPhase::WaitingForNodes {
                 granted,
                 wanted,
                 silent,
@@ -360,14 +360,12 @@ impl From<gang::GangPhase> for LifecyclePhase {
     }
 }
 
-impl From<run::RunPhase> for LifecyclePhase {
-    fn from(phase: run::RunPhase) -> Self {
+impl From<RunPhase> for LifecyclePhase {
+    fn from(phase: RunPhase) -> Self {
         match phase {
-            run::RunPhase::Starting { joined, wanted } => {
-                Self::StartingContainers { joined, wanted }
-            }
-            run::RunPhase::Running { ended, ranks } => Self::Running { ended, ranks },
-            run::RunPhase::Ending => Self::Ending,
+            RunPhase::Starting { joined, wanted } => Self::StartingContainers { joined, wanted },
+            RunPhase::Running { ended, ranks } => Self::Running { ended, ranks },
+            RunPhase::Ending => Self::Ending,
         }
     }
 }

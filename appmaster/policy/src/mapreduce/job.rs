@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use super::fetches::{AtFault, Fetches};
 use super::outputs::{MapOutputPlace, Outputs};
 use super::reduces::Reduces;
-use super::skips::{Found, Skips};
-use super::words::{Action, Digest, Event, Failure};
+use super::skips::{SkipOutcome, Skips};
+use super::words::{Action, Digest, Event, JobFailure};
 use crate::schedule::{AttemptIx, AttemptOutcome, ContainerIx, Stage, TaskIx};
 
 /// An attempt that is under way.
@@ -174,7 +174,7 @@ impl MapReduceMachine {
                 let readers = self.outputs.readers(map);
                 let committed = readers.iter().find(|p| self.reduces.is_committed(**p));
                 if let Some(partition) = committed {
-                    return self.fail(Failure::Records {
+                    return self.fail(JobFailure::Records {
                         map,
                         partition: *partition,
                         first,
@@ -262,7 +262,7 @@ impl MapReduceMachine {
                     Stage::Reduce | Stage::Gang => self.max_attempts.reduce,
                 };
                 match failed >= most {
-                    true => self.fail(Failure::Attempts {
+                    true => self.fail(JobFailure::Attempts {
                         stage,
                         task,
                         failed,
@@ -284,10 +284,10 @@ impl MapReduceMachine {
             return Vec::new();
         };
         match self.skips.found((stage, task), record) {
-            Found::TooMany => self.ended(ix, AttemptOutcome::Failed),
+            SkipOutcome::TooMany => self.ended(ix, AttemptOutcome::Failed),
             // Of two attempts at a task the first has told.
-            Found::Known => self.ended(ix, AttemptOutcome::Killed),
-            Found::New => {
+            SkipOutcome::Known => self.ended(ix, AttemptOutcome::Killed),
+            SkipOutcome::New => {
                 let mut actions = self.ended(ix, AttemptOutcome::Killed);
                 actions.push(Action::Skip {
                     stage,
@@ -384,7 +384,7 @@ impl MapReduceMachine {
         }
     }
 
-    fn fail(&mut self, why: Failure) -> Vec<Action> {
+    fn fail(&mut self, why: JobFailure) -> Vec<Action> {
         self.is_over = true;
         vec![Action::Fail(why)]
     }

@@ -34,4 +34,4 @@ mod tests;
 mod words;
 
 pub use job::{MapReduceMachine, MaxAttempts};
-pub use words::{Action, Digest, Event, Failure};
+pub use words::{Action, Digest, Event, JobFailure};

@@ -6,7 +6,7 @@ use crate::schedule::{Stage, TaskIx};
 
 /// What is to be done about a failure over a record or a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Found {
+pub(super) enum SkipOutcome {
     /// It is left out from now on.
     New,
     /// It is left out already.
@@ -47,13 +47,13 @@ impl Skips {
     }
 
     /// A task failed over this record or group.
-    pub(super) fn found(&mut self, task: (Stage, TaskIx), number: u64) -> Found {
+    pub(super) fn found(&mut self, task: (Stage, TaskIx), number: u64) -> SkipOutcome {
         if !self.may(task, number) {
-            return Found::TooMany;
+            return SkipOutcome::TooMany;
         }
         match self.of.entry(task).or_default().insert(number) {
-            true => Found::New,
-            false => Found::Known,
+            true => SkipOutcome::New,
+            false => SkipOutcome::Known,
         }
     }
 

@@ -188,7 +188,7 @@ fn a_map_that_runs_again_has_to_give_the_same_records() {
     assert_eq!(bed.job.step(Event::Reduced(reduce)), []);
     assert_eq!(bed.job.step(lost), again(&[0]));
     let (_, said) = bed.map(0, 1, 9);
-    let records = Failure::Records {
+    let records = JobFailure::Records {
         map: TaskIx(0),
         partition: 0,
         first: Digest(7),
@@ -229,7 +229,7 @@ fn only_an_attempts_own_faults_count_against_its_task() {
         let attempt = bed.start(Stage::Map, 0, 0);
         assert_eq!(bed.job.step(ended(attempt, how)), []);
     }
-    let failure = |stage, failed| Failure::Attempts {
+    let failure = |stage, failed| JobFailure::Attempts {
         stage,
         task: TaskIx(0),
         failed,
@@ -282,7 +282,7 @@ fn a_record_that_fails_its_map_is_left_out_and_counts_for_nothing() {
     let third = bed.start(Stage::Map, 0, 0);
     assert_eq!(bed.job.step(failed(third, 9)), []);
     let fourth = bed.start(Stage::Map, 0, 0);
-    let failure = Failure::Attempts {
+    let failure = JobFailure::Attempts {
         stage: Stage::Map,
         task: TaskIx(0),
         failed: 2,

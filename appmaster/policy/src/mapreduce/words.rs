@@ -139,12 +139,12 @@ pub enum Action {
     /// Every result is there.
     Done,
     /// The job cannot end well.
-    Fail(Failure),
+    Fail(JobFailure),
 }
 
 /// Why a job cannot end well.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Failure {
+pub enum JobFailure {
     /// A task failed too often.
     Attempts {
         /// Of which stage.

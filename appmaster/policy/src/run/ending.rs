@@ -2,11 +2,11 @@
 
 use super::ranks::Ranks;
 use super::repeating::{hides_its_ranks, may_follow, settles_at};
-use super::{Action, Cause, Event, Run, RunPhase, RunState, Seat, Verdict};
+use super::{Cause, Run, RunAction, RunEvent, RunPhase, RunState, Seat, Verdict};
 use crate::Millis;
 
 impl Run {
-    pub(super) fn end(&mut self, now: Millis, event: Event) -> Vec<Action> {
+    pub(super) fn end(&mut self, now: Millis, event: RunEvent) -> Vec<RunAction> {
         // Whether there will be ranks that those of this run must not meet.
         let may_repeat = self.has_begun() && self.may_repeat();
         let RunState::Ending {
@@ -22,7 +22,7 @@ impl Run {
         match event {
             // The reason of a broken link comes a heartbeat later than the break, and the break may
             // come after what it has done to other ranks.
-            Event::ContainerEnded {
+            RunEvent::ContainerEnded {
                 container,
                 status,
                 diagnostics,
@@ -53,7 +53,7 @@ impl Run {
                     };
                 }
             }
-            Event::LinkLost(container) => {
+            RunEvent::LinkLost(container) => {
                 ranks.lose(&container);
                 if let Some(host) = ranks.host_of(&container)
                     && settle.is_some()
@@ -85,7 +85,7 @@ impl Run {
     }
 
     /// Ends the job for `cause`, from whatever state; or, where it may be repeated, its present run.
-    pub fn fail(&mut self, now: Millis, mut cause: Cause) -> Vec<Action> {
+    pub fn fail(&mut self, now: Millis, mut cause: Cause) -> Vec<RunAction> {
         let begun = self.has_begun();
         let is_to_be_repeated = self.may_go_on(begun) && cause.is_loss();
         let state = std::mem::replace(&mut self.state, RunState::Over);
@@ -137,18 +137,18 @@ impl Run {
         }
         let mut actions = Vec::new();
         if !held.is_empty() {
-            actions.push(Action::Release(held));
+            actions.push(RunAction::Release(held));
         }
         let Some(ranks) = ranks else {
-            actions.push(Action::Finish(Verdict { cause: Some(cause) }));
+            actions.push(RunAction::Finish(Verdict { cause: Some(cause) }));
             return actions;
         };
         let settle = settles_at(now, &cause, &ranks, self, is_to_be_repeated, begun);
         if !ranks.all_ended() || settle.is_some() {
-            actions.push(Action::Stop {
+            actions.push(RunAction::Stop {
                 grace: self.limits.grace,
             });
-            actions.push(Action::Show(RunPhase::Ending));
+            actions.push(RunAction::Show(RunPhase::Ending));
         }
         let until = now.plus(self.limits.grace).plus(self.limits.reap);
         self.state = RunState::Ending {
@@ -164,7 +164,7 @@ impl Run {
 
     /// The verdict, or the next run, once every rank is gone and nothing more is to be learnt of the
     /// cause.
-    fn settle(&mut self, now: Millis) -> Vec<Action> {
+    fn settle(&mut self, now: Millis) -> Vec<RunAction> {
         let RunState::Ending {
             ranks,
             until,
@@ -195,6 +195,6 @@ impl Run {
             true => Self::after_loss(cause, Cause::InputUsed),
             false => cause,
         };
-        vec![Action::Finish(Verdict { cause: Some(cause) })]
+        vec![RunAction::Finish(Verdict { cause: Some(cause) })]
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::words::{Event, Seat};
+use super::words::{RunEvent, Seat};
 use crate::ContainerId;
 
 /// Every container of the job that was ordered to start and has not been given back.
@@ -23,11 +23,11 @@ impl Launchers {
     }
 
     /// Takes in what an event says of them.
-    pub(super) fn hear(&mut self, event: &Event) {
-        let (Event::Joined(container)
-        | Event::LinkLost(container)
-        | Event::ContainerEnded { container, .. }
-        | Event::StartFailed { container, .. }) = event
+    pub(super) fn hear(&mut self, event: &RunEvent) {
+        let (RunEvent::Joined(container)
+        | RunEvent::LinkLost(container)
+        | RunEvent::ContainerEnded { container, .. }
+        | RunEvent::StartFailed { container, .. }) = event
         else {
             return;
         };
@@ -36,14 +36,14 @@ impl Launchers {
         }
         let container = container.clone();
         match event {
-            Event::Joined(_) => {
+            RunEvent::Joined(_) => {
                 self.there.insert(container);
             }
-            Event::LinkLost(_) => {
+            RunEvent::LinkLost(_) => {
                 self.there.remove(&container);
                 self.gone.entry(container).or_insert(true);
             }
-            Event::ContainerEnded { status, .. } => {
+            RunEvent::ContainerEnded { status, .. } => {
                 self.gone.insert(container, is_of_the_node(*status));
             }
             _ => {

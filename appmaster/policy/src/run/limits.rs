@@ -6,7 +6,7 @@ use crate::Millis;
 
 /// The spans of a run.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub struct Limits {
+pub struct RunLimits {
     /// How long ranks may run; then the job is ended. `None`: for ever.
     pub run: Option<Millis>,
     /// How long the other ranks may run on once the first has ended; `None`: for ever.
@@ -45,7 +45,7 @@ const REPLACEMENTS: u32 = 2;
 /// For the answer whether containers that have not joined are still being localized.
 pub(super) const PROBE: Millis = Millis(10_000);
 
-impl Default for Limits {
+impl Default for RunLimits {
     fn default() -> Self {
         Self {
             run: None,

@@ -27,9 +27,9 @@ mod words;
 use std::collections::BTreeSet;
 
 pub use cause::{Cause, KillReason, Limit, OutOfMemory, SeenMemory};
-pub use limits::Limits;
+pub use limits::RunLimits;
 pub use who::Who;
-pub use words::{Action, Event, PmiStage, RunPhase, Seat, Verdict};
+pub use words::{PmiStage, RunAction, RunEvent, RunPhase, Seat, Verdict};
 
 use self::launchers::Launchers;
 use self::ranks::{Ranks, Seats};
@@ -39,7 +39,7 @@ use crate::{ContainerId, Millis};
 /// The runs of one program.
 #[derive(Debug)]
 pub struct Run {
-    limits: Limits,
+    limits: RunLimits,
     /// Which run of the program this is, or is to come; from 1.
     number: u32,
     /// Input was given that cannot be given again.
@@ -93,7 +93,7 @@ enum RunState {
 impl Run {
     /// One whose containers are still to come.
     #[must_use]
-    pub fn new(limits: Limits) -> Self {
+    pub fn new(limits: RunLimits) -> Self {
         Self {
             limits,
             number: 1,
@@ -132,7 +132,7 @@ impl Run {
         )
     }
 
-    /// When [`Event::Tick`] is due, if nothing else happens before.
+    /// When [`RunEvent::Tick`] is due, if nothing else happens before.
     #[must_use]
     pub fn wakes_at(&self) -> Option<Millis> {
         match &self.state {
@@ -150,9 +150,9 @@ impl Run {
     /// Takes in one event and says what to do, in order. Events that make no sense in the present
     /// state change nothing.
     #[must_use]
-    pub fn step(&mut self, now: Millis, event: Event) -> Vec<Action> {
+    pub fn step(&mut self, now: Millis, event: RunEvent) -> Vec<RunAction> {
         self.launchers.hear(&event);
-        if matches!(event, Event::InputUsed) {
+        if matches!(event, RunEvent::InputUsed) {
             self.input_used = true;
             return Vec::new();
         }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::cause::Cause;
 use super::who::Who;
-use super::words::{Event, PmiStage, RunPhase, Seat};
+use super::words::{PmiStage, RunEvent, RunPhase, Seat};
 use crate::{ContainerId, End, Rank};
 
 /// The running job: its containers and which ranks are still there.
@@ -158,33 +158,33 @@ impl Ranks {
     }
 
     /// Takes an event in; the cause it is of the job's end, if it is one.
-    pub(super) fn hear(&mut self, event: Event) -> Option<Cause> {
+    pub(super) fn hear(&mut self, event: RunEvent) -> Option<Cause> {
         match event {
-            Event::RankEnded { rank, end, stage } => self.ended(rank, end, stage),
-            Event::Aborted { rank, code } => {
+            RunEvent::RankEnded { rank, end, stage } => self.ended(rank, end, stage),
+            RunEvent::Aborted { rank, code } => {
                 let host = self.hosts.get(&rank)?.clone();
                 let rank = self.who(rank);
                 Some(Cause::Aborted { rank, host, code })
             }
-            Event::Broke { rank, what } => {
+            RunEvent::Broke { rank, what } => {
                 let host = self.hosts.get(&rank)?.clone();
                 let rank = self.who(rank);
                 Some(Cause::Broke { rank, host, what })
             }
-            Event::PmiSeen(group) => {
+            RunEvent::PmiSeen(group) => {
                 let index = usize::try_from(group).unwrap_or(usize::MAX);
                 self.groups.get_mut(index)?.pmi_seen = true;
                 self.never_initialized(index)
             }
-            Event::Spawned { first, seats } => {
+            RunEvent::Spawned { first, seats } => {
                 self.spawned(first, seats);
                 None
             }
-            Event::NotSpawned(group) => {
+            RunEvent::NotSpawned(group) => {
                 self.not_spawned(group);
                 None
             }
-            Event::Refused {
+            RunEvent::Refused {
                 container,
                 sentence,
                 code,
@@ -192,17 +192,17 @@ impl Ranks {
                 self.lose(&container);
                 Some(Cause::Refused { sentence, code })
             }
-            Event::Misbehaved { container, what } => {
+            RunEvent::Misbehaved { container, what } => {
                 let host = self.seats.host_of(&container)?;
                 Some(Cause::Misbehaved { host, what })
             }
-            Event::LinkLost(container) => {
+            RunEvent::LinkLost(container) => {
                 let host = self.seats.host_of(&container)?;
                 let ran = self.still_runs(&container);
                 self.lose(&container);
                 ran.then_some(Cause::LinkLost { container, host })
             }
-            Event::ContainerEnded {
+            RunEvent::ContainerEnded {
                 container,
                 status,
                 diagnostics,
@@ -217,11 +217,11 @@ impl Ranks {
                         diagnostics,
                     })
             }
-            Event::StartFailed { .. }
-            | Event::Joined(_)
-            | Event::InputUsed
-            | Event::Localizing(_)
-            | Event::Tick => None,
+            RunEvent::StartFailed { .. }
+            | RunEvent::Joined(_)
+            | RunEvent::InputUsed
+            | RunEvent::Localizing(_)
+            | RunEvent::Tick => None,
         }
     }
 

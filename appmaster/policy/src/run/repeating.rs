@@ -15,7 +15,7 @@
 //! unless YARN says that its container is over.
 
 use super::ranks::Ranks;
-use super::{Action, Cause, Loss, Run, RunState};
+use super::{Cause, Loss, Run, RunAction, RunState};
 use crate::{ContainerId, End, Millis};
 
 impl Run {
@@ -32,7 +32,7 @@ impl Run {
 
     /// No rank runs any more. The sound containers stay, the others are to be replaced; or all of them are, none
     /// of whose nodes is in doubt then: who lends containers knows his nodes.
-    pub(super) fn repeat(&mut self, ranks: &Ranks, cause: Cause, begun: bool) -> Vec<Action> {
+    pub(super) fn repeat(&mut self, ranks: &Ranks, cause: Cause, begun: bool) -> Vec<RunAction> {
         if !begun && self.replaced < self.limits.replacements {
             self.replaced = self.replaced.saturating_add(1);
         } else {
@@ -56,7 +56,7 @@ impl Run {
         self.launchers.keep(&kept);
         self.lost = Some(cause.clone());
         self.state = RunState::Idle;
-        vec![Action::Repeat {
+        vec![RunAction::Repeat {
             number: self.number,
             cause,
             kept,

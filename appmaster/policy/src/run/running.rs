@@ -1,10 +1,10 @@
 //! While ranks run.
 
-use super::{Action, Cause, Event, Run, RunState, Verdict};
+use super::{Cause, Run, RunAction, RunEvent, RunState, Verdict};
 use crate::Millis;
 
 impl Run {
-    pub(super) fn run(&mut self, now: Millis, event: Event) -> Vec<Action> {
+    pub(super) fn run(&mut self, now: Millis, event: RunEvent) -> Vec<RunAction> {
         let RunState::Running {
             ranks,
             until,
@@ -24,10 +24,10 @@ impl Run {
             let left = ranks.left();
             return self.fail(now, Cause::Outlived { after, left });
         }
-        let one_ended = matches!(event, Event::RankEnded { .. });
+        let one_ended = matches!(event, RunEvent::RankEnded { .. });
         let over = match &event {
             // Otherwise its launcher tells of its ranks.
-            Event::ContainerEnded { container, .. } if !self.launchers.is_there(container) => {
+            RunEvent::ContainerEnded { container, .. } if !self.launchers.is_there(container) => {
                 Some(container.clone())
             }
             _ => None,
@@ -46,11 +46,11 @@ impl Run {
         if ranks.all_ended() {
             let cause = first.take();
             self.state = RunState::Over;
-            return vec![Action::Finish(Verdict { cause })];
+            return vec![RunAction::Finish(Verdict { cause })];
         }
         if one_ended && linger_until.is_none() {
             *linger_until = self.limits.linger.map(|span| now.plus(span));
         }
-        ranks.progress().map(Action::Show).into_iter().collect()
+        ranks.progress().map(RunAction::Show).into_iter().collect()
     }
 }

@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 
 use super::limits::PROBE;
 use super::ranks::Ranks;
-use super::{Action, Cause, Event, Run, RunPhase, RunState, Seat, Seats};
+use super::{Cause, Run, RunAction, RunEvent, RunPhase, RunState, Seat, Seats};
 use crate::{ContainerId, Millis};
 
 impl Run {
     /// Every container is there: orders the start of the launchers that are not.
-    pub fn begin(&mut self, now: Millis, seats: Vec<Seat>) -> Vec<Action> {
+    pub fn begin(&mut self, now: Millis, seats: Vec<Seat>) -> Vec<RunAction> {
         let wanted = seats.len();
         let (mut joined, mut new) = (BTreeSet::new(), Vec::new());
         for seat in &seats {
@@ -28,8 +28,8 @@ impl Run {
             asked: false,
         };
         let mut actions = vec![
-            Action::Start(new),
-            Action::Show(RunPhase::Starting {
+            RunAction::Start(new),
+            RunAction::Show(RunPhase::Starting {
                 joined: there,
                 wanted,
             }),
@@ -38,7 +38,7 @@ impl Run {
         actions
     }
 
-    pub(super) fn start(&mut self, now: Millis, event: Event) -> Vec<Action> {
+    pub(super) fn start(&mut self, now: Millis, event: RunEvent) -> Vec<RunAction> {
         let RunState::Starting {
             seats,
             joined,
@@ -50,30 +50,30 @@ impl Run {
         };
         let host = |id: &ContainerId| seats.host_of(id);
         match event {
-            Event::Joined(container) => {
+            RunEvent::Joined(container) => {
                 if host(&container).is_none() {
                     return Vec::new();
                 }
                 joined.insert(container);
                 let (there, wanted) = (joined.len(), seats.all.len());
-                let mut actions = vec![Action::Show(RunPhase::Starting {
+                let mut actions = vec![RunAction::Show(RunPhase::Starting {
                     joined: there,
                     wanted,
                 })];
                 actions.extend(self.begin_if_joined(now));
                 actions
             }
-            Event::StartFailed { container, why } => match host(&container) {
+            RunEvent::StartFailed { container, why } => match host(&container) {
                 Some(host) => self.fail(now, Cause::StartFailed { host, why }),
                 None => Vec::new(),
             },
             // What it needs cannot be had there.
-            Event::Refused {
+            RunEvent::Refused {
                 container,
                 sentence,
                 code,
             } if host(&container).is_some() => self.fail(now, Cause::Refused { sentence, code }),
-            Event::ContainerEnded {
+            RunEvent::ContainerEnded {
                 container,
                 status,
                 diagnostics,
@@ -89,25 +89,25 @@ impl Run {
                 ),
                 None => Vec::new(),
             },
-            Event::LinkLost(container) => match host(&container) {
+            RunEvent::LinkLost(container) => match host(&container) {
                 Some(host) => self.fail(now, Cause::LinkLost { container, host }),
                 None => Vec::new(),
             },
-            Event::Localizing(container) if *asked => {
+            RunEvent::Localizing(container) if *asked => {
                 if host(&container).is_some() && !joined.contains(&container) {
                     *until = now.plus(self.limits.join);
                     *asked = false;
                 }
                 Vec::new()
             }
-            Event::Tick if now >= *until && !*asked => {
+            RunEvent::Tick if now >= *until && !*asked => {
                 *until = now.plus(PROBE);
                 *asked = true;
                 let silent = seats.all.iter().map(|seat| &seat.container);
                 let silent = silent.filter(|container| !joined.contains(*container));
-                vec![Action::Probe(silent.cloned().collect())]
+                vec![RunAction::Probe(silent.cloned().collect())]
             }
-            Event::Tick if now >= *until => {
+            RunEvent::Tick if now >= *until => {
                 let silent = seats
                     .all
                     .iter()
@@ -121,7 +121,7 @@ impl Run {
     }
 
     /// Hands the ranks out once every launcher is there.
-    fn begin_if_joined(&mut self, now: Millis) -> Vec<Action> {
+    fn begin_if_joined(&mut self, now: Millis) -> Vec<RunAction> {
         let RunState::Starting { seats, joined, .. } = &mut self.state else {
             return Vec::new();
         };
@@ -130,8 +130,8 @@ impl Run {
         }
         let ranks = Ranks::new(std::mem::take(&mut seats.all));
         let actions = vec![
-            Action::Begin(ranks.seats().to_vec()),
-            Action::Show(ranks.phase()),
+            RunAction::Begin(ranks.seats().to_vec()),
+            RunAction::Show(ranks.phase()),
         ];
         self.lost = None;
         self.replaced = 0;

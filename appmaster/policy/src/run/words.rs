@@ -6,7 +6,7 @@ use crate::{ContainerId, End, Millis, NodeId, Rank, Resources};
 
 /// Something that happened.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Event {
+pub enum RunEvent {
     /// A NodeManager did not take the order to start a container.
     StartFailed {
         /// The container.
@@ -99,7 +99,7 @@ pub enum PmiStage {
 
 /// What is to be done.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Action {
+pub enum RunAction {
     /// A container was lost, and the program is to be started again in what is left and what will
     /// replace it: nothing of the run before counts any more, and none of its ranks is left.
     Repeat {

@@ -85,7 +85,7 @@ pub trait Scheduler: std::fmt::Debug + Send + Sync {
 
 /// A session, and the policy that decides for it. The ApplicationMaster and the simulator each own one.
 #[derive(Debug)]
-pub struct Driver {
+pub struct SessionDriver {
     session: Session,
     scheduler: Box<dyn Scheduler>,
     refused: Vec<Illegal>,
@@ -100,7 +100,7 @@ pub struct Illegal {
     pub why: String,
 }
 
-impl Driver {
+impl SessionDriver {
     /// A new session under `scheduler`.
     #[must_use]
     pub fn new(scheduler: Box<dyn Scheduler>) -> Self {

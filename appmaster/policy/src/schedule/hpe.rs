@@ -69,7 +69,7 @@ type Next = (u64, Stage, JobIx);
 
 /// What the walk finds for a slot.
 #[derive(Debug, Default)]
-struct Found {
+struct HpeCandidates {
     /// The first job whose task needs what the node has.
     needing: Option<Next>,
     /// The first that needs no element.
@@ -106,7 +106,7 @@ impl Scheduler for Hpe {
 
 impl Hpe {
     fn walk(&self, session: &Session, slot: SlotIx) -> Option<Next> {
-        let mut found = Found::default();
+        let mut found = HpeCandidates::default();
         for stage in ONE_BY_ONE {
             if session.slot(slot)?.stages.contains(&stage) {
                 for class in session.classes(stage) {
@@ -114,7 +114,7 @@ impl Hpe {
                 }
             }
         }
-        let Found {
+        let HpeCandidates {
             needing,
             plain,
             mut counting,
@@ -128,7 +128,14 @@ impl Hpe {
         within.or(plain).or(needing)
     }
 
-    fn look(&self, session: &Session, slot: SlotIx, stage: Stage, class: Class, found: &mut Found) {
+    fn look(
+        &self,
+        session: &Session,
+        slot: SlotIx,
+        stage: Stage,
+        class: Class,
+        found: &mut HpeCandidates,
+    ) {
         let Some(need) = session.need(class) else {
             return;
         };

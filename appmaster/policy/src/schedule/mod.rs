@@ -1,7 +1,7 @@
 //! Which job gets the next slot: one interface for every policy.
 //!
 //! A [`Session`] holds what is known of jobs, nodes, slots, tasks and attempts. A [`Scheduler`] looks at
-//! it and names a [`Decision`]; a [`Driver`] feeds both with [`Event`]s and asks until there is none.
+//! it and names a [`Decision`]; a [`SessionDriver`] feeds both with [`Event`]s and asks until there is none.
 //! The ApplicationMaster and the simulator own a driver each and feed it alike, so that a recorded run
 //! of one replays in the other to the same decisions.
 //!
@@ -74,7 +74,7 @@ pub use can_run::{Misfit, can_run, has_locks};
 pub use capacity::Capacity;
 pub use cut::Cut;
 pub use dominant::{Share, dominant};
-pub use driver::{Driver, Illegal, Scheduler};
+pub use driver::{Illegal, Scheduler, SessionDriver};
 pub use event::{AttemptOutcome, AttemptPhase, Decision, Event, Why};
 pub use fair::{By, Fair};
 pub use fifo::Fifo;

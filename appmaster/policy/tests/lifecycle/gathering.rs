@@ -7,7 +7,7 @@ use policy::{Listed, Mode};
 use sim::duel::allocators::{as_listed, full_or_not, where_there_is_room};
 
 /// `processes` on as many nodes, one process of a whole node each.
-fn asking(place: Allocator, processes: u32, limits: gang::Limits, seed: u64) -> MpiMachine {
+fn asking(place: Allocator, processes: u32, limits: GangLimits, seed: u64) -> MpiMachine {
     let processes = NonZeroU32::new(processes).unwrap();
     let mut demand = Demand::anywhere(processes, Resources::new(4096, 1));
     demand.listed = (1..=processes.get())
@@ -19,19 +19,19 @@ fn asking(place: Allocator, processes: u32, limits: gang::Limits, seed: u64) -> 
     placed(demand, place, limits, seed)
 }
 
-fn placed(demand: Demand, place: Allocator, gang: gang::Limits, seed: u64) -> MpiMachine {
-    let limits = Limits {
+fn placed(demand: Demand, place: Allocator, gang: GangLimits, seed: u64) -> MpiMachine {
+    let limits = LifecycleLimits {
         gang,
-        ..Limits::default()
+        ..LifecycleLimits::default()
     };
     MpiMachine::new(demand, limits, seed).placed_by(place)
 }
 
 /// Nodes here answer when they like.
-fn patient() -> gang::Limits {
-    gang::Limits {
+fn patient() -> GangLimits {
+    GangLimits {
         unanswered: Millis(u64::MAX),
-        ..gang::Limits::default()
+        ..GangLimits::default()
     }
 }
 
@@ -44,11 +44,11 @@ fn asked(place: Allocator, processes: u32, nodes: usize) -> MpiMachine {
 
 fn begin(job: &mut MpiMachine, nodes: usize) {
     assert_eq!(
-        job.step(Millis(0), Event::Registered),
-        [Action::TakeSnapshot]
+        job.step(Millis(0), LifecycleEvent::Registered),
+        [LifecycleAction::TakeSnapshot]
     );
-    let actions = job.step(Millis(0), Event::Snapshot(cluster(nodes, 0)));
-    assert!(matches!(actions[0], Action::Ask { round: 1, .. }));
+    let actions = job.step(Millis(0), LifecycleEvent::Snapshot(cluster(nodes, 0)));
+    assert!(matches!(actions[0], LifecycleAction::Ask { round: 1, .. }));
 }
 
 /// The cluster with the named nodes full.
@@ -63,10 +63,13 @@ fn full(nodes: usize, taken: &[&str]) -> ClusterView {
 }
 
 /// Steps the machine to its next wake, where it looks at the cluster, and answers with `view`.
-fn look(job: &mut MpiMachine, view: ClusterView) -> (Millis, Vec<Action>) {
+fn look(job: &mut MpiMachine, view: ClusterView) -> (Millis, Vec<LifecycleAction>) {
     let at = job.wakes_at().unwrap();
-    assert_eq!(job.step(at, Event::Tick), [Action::TakeSnapshot]);
-    (at, job.step(at, Event::Snapshot(view)))
+    assert_eq!(
+        job.step(at, LifecycleEvent::Tick),
+        [LifecycleAction::TakeSnapshot]
+    );
+    (at, job.step(at, LifecycleEvent::Snapshot(view)))
 }
 
 fn ids(nodes: &[&str]) -> BTreeSet<NodeId> {
@@ -85,7 +88,7 @@ fn a_stalled_rest_moves_while_what_came_and_what_is_still_wanted_stays() {
     // `n1` is full with our own container, `n2` with somebody's.
     let (at, actions) = look(&mut job, full(4, &["n1", "n2"]));
     assert_eq!(at, Millis(3_100));
-    let Action::Ask {
+    let LifecycleAction::Ask {
         round: 2,
         placement,
         held,
@@ -125,7 +128,7 @@ fn without_a_better_place_the_requests_stand() {
     let (_, actions) = look(&mut job, full(3, &["n1", "n2", "n3"]));
     assert_eq!(actions, []);
     let (at, actions) = look(&mut job, full(3, &["n1"]));
-    assert!(matches!(&actions[0], Action::Ask { kept, .. } if *kept == ids(&["n2"])));
+    assert!(matches!(&actions[0], LifecycleAction::Ask { kept, .. } if *kept == ids(&["n2"])));
     assert!(job.step(at, granted(2, 1)).len() == 1);
 }
 
@@ -152,7 +155,7 @@ fn listed_hosts_stay_their_sizes_follow_the_room_and_ranks_follow_the_list() {
     view.nodes[0].used = Resources::new(2048, 0);
     view.nodes[1].used = Resources::new(4096, 0);
     let (at, actions) = look(&mut job, view);
-    let Action::Ask {
+    let LifecycleAction::Ask {
         round: 2,
         placement,
         held,
@@ -167,7 +170,10 @@ fn listed_hosts_stay_their_sizes_follow_the_room_and_ranks_follow_the_list() {
     assert_eq!((held, kept), (&ids(&["n3"]), &ids(&["n2"])));
     assert!(!starts(&job.step(at, granted(2, 1))));
     let actions = job.step(at, granted(1, 2));
-    let Some(Action::Start(seats)) = actions.iter().find(|a| matches!(a, Action::Start(_))) else {
+    let Some(LifecycleAction::Start(seats)) = actions
+        .iter()
+        .find(|a| matches!(a, LifecycleAction::Start(_)))
+    else {
         panic!("{actions:?}");
     };
     let ranks: Vec<(&str, u32)> = seats
@@ -200,22 +206,24 @@ fn a_container_that_is_lost_is_placed_again_alone_as_soon_as_the_rate_allows() {
     for node in [1, 2] {
         assert!(!starts(&job.step(Millis(10), granted(node, 1))));
     }
-    let lost = |n: usize| Event::ContainerEnded {
+    let lost = |n: usize| LifecycleEvent::ContainerEnded {
         container: ContainerId(format!("c{n}")),
         status: -100,
         diagnostics: String::new(),
     };
     assert_eq!(
         job.step(Millis(500), lost(1)),
-        [Action::Show(LifecyclePhase::WaitingForContainers {
-            granted: 1,
-            wanted: 3
-        })]
+        [LifecycleAction::Show(
+            LifecyclePhase::WaitingForContainers {
+                granted: 1,
+                wanted: 3
+            }
+        )]
     );
     let (at, actions) = look(&mut job, full(4, &["n1", "n2"]));
     assert_eq!(at, Millis(3_000));
     assert!(
-        matches!(&actions[0], Action::Ask { held, kept, .. } if *held == ids(&["n2"]) && *kept == ids(&["n3"]))
+        matches!(&actions[0], LifecycleAction::Ask { held, kept, .. } if *held == ids(&["n2"]) && *kept == ids(&["n3"]))
     );
     // The next loss finds no other place: the gang is let go.
     assert_eq!(job.step(Millis(7_000), lost(2)).len(), 1);
@@ -223,24 +231,32 @@ fn a_container_that_is_lost_is_placed_again_alone_as_soon_as_the_rate_allows() {
     assert!(!starts(&job.step(Millis(7_000), granted(3, 1))));
     let (_, actions) = look(&mut job, full(4, &["n1", "n2", "n3", "n4"]));
     assert_eq!(actions[0], released("c3", Unused::Incomplete));
-    assert!(matches!(&actions[1], Action::Ask { placement, .. } if placement.shares.is_empty()));
+    assert!(
+        matches!(&actions[1], LifecycleAction::Ask { placement, .. } if placement.shares.is_empty())
+    );
 }
 
 #[test]
 fn a_look_that_fails_is_tried_again() {
     let mut job = asked(where_there_is_room, 2, 2);
     let at = job.wakes_at().unwrap();
-    assert_eq!(job.step(at, Event::Tick), [Action::TakeSnapshot]);
+    assert_eq!(
+        job.step(at, LifecycleEvent::Tick),
+        [LifecycleAction::TakeSnapshot]
+    );
     // Until it is answered there is nothing to wake for but the gang's end.
     assert!(job.wakes_at().unwrap() >= patient().gather);
     assert_eq!(
-        job.step(Millis(9_000), Event::SnapshotFailed("gone".into())),
+        job.step(Millis(9_000), LifecycleEvent::SnapshotFailed("gone".into())),
         []
     );
     assert_eq!(job.wakes_at(), Some(Millis(12_000)));
     // An answer that nobody waits for changes nothing.
     assert_eq!(
-        job.step(Millis(9_001), Event::Snapshot(full(2, &["n1", "n2"]))),
+        job.step(
+            Millis(9_001),
+            LifecycleEvent::Snapshot(full(2, &["n1", "n2"]))
+        ),
         []
     );
 }
@@ -248,21 +264,23 @@ fn a_look_that_fails_is_tried_again() {
 #[test]
 fn a_gang_that_an_older_one_blocks_lets_go_at_once_and_asks_again_later() {
     let mut job = asked(full_or_not, 2, 2);
-    let blocked = || Event::Blocked {
+    let blocked = || LifecycleEvent::Blocked {
         by: "application_1_0001 (other)".into(),
     };
     let grant = Grant {
         container: ContainerId("c1".into()),
         ..match granted(1, 1) {
-            Event::Granted(grant) => grant,
+            LifecycleEvent::Granted(grant) => grant,
             other => panic!("{other:?}"),
         }
     };
-    let _shown = job.step(Millis(4_500), Event::Granted(grant));
+    let _shown = job.step(Millis(4_500), LifecycleEvent::Granted(grant));
     let actions = job.step(Millis(12_000), blocked());
     assert_eq!(actions[0], released("c1", Unused::Incomplete));
-    assert!(matches!(&actions[1], Action::Ask { placement, .. } if placement.shares.is_empty()));
-    let Action::Show(LifecyclePhase::LetGo(let_go)) = &actions[2] else {
+    assert!(
+        matches!(&actions[1], LifecycleAction::Ask { placement, .. } if placement.shares.is_empty())
+    );
+    let LifecycleAction::Show(LifecyclePhase::LetGo(let_go)) = &actions[2] else {
         panic!("{actions:?}");
     };
     let why = sentences::let_go(let_go);
@@ -272,14 +290,14 @@ fn a_gang_that_an_older_one_blocks_lets_go_at_once_and_asks_again_later() {
     );
     assert!(why.contains("1 of 2 containers were given back"), "{why}");
     let (again, actions) = look(&mut job, cluster(2, 0));
-    assert!(again <= Millis(12_000).plus(gang::Limits::default().pause));
-    assert!(matches!(actions[0], Action::Ask { .. }));
+    assert!(again <= Millis(12_000).plus(GangLimits::default().pause));
+    assert!(matches!(actions[0], LifecycleAction::Ask { .. }));
 }
 
 /// Lets the gang go `times` times, answering every look in between; spans of the gangs and of the
 /// pauses.
 fn let_go(seed: u64, times: u32) -> Vec<(Millis, Millis)> {
-    let limits = gang::Limits {
+    let limits = GangLimits {
         pause: Millis(8_000),
         ..patient()
     };
@@ -295,18 +313,18 @@ fn let_go(seed: u64, times: u32) -> Vec<(Millis, Millis)> {
             resources: Resources::new(4096, 1),
             round,
         };
-        assert!(!starts(&job.step(asked, Event::Granted(grant))));
+        assert!(!starts(&job.step(asked, LifecycleEvent::Granted(grant))));
         let until = loop {
             let at = job.wakes_at().unwrap();
-            let actions = job.step(at, Event::Tick);
-            if actions != [Action::TakeSnapshot] {
+            let actions = job.step(at, LifecycleEvent::Tick);
+            if actions != [LifecycleAction::TakeSnapshot] {
                 assert_eq!(actions[0], released(&container, Unused::Incomplete));
                 break at;
             }
-            assert_eq!(job.step(at, Event::Snapshot(cluster(2, 0))), []);
+            assert_eq!(job.step(at, LifecycleEvent::Snapshot(cluster(2, 0))), []);
         };
         let (again, actions) = look(&mut job, cluster(2, 0));
-        assert!(matches!(actions[0], Action::Ask { .. }));
+        assert!(matches!(actions[0], LifecycleAction::Ask { .. }));
         spans.push((Millis(until.0 - asked.0), Millis(again.0 - until.0)));
         asked = again;
     }
@@ -333,7 +351,7 @@ fn letting_go_takes_spans_that_grow_to_a_bound_and_differ_by_seed() {
 
 #[test]
 fn a_waiting_limit_ends_the_job_with_what_is_missing() {
-    let limits = gang::Limits {
+    let limits = GangLimits {
         wait: Some(Millis(60_000)),
         ..patient()
     };
@@ -344,7 +362,10 @@ fn a_waiting_limit_ends_the_job_with_what_is_missing() {
     view.nodes[1].used = Resources::new(3072, 6);
     view.nodes.remove(2);
     let at = job.wakes_at().unwrap();
-    assert_eq!(job.step(at, Event::Tick), [Action::TakeSnapshot]);
+    assert_eq!(
+        job.step(at, LifecycleEvent::Tick),
+        [LifecycleAction::TakeSnapshot]
+    );
     job = job.placed_by(|_, _, _| {
         Err(Rejection::NoRoomNow {
             unit: Resources::default(),
@@ -352,13 +373,13 @@ fn a_waiting_limit_ends_the_job_with_what_is_missing() {
             most: policy::Counts::default(),
         })
     });
-    assert_eq!(job.step(at, Event::Snapshot(view)), []);
+    assert_eq!(job.step(at, LifecycleEvent::Snapshot(view)), []);
     assert_eq!(
-        job.step(Millis(59_999), Event::Tick),
-        [Action::TakeSnapshot]
+        job.step(Millis(59_999), LifecycleEvent::Tick),
+        [LifecycleAction::TakeSnapshot]
     );
     assert_eq!(job.wakes_at(), Some(Millis(60_000)));
-    let actions = job.step(Millis(60_000), Event::Tick);
+    let actions = job.step(Millis(60_000), LifecycleEvent::Tick);
     assert_eq!(actions[0], released("c1", Unused::JobEnds));
     assert_eq!(
         verdict(&actions).as_deref(),
@@ -373,18 +394,22 @@ fn a_waiting_limit_ends_the_job_with_what_is_missing() {
 
 #[test]
 fn a_waiting_limit_without_any_placement_ends_the_job_with_the_last_rejection() {
-    let limits = gang::Limits {
+    let limits = GangLimits {
         wait: Some(Millis(1_500)),
         ..patient()
     };
     let mut job = asking(where_there_is_room, 2, limits, 1);
-    assert_eq!(job.step(Millis(0), Event::Registered).len(), 1);
+    assert_eq!(job.step(Millis(0), LifecycleEvent::Registered).len(), 1);
     assert_eq!(
-        job.step(Millis(0), Event::Snapshot(full(2, &["n2"]))).len(),
+        job.step(Millis(0), LifecycleEvent::Snapshot(full(2, &["n2"])))
+            .len(),
         1
     );
-    assert_eq!(job.step(Millis(1_000), Event::Tick), [Action::TakeSnapshot]);
-    let said = verdict(&job.step(Millis(1_500), Event::Tick)).unwrap();
+    assert_eq!(
+        job.step(Millis(1_000), LifecycleEvent::Tick),
+        [LifecycleAction::TakeSnapshot]
+    );
+    let said = verdict(&job.step(Millis(1_500), LifecycleEvent::Tick)).unwrap();
     assert!(
         said.starts_with("the job could not start within 1 s: no node has room"),
         "{said}"
@@ -393,7 +418,7 @@ fn a_waiting_limit_without_any_placement_ends_the_job_with_the_last_rejection() 
 
 #[test]
 fn once_all_is_granted_the_waiting_limit_is_no_more() {
-    let limits = gang::Limits {
+    let limits = GangLimits {
         wait: Some(Millis(5_000)),
         ..patient()
     };
@@ -401,7 +426,7 @@ fn once_all_is_granted_the_waiting_limit_is_no_more() {
     begin(&mut job, 2);
     assert!(!starts(&job.step(Millis(4_000), granted(1, 1))));
     assert!(starts(&job.step(Millis(4_999), granted(2, 1))));
-    assert_eq!(job.step(Millis(5_000), Event::Tick), []);
+    assert_eq!(job.step(Millis(5_000), LifecycleEvent::Tick), []);
     assert_eq!(job.wakes_at(), Some(Millis(4_999 + 300_000)));
 }
 
@@ -430,16 +455,16 @@ fn what_a_restarted_resource_manager_has_forgotten_is_asked_for_again() {
     let mut job = asked(where_there_is_room, 3, 4);
     assert!(!starts(&job.step(Millis(100), granted(1, 1))));
     assert!(!starts(&job.step(Millis(200), granted(2, 1))));
-    let actions = job.step(Millis(4_000), Event::ResourceManagerRestarted);
+    let actions = job.step(Millis(4_000), LifecycleEvent::ResourceManagerRestarted);
     let forgotten = ["c1", "c2"].map(|id| ContainerId(id.into()));
     assert_eq!(
         actions[0],
-        Action::Release {
+        LifecycleAction::Release {
             containers: forgotten.to_vec(),
             why: Unused::Forgotten,
         }
     );
-    let Action::Ask {
+    let LifecycleAction::Ask {
         round: 2,
         placement,
         held,
@@ -460,20 +485,26 @@ fn what_a_restarted_resource_manager_has_forgotten_is_asked_for_again() {
 fn after_a_restart_the_rate_of_asking_stays() {
     let mut job = asked(where_there_is_room, 2, 4);
     assert!(!starts(&job.step(Millis(100), granted(1, 1))));
-    let actions = job.step(Millis(500), Event::ResourceManagerRestarted);
+    let actions = job.step(Millis(500), LifecycleEvent::ResourceManagerRestarted);
     assert_eq!(actions[0], released("c1", Unused::Forgotten));
-    assert!(!actions.iter().any(|a| matches!(a, Action::Ask { .. })));
+    assert!(
+        !actions
+            .iter()
+            .any(|a| matches!(a, LifecycleAction::Ask { .. }))
+    );
     let (at, actions) = look(&mut job, cluster(4, 0));
     assert_eq!(at, Millis(3_000));
-    assert!(matches!(&actions[0], Action::Ask { round: 2, kept, .. } if *kept == ids(&["n2"])));
+    assert!(
+        matches!(&actions[0], LifecycleAction::Ask { round: 2, kept, .. } if *kept == ids(&["n2"]))
+    );
     // Nothing that was forgotten: nothing to do.
-    let again = job.step(Millis(9_000), Event::ResourceManagerRestarted);
+    let again = job.step(Millis(9_000), LifecycleEvent::ResourceManagerRestarted);
     assert_eq!(again, []);
 }
 
 #[test]
 fn a_job_whose_requests_are_refused_ends_and_one_that_runs_goes_on() {
-    let refused = || Event::RequestsRefused {
+    let refused = || LifecycleEvent::RequestsRefused {
         words: "no such label".into(),
     };
     let mut job = asked(where_there_is_room, 2, 2);

@@ -10,14 +10,15 @@ mod silent;
 
 use std::num::NonZeroU32;
 
-use policy::gang::{self, Allocator};
+use policy::gang::{self, Allocator, GangLimits};
 use policy::lifecycle::{
-    Action, Cause, Event, Grant, KillReason, LifecyclePhase, Limits, Missing, MpiMachine, PmiStage,
-    SeenMemory, Unused,
+    Cause, Grant, KillReason, LifecycleAction, LifecycleEvent, LifecycleLimits, LifecyclePhase,
+    Missing, MpiMachine, PmiStage, SeenMemory, Unused,
 };
+use policy::run::RunLimits;
 use policy::{
     ClusterView, ContainerId, Counted, Demand, End, MiB, Millis, NodeId, NodeView, Placement, Rank,
-    Rejection, ResourceTypes, Resources, run,
+    Rejection, ResourceTypes, Resources,
 };
 
 fn cluster(nodes: usize, used_mib: u64) -> ClusterView {
@@ -44,11 +45,11 @@ fn demand(processes: u32) -> Demand {
 }
 
 fn job(processes: u32) -> MpiMachine {
-    MpiMachine::new(demand(processes), Limits::default(), 1)
+    MpiMachine::new(demand(processes), LifecycleLimits::default(), 1)
 }
 
-fn granted(node: usize, round: u32) -> Event {
-    Event::Granted(Grant {
+fn granted(node: usize, round: u32) -> LifecycleEvent {
+    LifecycleEvent::Granted(Grant {
         container: ContainerId(format!("c{node}")),
         node: NodeId(format!("n{node}:1")),
         resources: Resources::new(2048, 1),
@@ -56,15 +57,15 @@ fn granted(node: usize, round: u32) -> Event {
     })
 }
 
-fn released(container: &str, why: Unused) -> Action {
-    Action::Release {
+fn released(container: &str, why: Unused) -> LifecycleAction {
+    LifecycleAction::Release {
         containers: vec![ContainerId(container.into())],
         why,
     }
 }
 
-fn ended(rank: u32, end: End, stage: PmiStage) -> Event {
-    Event::RankEnded {
+fn ended(rank: u32, end: End, stage: PmiStage) -> LifecycleEvent {
+    LifecycleEvent::RankEnded {
         rank: Rank(rank),
         end,
         stage,
@@ -73,43 +74,43 @@ fn ended(rank: u32, end: End, stage: PmiStage) -> Event {
 
 /// Four ranks over two nodes, all running, at time 0.
 fn running() -> MpiMachine {
-    running_with(Limits::default())
+    running_with(LifecycleLimits::default())
 }
 
 /// A rank that fails does not end the others.
-fn sparing() -> Limits {
-    Limits {
-        run: run::Limits {
+fn sparing() -> LifecycleLimits {
+    LifecycleLimits {
+        run: RunLimits {
             spare_others: true,
-            ..run::Limits::default()
+            ..RunLimits::default()
         },
-        ..Limits::default()
+        ..LifecycleLimits::default()
     }
 }
 
 /// Both containers of a job are ordered to start, at time 0.
-fn starting_with(limits: Limits) -> MpiMachine {
+fn starting_with(limits: LifecycleLimits) -> MpiMachine {
     let mut job = MpiMachine::new(demand(4), limits, 1);
     assert_eq!(
-        job.step(Millis(0), Event::Registered),
-        [Action::TakeSnapshot]
+        job.step(Millis(0), LifecycleEvent::Registered),
+        [LifecycleAction::TakeSnapshot]
     );
-    let asked = job.step(Millis(0), Event::Snapshot(cluster(2, 0)));
+    let asked = job.step(Millis(0), LifecycleEvent::Snapshot(cluster(2, 0)));
     assert!(
-        matches!(&asked[0], Action::Ask { round: 1, placement, .. } if placement.shares.len() == 2)
+        matches!(&asked[0], LifecycleAction::Ask { round: 1, placement, .. } if placement.shares.len() == 2)
     );
     assert!(!starts(&job.step(Millis(0), granted(1, 1))));
     assert!(starts(&job.step(Millis(0), granted(2, 1))));
     job
 }
 
-fn running_with(limits: Limits) -> MpiMachine {
+fn running_with(limits: LifecycleLimits) -> MpiMachine {
     let mut job = starting_with(limits);
-    let first = job.step(Millis(0), Event::Joined(ContainerId("c1".into())));
-    assert!(!first.iter().any(|a| matches!(a, Action::Begin(_))));
-    let second = job.step(Millis(0), Event::Joined(ContainerId("c2".into())));
+    let first = job.step(Millis(0), LifecycleEvent::Joined(ContainerId("c1".into())));
+    assert!(!first.iter().any(|a| matches!(a, LifecycleAction::Begin(_))));
+    let second = job.step(Millis(0), LifecycleEvent::Joined(ContainerId("c2".into())));
     let seats = second.iter().find_map(|action| match action {
-        Action::Begin(seats) => Some(seats),
+        LifecycleAction::Begin(seats) => Some(seats),
         _ => None,
     });
     let ranks: Vec<Vec<u32>> = seats
@@ -125,13 +126,15 @@ fn sentence(cause: &Cause) -> String {
     sentences::cause(cause, SeenMemory::default(), &ResourceTypes::default())
 }
 
-fn starts(actions: &[Action]) -> bool {
-    actions.iter().any(|a| matches!(a, Action::Start(_)))
+fn starts(actions: &[LifecycleAction]) -> bool {
+    actions
+        .iter()
+        .any(|a| matches!(a, LifecycleAction::Start(_)))
 }
 
-fn verdict(actions: &[Action]) -> Option<String> {
+fn verdict(actions: &[LifecycleAction]) -> Option<String> {
     actions.iter().find_map(|action| match action {
-        Action::Finish(verdict) => Some(match &verdict.cause {
+        LifecycleAction::Finish(verdict) => Some(match &verdict.cause {
             None => "success".into(),
             Some(cause) => sentence(cause),
         }),

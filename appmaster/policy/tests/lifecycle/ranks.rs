@@ -20,7 +20,7 @@ fn a_job_whose_ranks_all_return_0_succeeds() {
 fn the_first_failure_stands_and_the_others_are_stopped() {
     let mut job = running();
     let actions = job.step(Millis(10), ended(2, End::Code(7), PmiStage::Finalized));
-    assert!(matches!(actions[0], Action::Stop { .. }));
+    assert!(matches!(actions[0], LifecycleAction::Stop { .. }));
     assert_eq!(
         reap(&mut job, &[2]).as_deref(),
         Some("rank 2 on n2 exited with code 7")
@@ -32,7 +32,11 @@ fn the_others_are_spared_where_that_is_wished() {
     let mut job = running_with(sparing());
     for (rank, code) in [(1, 7), (0, 3), (2, 0)] {
         let actions = job.step(Millis(10), ended(rank, End::Code(code), PmiStage::Silent));
-        assert!(!actions.iter().any(|a| matches!(a, Action::Stop { .. })));
+        assert!(
+            !actions
+                .iter()
+                .any(|a| matches!(a, LifecycleAction::Stop { .. }))
+        );
         assert_eq!(verdict(&actions), None);
     }
     let last = job.step(Millis(20), ended(3, End::Code(0), PmiStage::Silent));
@@ -41,8 +45,12 @@ fn the_others_are_spared_where_that_is_wished() {
     let mut job = running_with(sparing());
     let _noted = job.step(Millis(10), ended(1, End::Signal(11), PmiStage::Initialized));
     let rank = Rank(2);
-    let actions = job.step(Millis(20), Event::Aborted { rank, code: 1 });
-    assert!(actions.iter().any(|a| matches!(a, Action::Stop { .. })));
+    let actions = job.step(Millis(20), LifecycleEvent::Aborted { rank, code: 1 });
+    assert!(
+        actions
+            .iter()
+            .any(|a| matches!(a, LifecycleAction::Stop { .. }))
+    );
     let said = reap(&mut job, &[1]).unwrap();
     assert!(
         said.contains("rank 1 on n1 was killed by signal 11"),
@@ -50,33 +58,44 @@ fn the_others_are_spared_where_that_is_wished() {
     );
     let mut job = running_with(sparing());
     let _noted = job.step(Millis(10), ended(1, End::Code(7), PmiStage::Silent));
-    let _stop = job.step(Millis(20), Event::KillRequested(KillReason::Interrupted));
+    let _stop = job.step(
+        Millis(20),
+        LifecycleEvent::KillRequested(KillReason::Interrupted),
+    );
     assert_eq!(reap(&mut job, &[1]).unwrap(), "interrupted by the user");
 }
 
 #[test]
 fn a_program_may_run_for_so_long_and_outlive_its_first_rank_for_so_long() {
-    let limits = Limits {
-        run: run::Limits {
+    let limits = LifecycleLimits {
+        run: RunLimits {
             run: Some(Millis(60_000)),
             linger: Some(Millis(1500)),
-            ..run::Limits::default()
+            ..RunLimits::default()
         },
-        ..Limits::default()
+        ..LifecycleLimits::default()
     };
     let mut job = running_with(limits);
     assert_eq!(job.wakes_at(), Some(Millis(60_000)));
-    assert_eq!(job.step(Millis(59_999), Event::Tick), []);
-    let actions = job.step(Millis(60_000), Event::Tick);
-    assert!(actions.iter().any(|a| matches!(a, Action::Stop { .. })));
+    assert_eq!(job.step(Millis(59_999), LifecycleEvent::Tick), []);
+    let actions = job.step(Millis(60_000), LifecycleEvent::Tick);
+    assert!(
+        actions
+            .iter()
+            .any(|a| matches!(a, LifecycleAction::Stop { .. }))
+    );
     assert!(reap(&mut job, &[]).unwrap().contains("longer than 60 s"));
 
     let mut job = running_with(limits);
     let _ended = job.step(Millis(100), ended(0, End::Code(0), PmiStage::Finalized));
     let _ended = job.step(Millis(900), ended(1, End::Code(0), PmiStage::Finalized));
     assert_eq!(job.wakes_at(), Some(Millis(1600)));
-    let actions = job.step(Millis(1600), Event::Tick);
-    assert!(actions.iter().any(|a| matches!(a, Action::Stop { .. })));
+    let actions = job.step(Millis(1600), LifecycleEvent::Tick);
+    assert!(
+        actions
+            .iter()
+            .any(|a| matches!(a, LifecycleAction::Stop { .. }))
+    );
     let said = reap(&mut job, &[0, 1]).unwrap();
     assert!(
         said.starts_with("2 ranks still ran 1500 ms after"),
@@ -87,13 +106,13 @@ fn a_program_may_run_for_so_long_and_outlive_its_first_rank_for_so_long() {
 #[test]
 fn an_abort_is_named_before_the_code_it_ends_with() {
     let mut job = running();
-    let abort = Event::Aborted {
+    let abort = LifecycleEvent::Aborted {
         rank: Rank(1),
         code: 77,
     };
     assert!(matches!(
         job.step(Millis(10), abort)[0],
-        Action::Stop { .. }
+        LifecycleAction::Stop { .. }
     ));
     assert_eq!(
         reap(&mut job, &[]).as_deref(),
@@ -107,20 +126,20 @@ fn a_spawn_that_fails_after_one_of_its_ranks_has_ended_counts_nothing_twice() {
     let ranks = |ranks: &[u32]| ranks.iter().copied().map(Rank).collect();
     let seats = vec![(ContainerId("c2".into()), ranks(&[4, 5]))];
     let first = Rank(4);
-    let _spawned = job.step(Millis(1), Event::Spawned { first, seats });
+    let _spawned = job.step(Millis(1), LifecycleEvent::Spawned { first, seats });
     let ended = |rank| ended(rank, End::Code(0), PmiStage::Finalized);
-    let shown = |actions: Vec<Action>| match actions.as_slice() {
-        [Action::Show(LifecyclePhase::Running { ended, ranks })] => (*ended, *ranks),
+    let shown = |actions: Vec<LifecycleAction>| match actions.as_slice() {
+        [LifecycleAction::Show(LifecyclePhase::Running { ended, ranks })] => (*ended, *ranks),
         other => panic!("{other:?}"),
     };
     assert_eq!(shown(job.step(Millis(2), ended(4))), (1, 6));
-    let _failed = job.step(Millis(3), Event::NotSpawned(1));
+    let _failed = job.step(Millis(3), LifecycleEvent::NotSpawned(1));
     assert_eq!(shown(job.step(Millis(4), ended(0))), (1, 4));
 }
 
 #[test]
 fn spawned_processes_belong_to_the_job_and_have_names_of_their_own() {
-    let spawned = |first, ranks: &[u32]| Event::Spawned {
+    let spawned = |first, ranks: &[u32]| LifecycleEvent::Spawned {
         first: Rank(first),
         seats: vec![(
             ContainerId("c2".into()),
@@ -129,7 +148,7 @@ fn spawned_processes_belong_to_the_job_and_have_names_of_their_own() {
     };
     let mut job = running();
     let _progress = job.step(Millis(1), spawned(4, &[4, 5]));
-    let _progress = job.step(Millis(1), Event::NotSpawned(1));
+    let _progress = job.step(Millis(1), LifecycleEvent::NotSpawned(1));
     // The end of one that is not there any more means nothing.
     let _progress = job.step(Millis(2), ended(4, End::Code(9), PmiStage::Silent));
     let _progress = job.step(Millis(2), spawned(6, &[6, 7, 8]));
@@ -138,7 +157,10 @@ fn spawned_processes_belong_to_the_job_and_have_names_of_their_own() {
     }
     assert!(!job.is_over());
     let actions = job.step(Millis(4), ended(8, End::Code(3), PmiStage::Finalized));
-    assert!(matches!(actions[0], Action::Stop { .. }), "{actions:?}");
+    assert!(
+        matches!(actions[0], LifecycleAction::Stop { .. }),
+        "{actions:?}"
+    );
     assert_eq!(
         reap(&mut job, &[0, 1, 2, 3, 8]).as_deref(),
         None,
@@ -152,7 +174,7 @@ fn spawned_processes_belong_to_the_job_and_have_names_of_their_own() {
         Millis(500),
         ended(7, End::Signal(15), PmiStage::Initialized),
     );
-    let [Action::Finish(verdict)] = actions.as_slice() else {
+    let [LifecycleAction::Finish(verdict)] = actions.as_slice() else {
         panic!("{actions:?}");
     };
     assert_eq!(
@@ -166,16 +188,23 @@ fn a_rank_that_leaves_before_mpi_init_does_not_leave_the_others_waiting() {
     // In either order of the news.
     for pmi_first in [true, false] {
         let mut job = running();
-        let mut news = [Event::PmiSeen(0), ended(3, End::Code(0), PmiStage::Silent)];
+        let mut news = [
+            LifecycleEvent::PmiSeen(0),
+            ended(3, End::Code(0), PmiStage::Silent),
+        ];
         if !pmi_first {
             news.reverse();
         }
         let [first, second] = news;
         let before = job.step(Millis(1), first);
-        assert!(!before.iter().any(|a| matches!(a, Action::Stop { .. })));
+        assert!(
+            !before
+                .iter()
+                .any(|a| matches!(a, LifecycleAction::Stop { .. }))
+        );
         assert!(matches!(
             job.step(Millis(1), second)[0],
-            Action::Stop { .. }
+            LifecycleAction::Stop { .. }
         ));
         assert!(
             reap(&mut job, &[3])

@@ -91,10 +91,10 @@ struct Ledger {
 }
 
 impl Ledger {
-    fn enter(&mut self, now: Millis, actions: &[Action]) -> Result<(), TestCaseError> {
+    fn enter(&mut self, now: Millis, actions: &[LifecycleAction]) -> Result<(), TestCaseError> {
         for action in actions {
             match action {
-                Action::Ask {
+                LifecycleAction::Ask {
                     round,
                     placement,
                     held,
@@ -117,18 +117,18 @@ impl Ledger {
                         self.asked.push(now);
                     }
                 }
-                Action::Release { containers, .. } => {
+                LifecycleAction::Release { containers, .. } => {
                     for container in containers {
                         prop_assert!(self.open.remove(container), "{container} went back twice");
                     }
                 }
-                Action::Start(seats) => {
+                LifecycleAction::Start(seats) => {
                     self.started = true;
                     for seat in seats {
                         prop_assert!(self.open.remove(&seat.container));
                     }
                 }
-                Action::TakeSnapshot => self.looks += 1,
+                LifecycleAction::TakeSnapshot => self.looks += 1,
                 _ => {}
             }
         }
@@ -144,12 +144,12 @@ proptest! {
         seed: u64,
         gang in 1_000u64..60_000,
     ) {
-        let gang = gang::Limits { gather: Millis(gang), ..gang::Limits::default() };
-        let limits = Limits { gang, ..Limits::default() };
+        let gang = GangLimits { gather: Millis(gang), ..GangLimits::default() };
+        let limits = LifecycleLimits { gang, ..LifecycleLimits::default() };
         let mut job = MpiMachine::new(demand(3), limits, seed).placed_by(whimsical);
         let mut ledger = Ledger::default();
         let mut now = Millis(0);
-        ledger.enter(now, &job.step(now, Event::Registered))?;
+        ledger.enter(now, &job.step(now, LifecycleEvent::Registered))?;
         let mut granted = 0usize;
         for (span, what) in moves {
             now = now.plus(Millis(span));
@@ -157,9 +157,9 @@ proptest! {
                 Move::Snapshot { taste } => {
                     let mut view = cluster(NODES, 0);
                     view.step = MiB(taste);
-                    Event::Snapshot(view)
+                    LifecycleEvent::Snapshot(view)
                 }
-                Move::SnapshotFailed => Event::SnapshotFailed("no answer".into()),
+                Move::SnapshotFailed => LifecycleEvent::SnapshotFailed("no answer".into()),
                 Move::Grant { node, rounds_ago } => {
                     granted += 1;
                     let node = NodeId(format!("n{node}:1"));
@@ -169,7 +169,7 @@ proptest! {
                     };
                     let container = ContainerId(format!("c{granted}"));
                     ledger.open.insert(container.clone());
-                    Event::Granted(Grant {
+                    LifecycleEvent::Granted(Grant {
                         container,
                         node,
                         resources: Resources::new(1024, 1),
@@ -181,16 +181,16 @@ proptest! {
                         continue;
                     };
                     ledger.open.remove(&container);
-                    Event::ContainerEnded {
+                    LifecycleEvent::ContainerEnded {
                         container,
                         status: -100,
                         diagnostics: String::new(),
                     }
                 }
-                Move::Tick => Event::Tick,
+                Move::Tick => LifecycleEvent::Tick,
                 Move::Wake => {
                     now = now.max(job.wakes_at().unwrap_or(now));
-                    Event::Tick
+                    LifecycleEvent::Tick
                 }
             };
             ledger.enter(now, &job.step(now, event))?;

@@ -7,22 +7,22 @@ fn repeatable(restarts: u32) -> MpiMachine {
     running_with(limits(restarts))
 }
 
-fn limits(restarts: u32) -> Limits {
-    Limits {
-        run: run::Limits {
+fn limits(restarts: u32) -> LifecycleLimits {
+    LifecycleLimits {
+        run: RunLimits {
             restarts,
-            ..run::Limits::default()
+            ..RunLimits::default()
         },
-        ..Limits::default()
+        ..LifecycleLimits::default()
     }
 }
 
-fn link_lost(node: u32) -> Event {
-    Event::LinkLost(ContainerId(format!("c{node}")))
+fn link_lost(node: u32) -> LifecycleEvent {
+    LifecycleEvent::LinkLost(ContainerId(format!("c{node}")))
 }
 
-fn over(node: u32, status: i32) -> Event {
-    Event::ContainerEnded {
+fn over(node: u32, status: i32) -> LifecycleEvent {
+    LifecycleEvent::ContainerEnded {
         container: ContainerId(format!("c{node}")),
         status,
         diagnostics: String::new(),
@@ -30,22 +30,25 @@ fn over(node: u32, status: i32) -> Event {
 }
 
 /// The ranks of the first node are ended, as they were told to; the last answer.
-fn stopped(job: &mut MpiMachine, at: u64) -> Vec<Action> {
+fn stopped(job: &mut MpiMachine, at: u64) -> Vec<LifecycleAction> {
     let _first = job.step(Millis(at), ended(0, End::Signal(15), PmiStage::Initialized));
     job.step(Millis(at), ended(1, End::Signal(15), PmiStage::Initialized))
 }
 
-fn repeats(actions: &[Action]) -> Option<(u32, String, Vec<ContainerId>)> {
+fn repeats(actions: &[LifecycleAction]) -> Option<(u32, String, Vec<ContainerId>)> {
     actions.iter().find_map(|action| match action {
-        Action::Repeat { run, cause, kept } => Some((*run, sentence(cause), kept.clone())),
+        LifecycleAction::Repeat { run, cause, kept } => Some((*run, sentence(cause), kept.clone())),
         _ => None,
     })
 }
 
 /// The second container is lost at 5 s, and everything up to the look at the cluster is done.
-fn lost_one(job: &mut MpiMachine) -> Vec<Action> {
+fn lost_one(job: &mut MpiMachine) -> Vec<LifecycleAction> {
     let actions = job.step(Millis(5_000), link_lost(2));
-    assert!(matches!(actions[0], Action::Stop { .. }), "{actions:?}");
+    assert!(
+        matches!(actions[0], LifecycleAction::Stop { .. }),
+        "{actions:?}"
+    );
     assert_eq!(job.step(Millis(5_010), over(2, 137)), []);
     stopped(job, 5_100)
 }
@@ -58,12 +61,12 @@ fn a_lost_container_is_replaced_and_the_others_stay() {
     assert_eq!((run, kept), (2, vec![ContainerId("c1".into())]));
     assert!(cause.contains("c2 on n2 was killed by signal 9"), "{cause}");
     assert!(actions.contains(&released("c2", Unused::Lost)));
-    assert_eq!(actions.last(), Some(&Action::TakeSnapshot));
+    assert_eq!(actions.last(), Some(&LifecycleAction::TakeSnapshot));
     // The launcher was killed, not its node: that may be used again. Only the rest is asked for.
     let mut view = cluster(2, 0);
     view.nodes[0].used = view.nodes[0].capability;
-    let asked = job.step(Millis(5_200), Event::Snapshot(view));
-    let Action::Ask {
+    let asked = job.step(Millis(5_200), LifecycleEvent::Snapshot(view));
+    let LifecycleAction::Ask {
         round: 2,
         placement,
         held,
@@ -75,7 +78,7 @@ fn a_lost_container_is_replaced_and_the_others_stay() {
     assert_eq!(held.len(), 1);
     let hosts: Vec<&str> = placement.shares.iter().map(|s| s.host.as_str()).collect();
     assert_eq!(hosts, ["n1", "n2"]);
-    let grant = Event::Granted(Grant {
+    let grant = LifecycleEvent::Granted(Grant {
         container: ContainerId("c9".into()),
         node: NodeId("n2:1".into()),
         resources: Resources::new(2048, 1),
@@ -83,7 +86,7 @@ fn a_lost_container_is_replaced_and_the_others_stay() {
     });
     let started = job.step(Millis(5_300), grant);
     let new = started.iter().find_map(|action| match action {
-        Action::Start(seats) => Some(seats.clone()),
+        LifecycleAction::Start(seats) => Some(seats.clone()),
         _ => None,
     });
     let new: Vec<String> = new
@@ -92,11 +95,14 @@ fn a_lost_container_is_replaced_and_the_others_stay() {
         .map(|seat| seat.container.0)
         .collect();
     assert_eq!(new, ["c9"]);
-    let begun = job.step(Millis(5_400), Event::Joined(ContainerId("c9".into())));
+    let begun = job.step(
+        Millis(5_400),
+        LifecycleEvent::Joined(ContainerId("c9".into())),
+    );
     assert!(
         begun
             .iter()
-            .any(|a| matches!(a, Action::Begin(s) if s.len() == 2))
+            .any(|a| matches!(a, LifecycleAction::Begin(s) if s.len() == 2))
     );
     for rank in 0..4 {
         let _end = job.step(
@@ -118,14 +124,14 @@ fn a_gang_whose_containers_are_lent_gives_all_back_and_begins_anew() {
     let both = ["c1", "c2"].map(|name| ContainerId(name.into()));
     let (containers, why) = (both.to_vec(), Unused::Lost);
     assert!(
-        actions.contains(&Action::Release { containers, why }),
+        actions.contains(&LifecycleAction::Release { containers, why }),
         "{actions:?}"
     );
-    assert_eq!(actions.last(), Some(&Action::TakeSnapshot));
+    assert_eq!(actions.last(), Some(&LifecycleAction::TakeSnapshot));
     // Nothing is waited for but the answer, however long it takes.
     assert_eq!(job.wakes_at(), None);
-    let asked = job.step(Millis(900_000), Event::Snapshot(cluster(2, 0)));
-    let Action::Ask {
+    let asked = job.step(Millis(900_000), LifecycleEvent::Snapshot(cluster(2, 0)));
+    let LifecycleAction::Ask {
         held, placement, ..
     } = &asked[0]
     else {
@@ -141,8 +147,8 @@ fn a_node_that_was_lost_is_left_alone_where_another_will_do() {
     let _stop = job.step(Millis(5_000), link_lost(2));
     assert_eq!(job.step(Millis(5_010), over(2, -101)), []);
     assert!(repeats(&stopped(&mut job, 5_100)).is_some());
-    let asked = job.step(Millis(5_200), Event::Snapshot(cluster(3, 0)));
-    assert!(matches!(&asked[0], Action::Ask { placement, .. }
+    let asked = job.step(Millis(5_200), LifecycleEvent::Snapshot(cluster(3, 0)));
+    assert!(matches!(&asked[0], LifecycleAction::Ask { placement, .. }
         if placement.shares.iter().all(|share| share.host != "n2") && placement.shares.len() == 2));
 }
 
@@ -151,7 +157,7 @@ fn the_programs_own_failure_and_too_much_memory_are_never_repeated() {
     let mut job = repeatable(9);
     let _stop = job.step(Millis(5_000), ended(2, End::Code(7), PmiStage::Finalized));
     let said = reap(&mut job, &[2]);
-    let said = said.or_else(|| verdict(&job.step(job.wakes_at().unwrap(), Event::Tick)));
+    let said = said.or_else(|| verdict(&job.step(job.wakes_at().unwrap(), LifecycleEvent::Tick)));
     assert_eq!(said.as_deref(), Some("rank 2 on n2 exited with code 7"));
     for status in [-103, -104, -107, 1] {
         let mut job = repeatable(9);
@@ -170,7 +176,7 @@ fn ranks_that_fail_because_a_neighbour_is_gone_are_not_blamed() {
         let failed = ended(0, End::Code(1), PmiStage::Initialized);
         assert!(matches!(
             job.step(Millis(5_000), failed)[0],
-            Action::Stop { .. }
+            LifecycleAction::Stop { .. }
         ));
         let failed = ended(1, End::Signal(15), PmiStage::Initialized);
         assert_eq!(job.step(Millis(5_050), failed), []);
@@ -185,7 +191,7 @@ fn ranks_that_fail_because_a_neighbour_is_gone_are_not_blamed() {
     // The loss comes too late to be the reason.
     let mut job = repeatable(1);
     let _stop = job.step(Millis(5_000), ended(0, End::Code(1), PmiStage::Initialized));
-    assert_eq!(job.step(Millis(5_400), Event::Tick), []);
+    assert_eq!(job.step(Millis(5_400), LifecycleEvent::Tick), []);
     let _late = job.step(Millis(5_500), link_lost(2));
     let last = job.step(
         Millis(5_600),
@@ -215,7 +221,7 @@ fn a_rank_that_yarn_ends_with_its_container_is_not_blamed() {
     );
     assert_eq!(stopped(&mut job, 5_010), []);
     assert_eq!(job.step(Millis(5_020), link_lost(2)), []);
-    let said = verdict(&job.step(Millis(5_400), Event::Tick)).unwrap();
+    let said = verdict(&job.step(Millis(5_400), LifecycleEvent::Tick)).unwrap();
     assert!(said.contains("rank 2 on n2"), "{said}");
 }
 
@@ -227,7 +233,7 @@ fn a_launcher_that_may_still_run_its_ranks_is_waited_for() {
     // YARN misses the node, which says nothing of its processes.
     assert_eq!(job.step(Millis(9_000), over(2, -100)), []);
     assert_eq!(job.wakes_at(), Some(Millis(25_000)));
-    assert!(repeats(&job.step(Millis(25_000), Event::Tick)).is_some());
+    assert!(repeats(&job.step(Millis(25_000), LifecycleEvent::Tick)).is_some());
 
     // Its link stands: it tells of its ranks itself.
     let mut job = repeatable(1);
@@ -250,16 +256,16 @@ fn ranks_that_do_not_end_take_their_container_with_them() {
     let _stop = job.step(Millis(5_000), link_lost(2));
     assert_eq!(job.step(Millis(5_010), over(2, 137)), []);
     let due = job.wakes_at().unwrap();
-    let actions = job.step(due, Event::Tick);
+    let actions = job.step(due, LifecycleEvent::Tick);
     assert_eq!(repeats(&actions).unwrap().2, []);
     assert!(actions.iter().any(|action| matches!(action,
-        Action::Release { containers, why: Unused::Lost } if containers.len() == 2)));
+        LifecycleAction::Release { containers, why: Unused::Lost } if containers.len() == 2)));
 }
 
 #[test]
 fn input_that_cannot_be_given_again_forbids_another_run() {
     let mut job = repeatable(1);
-    assert_eq!(job.step(Millis(100), Event::InputUsed), []);
+    assert_eq!(job.step(Millis(100), LifecycleEvent::InputUsed), []);
     let said = verdict(&lost_one(&mut job)).unwrap();
     assert!(
         said.contains("c2 on n2 was killed") && said.contains("--input"),
@@ -269,7 +275,7 @@ fn input_that_cannot_be_given_again_forbids_another_run() {
 
 #[test]
 fn a_kill_between_two_runs_ends_the_job_and_keeps_its_own_name() {
-    let kill = || Event::KillRequested(KillReason::Interrupted);
+    let kill = || LifecycleEvent::KillRequested(KillReason::Interrupted);
     let mut job = repeatable(1);
     let _stop = job.step(Millis(5_000), link_lost(2));
     assert_eq!(stopped(&mut job, 5_100), []);
@@ -285,22 +291,22 @@ fn a_kill_between_two_runs_ends_the_job_and_keeps_its_own_name() {
 
 #[test]
 fn what_keeps_the_next_run_from_starting_stands_behind_the_loss() {
-    let gang = gang::Limits {
+    let gang = GangLimits {
         wait: Some(Millis(60_000)),
-        ..gang::Limits::default()
+        ..GangLimits::default()
     };
-    let mut job = running_with(Limits { gang, ..limits(1) });
+    let mut job = running_with(LifecycleLimits { gang, ..limits(1) });
     let _repeat = lost_one(&mut job);
     let mut now = job.wakes_at().unwrap_or(Millis(5_200));
     let mut view = cluster(2, 0);
     view.nodes.truncate(1);
     view.nodes[0].used = view.nodes[0].capability;
     let said = loop {
-        let actions = job.step(now, Event::Tick);
+        let actions = job.step(now, LifecycleEvent::Tick);
         if let Some(said) = verdict(&actions) {
             break said;
         }
-        let _asked = job.step(now, Event::Snapshot(view.clone()));
+        let _asked = job.step(now, LifecycleEvent::Snapshot(view.clone()));
         now = job.wakes_at().unwrap().max(Millis(now.0 + 1));
         assert!(now < Millis(120_000));
     };
@@ -311,10 +317,15 @@ fn what_keeps_the_next_run_from_starting_stands_behind_the_loss() {
 }
 
 /// The gap that the loss of the second container left is granted on node `node`, of as many.
-pub(super) fn replaced(job: &mut MpiMachine, at: u64, round: u32, node: usize) -> Vec<Action> {
+pub(super) fn replaced(
+    job: &mut MpiMachine,
+    at: u64,
+    round: u32,
+    node: usize,
+) -> Vec<LifecycleAction> {
     let mut view = cluster(node, 0);
     view.nodes[0].used = view.nodes[0].capability;
-    let _asked = job.step(Millis(at), Event::Snapshot(view));
+    let _asked = job.step(Millis(at), LifecycleEvent::Snapshot(view));
     job.step(Millis(at + 100), granted(node, round))
 }
 
@@ -324,15 +335,18 @@ fn the_second_loss_ends_what_may_be_repeated_once() {
     let _repeat = lost_one(&mut job);
     let mut view = cluster(2, 0);
     view.nodes[0].used = view.nodes[0].capability;
-    let _asked = job.step(Millis(5_200), Event::Snapshot(view));
-    let grant = Event::Granted(Grant {
+    let _asked = job.step(Millis(5_200), LifecycleEvent::Snapshot(view));
+    let grant = LifecycleEvent::Granted(Grant {
         container: ContainerId("c9".into()),
         node: NodeId("n2:1".into()),
         resources: Resources::new(2048, 1),
         round: 2,
     });
     assert!(starts(&job.step(Millis(5_300), grant)));
-    let _begun = job.step(Millis(5_400), Event::Joined(ContainerId("c9".into())));
+    let _begun = job.step(
+        Millis(5_400),
+        LifecycleEvent::Joined(ContainerId("c9".into())),
+    );
     let _stop = job.step(Millis(5_500), link_lost(9));
     assert_eq!(job.step(Millis(5_510), over(9, -102)), []);
     let actions = stopped(&mut job, 5_600);
@@ -368,7 +382,7 @@ fn who_cannot_be_given_what_he_needs_before_the_start_is_not_tried_again() {
     let mut job = starting_with(limits(1));
     let actions = job.step(
         Millis(10_000),
-        Event::Refused {
+        LifecycleEvent::Refused {
             container: ContainerId("c2".into()),
             sentence: "the job's files could not be brought to n2: no such file".into(),
             code: 74,
@@ -379,8 +393,8 @@ fn who_cannot_be_given_what_he_needs_before_the_start_is_not_tried_again() {
     assert!(said.contains("no such file"), "{said}");
 }
 
-pub(super) fn not_started(node: u32) -> Event {
-    Event::StartFailed {
+pub(super) fn not_started(node: u32) -> LifecycleEvent {
+    LifecycleEvent::StartFailed {
         container: ContainerId(format!("c{node}")),
         why: "allocated by a previous RM".into(),
     }
@@ -394,9 +408,12 @@ fn nobody_is_waited_for_where_no_rank_was_started() {
     assert_eq!(repeats(&actions).unwrap().0, 1);
 
     let mut job = starting_with(limits(1));
-    let _there = job.step(Millis(10_000), Event::Joined(ContainerId("c2".into())));
+    let _there = job.step(
+        Millis(10_000),
+        LifecycleEvent::Joined(ContainerId("c2".into())),
+    );
     let _stop = job.step(Millis(10_100), link_lost(2));
     assert_eq!(job.wakes_at(), Some(Millis(13_100)));
-    let actions = job.step(Millis(13_100), Event::Tick);
+    let actions = job.step(Millis(13_100), LifecycleEvent::Tick);
     assert_eq!(repeats(&actions).unwrap().0, 1);
 }

@@ -3,34 +3,37 @@
 use super::*;
 use policy::{Listed, Mode};
 
-fn begun(mut job: MpiMachine, view: &ClusterView) -> (MpiMachine, Vec<Action>) {
+fn begun(mut job: MpiMachine, view: &ClusterView) -> (MpiMachine, Vec<LifecycleAction>) {
     assert_eq!(
-        job.step(Millis(0), Event::Registered),
-        [Action::TakeSnapshot]
+        job.step(Millis(0), LifecycleEvent::Registered),
+        [LifecycleAction::TakeSnapshot]
     );
-    let actions = job.step(Millis(0), Event::Snapshot(view.clone()));
+    let actions = job.step(Millis(0), LifecycleEvent::Snapshot(view.clone()));
     (job, actions)
 }
 
 /// Steps the machine to its next wake, where it looks at the cluster, and answers with `view`.
-fn look(job: &mut MpiMachine, view: &ClusterView) -> (Millis, Vec<Action>) {
+fn look(job: &mut MpiMachine, view: &ClusterView) -> (Millis, Vec<LifecycleAction>) {
     let at = job.wakes_at().unwrap();
-    assert_eq!(job.step(at, Event::Tick), [Action::TakeSnapshot]);
-    (at, job.step(at, Event::Snapshot(view.clone())))
+    assert_eq!(
+        job.step(at, LifecycleEvent::Tick),
+        [LifecycleAction::TakeSnapshot]
+    );
+    (at, job.step(at, LifecycleEvent::Snapshot(view.clone())))
 }
 
-fn asked_hosts(actions: &[Action]) -> Vec<String> {
+fn asked_hosts(actions: &[LifecycleAction]) -> Vec<String> {
     let asks = actions.iter().filter_map(|action| match action {
-        Action::Ask { placement, .. } => Some(placement),
+        LifecycleAction::Ask { placement, .. } => Some(placement),
         _ => None,
     });
     asks.flat_map(|placement| placement.shares.iter().map(|share| share.host.clone()))
         .collect()
 }
 
-fn said(actions: &[Action]) -> Option<String> {
+fn said(actions: &[LifecycleAction]) -> Option<String> {
     actions.iter().find_map(|action| match action {
-        Action::Silent {
+        LifecycleAction::Silent {
             hosts,
             within,
             is_bound,
@@ -71,7 +74,7 @@ fn few_meet_a_reserved_node_and_they_do_not_try_its_neighbours_one_by_one() {
     ids.sort();
     let reserved = &ids[..8];
     let looks_of = |seed: u64| {
-        let fresh = MpiMachine::new(demand(1), Limits::default(), seed);
+        let fresh = MpiMachine::new(demand(1), LifecycleLimits::default(), seed);
         let (mut job, mut actions) = begun(fresh, &view);
         for looks in 0.. {
             let [host] = &asked_hosts(&actions)[..] else {
@@ -108,7 +111,7 @@ fn a_gang_that_holds_every_other_node_is_let_go_at_once() {
     assert!(at < Millis(4_000), "{at:?}");
     assert!(said(&actions).unwrap().contains("n3"));
     let back = actions.iter().any(
-        |action| matches!(action, Action::Release { containers, .. } if containers.len() == 2),
+        |action| matches!(action, LifecycleAction::Release { containers, .. } if containers.len() == 2),
     );
     assert!(back, "{actions:?}");
     let (_, actions) = look(&mut job, &view);
@@ -145,12 +148,15 @@ fn a_mode_that_is_bound_to_its_nodes_says_who_is_silent_and_for_how_long() {
         ..Demand::anywhere(NonZeroU32::new(2).unwrap(), Resources::new(1024, 1))
     };
     let view = cluster(3, 0);
-    let (mut job, _) = begun(MpiMachine::new(demand, Limits::default(), 1), &view);
+    let (mut job, _) = begun(
+        MpiMachine::new(demand, LifecycleLimits::default(), 1),
+        &view,
+    );
     assert!(!starts(&job.step(Millis(100), granted(1, 1))));
     for seconds in [3, 6, 9] {
         let (_, actions) = look(&mut job, &view);
         let note = actions.iter().find_map(|action| match action {
-            Action::Show(LifecyclePhase::WaitingForNodes {
+            LifecycleAction::Show(LifecyclePhase::WaitingForNodes {
                 granted: 1,
                 wanted: 2,
                 silent,
@@ -219,7 +225,7 @@ fn what_is_freed_is_looked_at_the_later_the_longer_all_that_was_freed_was_nothin
         let mut now = last;
         while job.wakes_at().is_some_and(|wake| wake > now) {
             now = now.plus(Millis(500));
-            assert_eq!(job.step(now, Event::Freed), []);
+            assert_eq!(job.step(now, LifecycleEvent::Freed), []);
         }
         at = look(&mut job, &full).0;
         spans.push((last.0, at.0 - last.0));
@@ -238,19 +244,28 @@ fn the_time_to_join_begins_anew_while_a_container_is_localized() {
     let (mut job, _) = begun(job(4), &cluster(2, 0));
     assert!(!starts(&job.step(Millis(0), granted(1, 1))));
     assert!(starts(&job.step(Millis(0), granted(2, 1))));
-    let _joined = job.step(Millis(0), Event::Joined(ContainerId("c1".into())));
+    let _joined = job.step(Millis(0), LifecycleEvent::Joined(ContainerId("c1".into())));
     let missing = || ContainerId("c2".into());
     for round in 1..4 {
         let at = job.wakes_at().unwrap();
         assert_eq!(at, Millis(300_000 * round + 1_000 * (round - 1)));
-        assert_eq!(job.step(at, Event::Tick), [Action::Probe(vec![missing()])]);
+        assert_eq!(
+            job.step(at, LifecycleEvent::Tick),
+            [LifecycleAction::Probe(vec![missing()])]
+        );
         let answered = at.plus(Millis(1_000));
-        assert_eq!(job.step(answered, Event::Localizing(missing())), []);
+        assert_eq!(
+            job.step(answered, LifecycleEvent::Localizing(missing())),
+            []
+        );
     }
     let at = job.wakes_at().unwrap();
-    assert_eq!(job.step(at, Event::Tick).len(), 1);
+    assert_eq!(job.step(at, LifecycleEvent::Tick).len(), 1);
     let over = job.wakes_at().unwrap();
     assert_eq!(over, at.plus(Millis(10_000)));
-    assert!(!job.step(over, Event::Tick).is_empty());
-    assert!(job.step(over, Event::Localizing(missing())).is_empty());
+    assert!(!job.step(over, LifecycleEvent::Tick).is_empty());
+    assert!(
+        job.step(over, LifecycleEvent::Localizing(missing()))
+            .is_empty()
+    );
 }

@@ -3,7 +3,7 @@
 use super::*;
 
 impl Duel {
-    pub(super) fn hear(&mut self, job: usize, event: Event) -> Result<()> {
+    pub(super) fn hear(&mut self, job: usize, event: LifecycleEvent) -> Result<()> {
         let actions = self.jobs[job].step(Millis(self.now), event);
         if let Some(at) = self.jobs[job].wakes_at() {
             self.at(at.0, Happening::Wake(job));
@@ -14,9 +14,9 @@ impl Duel {
         Ok(())
     }
 
-    fn carry_out(&mut self, job: usize, action: Action) -> Result<()> {
+    fn carry_out(&mut self, job: usize, action: LifecycleAction) -> Result<()> {
         match action {
-            Action::TakeSnapshot => {
+            LifecycleAction::TakeSnapshot => {
                 // Everything of an earlier gang has had the time to go back.
                 if self.jobs[job].gang().has_nothing() {
                     self.holds_nothing(job)?;
@@ -24,19 +24,21 @@ impl Duel {
                 let read = self.now + self.draw(1, 400);
                 self.at(read, Happening::Reads(job));
             }
-            Action::Ask { .. } | Action::Release { .. } | Action::Finish(_) => {
-                if let Action::Ask { placement, .. } = &action
+            LifecycleAction::Ask { .. }
+            | LifecycleAction::Release { .. }
+            | LifecycleAction::Finish(_) => {
+                if let LifecycleAction::Ask { placement, .. } = &action
                     && !placement.shares.is_empty()
                 {
                     self.askings[job].push(self.now);
                 }
                 match &action {
-                    Action::Release { containers, why } => match why {
+                    LifecycleAction::Release { containers, why } => match why {
                         Unused::NotWanted => self.outcome.unwanted += containers.len(),
                         Unused::Incomplete => self.outcome.incomplete += containers.len(),
                         Unused::Forgotten | Unused::Lost | Unused::JobEnds => {}
                     },
-                    Action::Finish(verdict) => match &verdict.cause {
+                    LifecycleAction::Finish(verdict) => match &verdict.cause {
                         None => self.outcome.succeeded += 1,
                         // A node is lost and it cannot do without.
                         Some(Cause::Impossible(_)) if self.setup.losses > 0 => {}
@@ -56,7 +58,7 @@ impl Duel {
                 self.applications[job].orders_until = at;
                 self.at(at, Happening::Ordered(job, action));
             }
-            Action::Start(seats) => {
+            LifecycleAction::Start(seats) => {
                 for seat in seats {
                     let container = seat.container;
                     let there = self.containers.get(&container);
@@ -72,10 +74,10 @@ impl Duel {
                                 ranks: Vec::new(),
                             };
                             self.launchers.insert(container.clone(), launcher);
-                            Event::Joined(container.clone())
+                            LifecycleEvent::Joined(container.clone())
                         }
                         // The node, or its memory of it, is gone.
-                        None => Event::StartFailed {
+                        None => LifecycleEvent::StartFailed {
                             container: container.clone(),
                             why: String::new(),
                         },
@@ -84,7 +86,7 @@ impl Duel {
                     self.started[job].insert(container);
                 }
             }
-            Action::Repeat { run, kept, .. } => {
+            LifecycleAction::Repeat { run, kept, .. } => {
                 ensure!(run <= self.setup.limits.run.restarts + 1, "run {run}");
                 self.outcome.repeated += 1;
                 for container in kept {
@@ -95,7 +97,7 @@ impl Duel {
                     );
                 }
             }
-            Action::Begin(seats) => {
+            LifecycleAction::Begin(seats) => {
                 let of_job = self.launchers.values().filter(|l| l.job == job);
                 let beside: usize = of_job.map(|launcher| launcher.ranks.len()).sum();
                 ensure!(beside == 0, "{beside} ranks of an earlier run");
@@ -107,7 +109,7 @@ impl Duel {
                 let done = self.now + self.draw(3_000, 30_000);
                 self.at(done, Happening::Done(job, self.jobs[job].run_number()));
             }
-            Action::Stop { .. } => {
+            LifecycleAction::Stop { .. } => {
                 let of_job = self.launchers.iter().filter(|(_, l)| l.job == job);
                 let linked: Vec<ContainerId> = of_job
                     .filter(|(_, launcher)| launcher.is_linked && !launcher.ranks.is_empty())
@@ -121,7 +123,9 @@ impl Duel {
                     }
                 }
             }
-            Action::Show(_) | Action::Silent { .. } | Action::Probe(_) => {}
+            LifecycleAction::Show(_)
+            | LifecycleAction::Silent { .. }
+            | LifecycleAction::Probe(_) => {}
         }
         Ok(())
     }
@@ -183,10 +187,12 @@ impl Duel {
             .agenda
             .pending()
             .flat_map(|what| match what {
-                Happening::Told(to, Event::Granted(grant)) if *to == job => {
+                Happening::Told(to, LifecycleEvent::Granted(grant)) if *to == job => {
                     vec![&grant.container]
                 }
-                Happening::Ordered(from, Action::Release { containers, .. }) if *from == job => {
+                Happening::Ordered(from, LifecycleAction::Release { containers, .. })
+                    if *from == job =>
+                {
                     containers.iter().collect()
                 }
                 _ => Vec::new(),

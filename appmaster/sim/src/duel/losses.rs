@@ -32,8 +32,8 @@ impl Duel {
                 self.at(at, Happening::Told(job, failed));
             }
         }
-        self.tell_by_link(job, 300, 350, Event::LinkLost(container.clone()));
-        let taken = Event::ContainerEnded {
+        self.tell_by_link(job, 300, 350, LifecycleEvent::LinkLost(container.clone()));
+        let taken = LifecycleEvent::ContainerEnded {
             container,
             status: -102,
             diagnostics: String::new(),
@@ -55,14 +55,14 @@ impl Duel {
         let ends = self.now + self.draw(0, 15_000);
         self.at(ends, Happening::LauncherEnds(container.clone()));
         if self.draw(0, 1) == 1 {
-            let ended = Event::ContainerEnded {
+            let ended = LifecycleEvent::ContainerEnded {
                 container: container.clone(),
                 status: 70,
                 diagnostics: String::new(),
             };
             self.at(ends + 1_000, Happening::Told(job, ended));
         }
-        self.tell_by_link(job, 300, 15_000, Event::LinkLost(container));
+        self.tell_by_link(job, 300, 15_000, LifecycleEvent::LinkLost(container));
     }
 
     /// All that the attempt held goes, and nothing that was on its way to or from it arrives. The
@@ -79,12 +79,12 @@ impl Duel {
         self.containers.retain(|_, container| container.job != job);
         self.launchers.retain(|_, launcher| launcher.job != job);
         self.started[job].clear();
-        self.applications[job] = Application::default();
+        self.applications[job] = DuelApplication::default();
         let demand = self.jobs[job].gang().demand().clone();
         let next = MpiMachine::new(demand, self.setup.limits, self.seeds[job] ^ 1);
         self.jobs[job] = next.placed_by(self.place);
         let registers = self.now + self.draw(1_000, 3_000);
-        self.at(registers, Happening::Told(job, Event::Registered));
+        self.at(registers, Happening::Told(job, LifecycleEvent::Registered));
     }
 
     pub(super) fn lose(&mut self, node: usize) {
@@ -99,9 +99,14 @@ impl Duel {
         for (container, job) in lost {
             self.containers.remove(&container);
             if launchers_too && self.launchers.remove(&container).is_some() {
-                self.tell_by_link(job, 300, 15_000, Event::LinkLost(container.clone()));
+                self.tell_by_link(
+                    job,
+                    300,
+                    15_000,
+                    LifecycleEvent::LinkLost(container.clone()),
+                );
             }
-            let ended = Event::ContainerEnded {
+            let ended = LifecycleEvent::ContainerEnded {
                 container,
                 status: -100,
                 diagnostics: String::new(),

@@ -25,12 +25,14 @@ use std::num::NonZeroU32;
 use std::ops::Range;
 
 use anyhow::{Context as _, Result, bail, ensure};
-use policy::gang::{self, Allocator, Chance};
-use policy::lifecycle::{Action, Cause, Event, Grant, Limits, MpiMachine, PmiStage, Unused};
+use policy::gang::{Allocator, Chance, GangLimits};
+use policy::lifecycle::{
+    Cause, Grant, LifecycleAction, LifecycleEvent, LifecycleLimits, MpiMachine, PmiStage, Unused,
+};
+use policy::run::RunLimits;
 use policy::schedule::Nanos;
 use policy::{
     ClusterView, ContainerId, Counted, Demand, End, MiB, Millis, NodeId, NodeView, Rank, Resources,
-    run,
 };
 
 use crate::clock::Clock;
@@ -57,16 +59,16 @@ pub struct Setup {
     /// An ApplicationMaster is killed, this many times.
     pub kills: u64,
     /// Of all jobs.
-    pub limits: Limits,
+    pub limits: LifecycleLimits,
 }
 
 #[derive(Debug)]
 enum Happening {
     NodeBeats(usize),
     /// The ResourceManager hears of what the job ordered.
-    Ordered(usize, Action),
+    Ordered(usize, LifecycleAction),
     /// The job hears something.
-    Told(usize, Event),
+    Told(usize, LifecycleEvent),
     /// The ResourceManager reads its nodes to answer the job's look.
     Reads(usize),
     /// The machine may have asked to be woken.
@@ -110,7 +112,7 @@ struct DuelNode {
 
 /// One application as the ResourceManager and the network see it.
 #[derive(Debug, Default)]
-struct Application {
+struct DuelApplication {
     /// Node and the round of the request for it.
     requests: BTreeMap<usize, u32>,
     /// Words do not overtake each other, in either direction.
@@ -154,7 +156,7 @@ pub struct Duel {
     containers: BTreeMap<ContainerId, DuelContainer>,
     granted: u64,
     jobs: Vec<MpiMachine>,
-    applications: Vec<Application>,
+    applications: Vec<DuelApplication>,
     started: Vec<BTreeSet<ContainerId>>,
     launchers: BTreeMap<ContainerId, DuelLauncher>,
     seeds: Vec<u64>,
@@ -187,15 +189,15 @@ impl Duel {
             preemptions: draw(0, 3).saturating_sub(1),
             cuts: draw(0, 2).saturating_sub(1),
             kills: draw(0, 2).saturating_sub(1),
-            limits: Limits {
-                run: run::Limits {
+            limits: LifecycleLimits {
+                run: RunLimits {
                     restarts: u32::try_from(draw(0, 3))?,
-                    ..run::Limits::default()
+                    ..RunLimits::default()
                 },
-                gang: gang::Limits {
+                gang: GangLimits {
                     reissue: Millis(draw(1_000, 5_000)),
                     gather: Millis(draw(5_000, 60_000)),
-                    ..gang::Limits::default()
+                    ..GangLimits::default()
                 },
             },
         };
@@ -218,7 +220,7 @@ impl Duel {
             nodes: Vec::new(),
             containers: BTreeMap::new(),
             granted: 0,
-            applications: jobs.iter().map(|_| Application::default()).collect(),
+            applications: jobs.iter().map(|_| DuelApplication::default()).collect(),
             started: vec![BTreeSet::new(); jobs.len()],
             launchers: BTreeMap::new(),
             seeds,
@@ -250,7 +252,7 @@ impl Duel {
         }
         for job in 0..self.setup.jobs {
             let begins = self.draw(0, 1_500);
-            self.at(begins, Happening::Told(job, Event::Registered));
+            self.at(begins, Happening::Told(job, LifecycleEvent::Registered));
         }
         if self.setup.restarts {
             let at = self.draw(0, 90_000);
@@ -286,7 +288,7 @@ impl Duel {
     }
 
     /// Tells the job after what it was told before: within one beat of its ApplicationMaster.
-    fn tell(&mut self, job: usize, event: Event) {
+    fn tell(&mut self, job: usize, event: LifecycleEvent) {
         let at = self.now + self.draw(1, 260);
         let at = at.max(self.applications[job].told_until);
         self.applications[job].told_until = at;
@@ -294,7 +296,7 @@ impl Duel {
     }
 
     /// Tells the job over a launcher's own link, after that launcher's hello.
-    fn tell_by_link(&mut self, job: usize, soonest: u64, latest: u64, event: Event) {
+    fn tell_by_link(&mut self, job: usize, soonest: u64, latest: u64, event: LifecycleEvent) {
         let at = self.now + self.draw(soonest.max(300), latest.max(300));
         self.at(at, Happening::Told(job, event));
     }
@@ -339,14 +341,17 @@ impl Duel {
             Happening::Told(job, event) => return self.hear(job, event),
             Happening::Wake(job) => {
                 if self.jobs[job].wakes_at().is_some_and(|at| at.0 <= self.now) {
-                    return self.hear(job, Event::Tick);
+                    return self.hear(job, LifecycleEvent::Tick);
                 }
             }
             Happening::Reads(job) => {
                 let view = self.view();
                 let answered = self.now + self.draw(1, 400);
                 // Not in order with the allocate stream: it is another call.
-                self.at(answered, Happening::Told(job, Event::Snapshot(view)));
+                self.at(
+                    answered,
+                    Happening::Told(job, LifecycleEvent::Snapshot(view)),
+                );
             }
             Happening::Done(job, run) => return self.done(job, run),
             Happening::Preempt => self.preempt(),
@@ -438,8 +443,8 @@ fn cluster(nodes: usize) -> ClusterView {
     }
 }
 
-fn ended(rank: u32, end: End, stage: PmiStage) -> Event {
-    Event::RankEnded {
+fn ended(rank: u32, end: End, stage: PmiStage) -> LifecycleEvent {
+    LifecycleEvent::RankEnded {
         rank: Rank(rank),
         end,
         stage,

@@ -22,7 +22,7 @@ impl Duel {
         if !self.nodes[node].up {
             return Ok(());
         }
-        let asks = |app: &Application| app.requests.contains_key(&node);
+        let asks = |app: &DuelApplication| app.requests.contains_key(&node);
         if let Some(job) = self.nodes[node].reserved
             && !asks(&self.applications[job])
         {
@@ -58,14 +58,14 @@ impl Duel {
             resources: WHOLE,
             round,
         };
-        self.tell(job, Event::Granted(grant));
+        self.tell(job, LifecycleEvent::Granted(grant));
         Ok(())
     }
 
     /// The ResourceManager takes an order in.
-    pub(super) fn obey(&mut self, job: usize, order: Action) -> Result<()> {
+    pub(super) fn obey(&mut self, job: usize, order: LifecycleAction) -> Result<()> {
         match order {
-            Action::Ask {
+            LifecycleAction::Ask {
                 round,
                 placement,
                 held,
@@ -86,14 +86,14 @@ impl Duel {
                     }
                 }
             }
-            Action::Release { containers, .. } => {
+            LifecycleAction::Release { containers, .. } => {
                 for container in containers {
                     self.containers.remove(&container);
                     self.launchers.remove(&container);
                     self.started[job].remove(&container);
                 }
             }
-            Action::Finish(_) => {
+            LifecycleAction::Finish(_) => {
                 self.containers.retain(|_, container| container.job != job);
                 self.launchers.retain(|_, launcher| launcher.job != job);
                 self.applications[job].requests.clear();
@@ -112,7 +112,7 @@ impl Duel {
         self.containers
             .retain(|id, container| started[container.job].contains(id));
         for job in 0..self.jobs.len() {
-            self.tell(job, Event::ResourceManagerRestarted);
+            self.tell(job, LifecycleEvent::ResourceManagerRestarted);
         }
     }
 }

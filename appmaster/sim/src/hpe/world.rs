@@ -7,7 +7,7 @@ use super::clusters::HpeCluster;
 use super::jobs::{JobKinds, Version};
 use super::settings::{KEYS, Settings};
 use crate::run::in_seconds;
-use crate::{AlikeNodes, Run, RunResult, Workload, WorkloadJob};
+use crate::{AlikeNodes, RunResult, Workload, WorkloadJob, WorkloadRun};
 
 /// What the figures are made of: the jobs' numbers, the nodes' slots, the policies' keys.
 #[derive(Clone, Debug, Default)]
@@ -139,7 +139,7 @@ impl World {
             start_ms: 0,
         };
         let policy = self.policy(policy);
-        let run = Run::new(&workload, named(&policy)?).queued();
+        let run = WorkloadRun::new(&workload, named(&policy)?).queued();
         run.play()
             .with_context(|| format!("{queue} under {policy} on {}", cluster.name))
     }

@@ -6,7 +6,7 @@ use policy::schedule::{
 };
 
 use super::speed::{at_full_speed, at_speed};
-use super::{Bar, Due, Load, Run, Times, in_seconds};
+use super::{Bar, Due, Load, Times, WorkloadRun, in_seconds};
 use crate::workload::{AlikeTasks, WorkloadJob, seconds};
 
 /// From an order to end an attempt to its end.
@@ -18,7 +18,7 @@ const MOVE: Nanos = Nanos::from_millis(20);
 /// A job of which a task has failed so often fails: Hadoop's `mapreduce.map.maxattempts` and the reduces' alike.
 const MOST_FAILURES: u32 = 4;
 
-impl<'a> Run<'a> {
+impl<'a> WorkloadRun<'a> {
     pub(super) fn carry_out(&mut self, decision: &Decision) {
         let start = self.now.plus(Nanos::from_millis(self.workload.start_ms));
         match decision {

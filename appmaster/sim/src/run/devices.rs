@@ -9,7 +9,7 @@ type DeviceOfNode = (NodeIx, ResourceName);
 
 /// One line for each kind of device of each node.
 #[derive(Debug, Default)]
-pub(super) struct Devices {
+pub(super) struct DeviceLines {
     lines: BTreeMap<DeviceOfNode, DeviceLine>,
     at: BTreeMap<AttemptIx, DeviceOfNode>,
 }
@@ -20,7 +20,7 @@ struct DeviceLine {
     waiting: VecDeque<AttemptIx>,
 }
 
-impl Devices {
+impl DeviceLines {
     /// An attempt wants a device of which `most` attempts have one at a time; whether it has it at once.
     pub(super) fn enter(&mut self, place: DeviceOfNode, most: u64, attempt: AttemptIx) -> bool {
         let line = self.lines.entry(place.clone()).or_default();

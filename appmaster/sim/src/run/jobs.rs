@@ -4,10 +4,10 @@ use anyhow::Result;
 use policy::schedule::{Event, JobIx, NodeIx, Stage, StageState, Task};
 
 use super::attempts::STOP;
-use super::{Due, Run, Times};
+use super::{Due, Times, WorkloadRun};
 use crate::workload::AlikeTasks;
 
-impl<'a> Run<'a> {
+impl<'a> WorkloadRun<'a> {
     pub(super) fn submit(&mut self, number: usize) -> Result<()> {
         let Some(job) = self.workload.jobs.get(number) else {
             return Ok(());

@@ -15,14 +15,14 @@ use std::time::Duration;
 use anyhow::{Result, bail};
 use policy::Numbered;
 use policy::schedule::{
-    AttemptIx, AttemptOutcome, ContainerIx, Decision, Driver, Event, JobIx, Nanos, Scheduler,
-    Speed, Stage, TaskIx,
+    AttemptIx, AttemptOutcome, ContainerIx, Decision, Event, JobIx, Nanos, Scheduler,
+    SessionDriver, Speed, Stage, TaskIx,
 };
 
 use crate::clock::Clock;
 use crate::record::{RecordLine, What};
 use crate::workload::{Workload, seconds};
-use devices::Devices;
+use devices::DeviceLines;
 pub(crate) use outcome::in_seconds;
 pub use outcome::{Bar, JobTimes, RunResult};
 pub use timing::TIMED_OF;
@@ -75,9 +75,9 @@ struct Load {
 
 /// A workload that is being played.
 #[derive(Debug)]
-pub struct Run<'a> {
+pub struct WorkloadRun<'a> {
     workload: &'a Workload,
-    driver: Driver,
+    driver: SessionDriver,
     clock: Clock<Due>,
     now: Nanos,
     /// Number in the session of each job that was submitted, and back.
@@ -85,7 +85,7 @@ pub struct Run<'a> {
     hosts: Vec<String>,
     began: Numbered<AttemptIx, Nanos>,
     loads: Numbered<AttemptIx, Load>,
-    devices: Devices,
+    devices: DeviceLines,
     /// How many tasks share a device of each host.
     ways: Vec<u64>,
     /// How often tasks have failed.
@@ -104,7 +104,7 @@ pub struct Run<'a> {
     trace: Trace,
 }
 
-impl<'a> Run<'a> {
+impl<'a> WorkloadRun<'a> {
     /// `workload` under `scheduler`.
     #[must_use]
     pub fn new(workload: &'a Workload, scheduler: Box<dyn Scheduler>) -> Self {
@@ -120,14 +120,14 @@ impl<'a> Run<'a> {
         };
         Self {
             workload,
-            driver: Driver::new(scheduler),
+            driver: SessionDriver::new(scheduler),
             clock: Clock::default(),
             now: Nanos(0),
             numbers: Numbered::new(),
             hosts: Vec::new(),
             began: Numbered::new(),
             loads: Numbered::new(),
-            devices: Devices::default(),
+            devices: DeviceLines::default(),
             ways: Vec::new(),
             failures: BTreeMap::new(),
             times: vec![None; workload.jobs.len()],

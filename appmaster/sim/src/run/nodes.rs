@@ -5,9 +5,9 @@ use policy::schedule::{
     AttemptIx, AttemptOutcome, Bundle, Container, ContainerIx, Event, Node, NodeIx,
 };
 
-use super::Run;
+use super::WorkloadRun;
 
-impl Run<'_> {
+impl WorkloadRun<'_> {
     pub(super) fn join(&mut self) -> Result<()> {
         for node in &self.workload.nodes {
             for _ in 0..node.count {

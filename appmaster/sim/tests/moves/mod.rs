@@ -4,7 +4,7 @@ use policy::schedule::wrapper::{Delay, GangScheduling, Priority, Speculate};
 use policy::schedule::{
     AttemptIx, Decision, Nanos, NodeIx, Scheduler, Session, SlotIx, Speed, named,
 };
-use sim::{Run, Workload};
+use sim::{Workload, WorkloadRun};
 
 /// A free fast slot takes over an attempt of a slow one of its node, where nothing is pending.
 #[derive(Debug)]
@@ -73,7 +73,7 @@ const TWO: &str = r#"{
 
 fn ends(policy: Box<dyn Scheduler>) -> Vec<String> {
     let workload: Workload = serde_json::from_str(TWO).unwrap();
-    let outcome = Run::new(&workload, policy).play().unwrap();
+    let outcome = WorkloadRun::new(&workload, policy).play().unwrap();
     let ends = outcome.jobs.iter().map(|job| format!("{:.3}", job.end_s));
     ends.collect()
 }

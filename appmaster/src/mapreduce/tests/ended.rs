@@ -1,7 +1,7 @@
 //! How a job ends before its tasks have: killed, without an output, without files; and what is kept of it.
 
 use job::history::HistoryFolder;
-use policy::lifecycle::Event as OfContainer;
+use policy::lifecycle::LifecycleEvent as OfContainer;
 
 use super::*;
 

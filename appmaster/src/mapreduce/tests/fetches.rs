@@ -1,6 +1,6 @@
 //! What reduces read of maps, and who is to blame where they cannot.
 
-use policy::lifecycle::Event as OfContainer;
+use policy::lifecycle::LifecycleEvent as OfContainer;
 
 use super::*;
 

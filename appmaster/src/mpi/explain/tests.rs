@@ -2,7 +2,7 @@
 
 use std::num::NonZeroU32;
 
-use policy::lifecycle::{KillReason, Limits, MpiMachine, Verdict};
+use policy::lifecycle::{KillReason, LifecycleLimits, MpiMachine, Verdict};
 use policy::{Counted, MiB, NodeView, Rejection};
 
 use super::*;
@@ -42,12 +42,12 @@ struct ExplainedJob {
 impl ExplainedJob {
     fn new(processes: u32, explain: bool) -> Self {
         Self {
-            job: MpiMachine::new(demand(processes), Limits::default(), 7),
+            job: MpiMachine::new(demand(processes), LifecycleLimits::default(), 7),
             story: Story::new(demand(processes), explain),
         }
     }
 
-    fn step(&mut self, at: u64, event: Event) {
+    fn step(&mut self, at: u64, event: LifecycleEvent) {
         self.story.hear(&event);
         let actions = self.job.step(Millis(at), event);
         let headroom = Some(Resources::new(2048, 2));
@@ -61,7 +61,7 @@ impl ExplainedJob {
             resources: Resources::new(2048, 1),
             round,
         };
-        self.step(at, Event::Granted(grant));
+        self.step(at, LifecycleEvent::Granted(grant));
     }
 
     /// The names of the events that wait, and the notices among them.
@@ -84,8 +84,8 @@ impl ExplainedJob {
 #[test]
 fn a_job_that_starts_at_once_is_told_from_the_snapshot_to_the_last_grant() {
     let mut told = ExplainedJob::new(4, true);
-    told.step(0, Event::Registered);
-    told.step(5, Event::Snapshot(view(&[("a", 0), ("b", 0)])));
+    told.step(0, LifecycleEvent::Registered);
+    told.step(5, LifecycleEvent::Snapshot(view(&[("a", 0), ("b", 0)])));
     assert_eq!(told.drain(), ["snapshot", "placed"]);
     assert_eq!(told.story.wanted().len(), 2);
     told.story.asked(Millis(9), 2, 4);
@@ -111,8 +111,8 @@ fn a_job_that_starts_at_once_is_told_from_the_snapshot_to_the_last_grant() {
 #[test]
 fn without_explaining_nothing_is_told_but_the_report_has_all() {
     let mut told = ExplainedJob::new(4, false);
-    told.step(0, Event::Registered);
-    told.step(5, Event::Snapshot(view(&[("a", 0), ("b", 0)])));
+    told.step(0, LifecycleEvent::Registered);
+    told.step(5, LifecycleEvent::Snapshot(view(&[("a", 0), ("b", 0)])));
     told.grant(900, "a", 1, 1);
     assert!(told.story.outbox.is_empty());
     // Who holds the room is looked for all the same.
@@ -124,31 +124,40 @@ fn without_explaining_nothing_is_told_but_the_report_has_all() {
 #[test]
 fn the_same_refusal_is_told_once() {
     let mut told = ExplainedJob::new(4, true);
-    told.step(0, Event::Registered);
+    told.step(0, LifecycleEvent::Registered);
     for at in [5, 1_010, 2_015] {
-        told.step(at, Event::Snapshot(view(&[("a", 4096), ("b", 4096)])));
-        told.step(at + 1_000, Event::Tick);
+        told.step(
+            at,
+            LifecycleEvent::Snapshot(view(&[("a", 4096), ("b", 4096)])),
+        );
+        told.step(at + 1_000, LifecycleEvent::Tick);
     }
     assert_eq!(told.drain(), ["snapshot", "not-placed"]);
     // While nothing can be placed, the freest nodes are what is waited for.
     assert_eq!(told.story.wanted().len(), 2);
-    told.step(3_020, Event::Snapshot(view(&[("a", 0), ("b", 4096)])));
+    told.step(
+        3_020,
+        LifecycleEvent::Snapshot(view(&[("a", 0), ("b", 4096)])),
+    );
     assert_eq!(told.drain(), ["snapshot", "placed"]);
 }
 
 #[test]
 fn a_gang_that_is_let_go_and_placed_again_is_told_in_notices_too() {
     let mut told = ExplainedJob::new(4, true);
-    told.step(0, Event::Registered);
-    told.step(5, Event::Snapshot(view(&[("a", 0), ("b", 0), ("c", 4096)])));
+    told.step(0, LifecycleEvent::Registered);
+    told.step(
+        5,
+        LifecycleEvent::Snapshot(view(&[("a", 0), ("b", 0), ("c", 4096)])),
+    );
     told.grant(900, "a", 1, 1);
     told.drain();
     // b stalls, c has become free: the rest is placed there.
     let due = told.job.wakes_at().unwrap().0;
-    told.step(due, Event::Tick);
+    told.step(due, LifecycleEvent::Tick);
     told.step(
         due + 5,
-        Event::Snapshot(view(&[("a", 2048), ("b", 4096), ("c", 0)])),
+        LifecycleEvent::Snapshot(view(&[("a", 2048), ("b", 4096), ("c", 0)])),
     );
     assert_eq!(
         told.drain(),
@@ -171,7 +180,7 @@ fn a_gang_that_is_let_go_and_placed_again_is_told_in_notices_too() {
     {
         at = told.job.wakes_at().unwrap().0.max(at + 1);
         assert!(at < 500_000, "{said:?}");
-        told.step(at, Event::Tick);
+        told.step(at, LifecycleEvent::Tick);
         said.extend(told.drain());
     }
     assert!(said.contains(&"released".to_owned()), "{said:?}");
@@ -181,10 +190,13 @@ fn a_gang_that_is_let_go_and_placed_again_is_told_in_notices_too() {
 #[test]
 fn what_was_missing_at_the_end_is_remembered_although_all_is_given_back() {
     let mut told = ExplainedJob::new(4, false);
-    told.step(0, Event::Registered);
-    told.step(5, Event::Snapshot(view(&[("a", 0), ("b", 0)])));
+    told.step(0, LifecycleEvent::Registered);
+    told.step(5, LifecycleEvent::Snapshot(view(&[("a", 0), ("b", 0)])));
     told.grant(900, "a", 1, 1);
-    told.step(1_000, Event::KillRequested(KillReason::Interrupted));
+    told.step(
+        1_000,
+        LifecycleEvent::KillRequested(KillReason::Interrupted),
+    );
     assert!(told.job.is_over() && told.story.watch.is_waiting());
     let hosts = told.story.wanted_at_the_end().iter();
     let hosts: Vec<&str> = hosts.map(|one| one.host.as_str()).collect();
@@ -198,7 +210,7 @@ fn what_can_never_be_is_told_as_such() {
     let verdict = Verdict {
         cause: Some(Cause::Impossible(Box::new(rejection.clone()))),
     };
-    story.tell(Millis(3), None, &[Action::Finish(verdict)]);
+    story.tell(Millis(3), None, &[LifecycleAction::Finish(verdict)]);
     let Some(ToClient::Explained(line)) = story.outbox.pop() else {
         panic!("nothing was told");
     };

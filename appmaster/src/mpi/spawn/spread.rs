@@ -38,7 +38,7 @@ pub(super) fn spread(
         let hosts: Option<Vec<&str>> = info("host")
             .or_else(|| info("hosts"))
             .map(|hosts| hosts.split(',').map(str::trim).collect());
-        let named = hosts.as_deref().map(Named::new);
+        let named = hosts.as_deref().map(NamedHosts::new);
         let is_usable = |seat: &Seat| named.as_ref().is_none_or(|named| named.includes(seat));
         let usable = seats.iter().zip(&load).enumerate();
         let usable = usable.filter(|(_, (seat, _))| is_usable(seat));
@@ -77,13 +77,13 @@ pub(super) fn spread(
 
 /// Hosts as a command names them: short or whole, with or without a number of processes. A short name
 /// stands for every host that begins with it, a whole one for a host that is known by its short name.
-struct Named {
+struct NamedHosts {
     given: BTreeSet<String>,
     /// The first parts of all of them.
     short: BTreeSet<String>,
 }
 
-impl Named {
+impl NamedHosts {
     fn new(hosts: &[&str]) -> Self {
         let plain = |host: &&str| host.split(':').next().unwrap_or_default().to_lowercase();
         let given: BTreeSet<String> = hosts.iter().map(plain).collect();

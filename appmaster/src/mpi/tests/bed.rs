@@ -6,7 +6,7 @@ use holding::Finished;
 use job::wire::job_event::Event as ToClient;
 use job::wire::mpi_event::Event as Said;
 use job::{Binding, MpiJob, Universe, Yielding, wire};
-use policy::lifecycle::{Event, Grant, KillReason, Limits, MpiMachine};
+use policy::lifecycle::{Grant, KillReason, LifecycleEvent, LifecycleLimits, MpiMachine};
 use policy::{
     ClusterView, ContainerId, Counted, Demand, MiB, Millis, NodeId, NodeView, ResourceTypes,
     Resources,
@@ -56,7 +56,7 @@ fn description(demand: &Demand) -> MpiJob {
     MpiJob {
         demand: demand.clone(),
         types: ResourceTypes::default(),
-        limits: Limits::default(),
+        limits: LifecycleLimits::default(),
         exclude: Vec::new(),
         explain: false,
         yielding: Yielding::Auto,
@@ -79,7 +79,7 @@ impl Bed {
             description: description(&demand),
             attempt: "appattempt_1_0007_000001".parse().unwrap(),
             name: "appattempt_1_0007_000001".into(),
-            limits: holding::Limits {
+            limits: holding::ClusterLimits {
                 types: ResourceTypes::default(),
                 maximum: unit(),
                 counted: Counted::Memory,
@@ -87,7 +87,7 @@ impl Bed {
             },
             candidates: None,
             story: Story::new(demand.clone(), false),
-            job: MpiMachine::new(demand.clone(), Limits::default(), 7),
+            job: MpiMachine::new(demand.clone(), LifecycleLimits::default(), 7),
             checkpoints: crate::mpi::checkpoints::Checkpoints::default(),
             timing: wire::Timing::default(),
             began_us: 1_000_000,
@@ -117,7 +117,7 @@ impl Bed {
 
     /// The containers come, the launchers join, the ranks begin.
     pub(super) fn starts(&mut self) -> Vec<String> {
-        self.hear(WorkEvent::Machine(Event::Snapshot(view(&HOSTS))));
+        self.hear(WorkEvent::Machine(LifecycleEvent::Snapshot(view(&HOSTS))));
         let grants = HOSTS.into_iter().enumerate();
         let grants = grants.map(|(index, host)| Grant {
             container: container(index),
@@ -201,7 +201,7 @@ impl Bed {
     }
 
     pub(super) fn killed(&mut self, why: KillReason) -> Vec<String> {
-        self.hear(WorkEvent::Machine(Event::KillRequested(why)))
+        self.hear(WorkEvent::Machine(LifecycleEvent::KillRequested(why)))
     }
 
     pub(super) fn output(&mut self, seen: OutputSeen) -> Vec<String> {

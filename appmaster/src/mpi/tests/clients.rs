@@ -1,6 +1,6 @@
 //! The client comes, comes again, does not come.
 
-use policy::lifecycle::{Event, KillReason};
+use policy::lifecycle::{KillReason, LifecycleEvent};
 
 use super::bed::{Bed, HOSTS};
 use crate::mpi::Beginning;
@@ -119,9 +119,9 @@ fn who_interrupts_a_job_that_waits_hears_what_it_waited_for() {
         let mut bed = Bed::new(|_| {});
         bed.begin();
         bed.hear(WorkEvent::ClientAttached);
-        bed.hear(WorkEvent::Machine(Event::Snapshot(super::bed::view(
-            &HOSTS,
-        ))));
+        bed.hear(WorkEvent::Machine(LifecycleEvent::Snapshot(
+            super::bed::view(&HOSTS),
+        )));
         bed.at(2_000);
         let end = bed.hear(WorkEvent::ClientKill(KillReason::Interrupted));
         assert_eq!(end.last().map(String::as_str), Some("last look"), "{end:?}");

@@ -3,7 +3,7 @@
 use job::wire::mpi_event::Event as Said;
 use job::wire::{self, PmiStage, RankEnded, RanksSeen, rank_ended::How};
 use policy::Millis;
-use policy::lifecycle::{Event, KillReason};
+use policy::lifecycle::{KillReason, LifecycleEvent};
 
 use super::bed::Bed;
 use crate::work::WorkEvent;
@@ -70,7 +70,7 @@ fn a_client_need_not_wait_for_a_resource_manager_that_does_not_take_the_verdict(
 #[test]
 fn of_a_resource_manager_that_is_lost_the_client_hears_before_it_is_asked() {
     let mut bed = Bed::running(|_| {});
-    let lost = Event::ResourceManagerLost {
+    let lost = LifecycleEvent::ResourceManagerLost {
         silent: Millis(300_000),
     };
     bed.hear(WorkEvent::Machine(lost));

@@ -2,7 +2,7 @@
 
 use job::wire;
 use job::wire::mpi_event::Event as Said;
-use policy::lifecycle::{Event, Grant};
+use policy::lifecycle::{Grant, LifecycleEvent};
 use policy::{NodeId, Rank, Resources};
 
 use super::bed::{Bed, container, view};
@@ -11,7 +11,7 @@ use crate::work::WorkEvent;
 /// YARN says that the container on n1 is gone, with its launcher; the other rank is ended.
 pub(super) fn loses_n1(bed: &mut Bed) {
     bed.hear(WorkEvent::Lost(container(1)));
-    bed.hear(WorkEvent::Machine(Event::ContainerEnded {
+    bed.hear(WorkEvent::Machine(LifecycleEvent::ContainerEnded {
         container: container(1),
         status: -100,
         diagnostics: "killed".into(),
@@ -32,7 +32,7 @@ pub(super) fn begins_again(bed: &mut Bed) {
         if todo.iter().any(|one: &String| one.starts_with("ask for")) {
             break;
         }
-        todo = bed.hear(WorkEvent::Machine(Event::Snapshot(view(&[
+        todo = bed.hear(WorkEvent::Machine(LifecycleEvent::Snapshot(view(&[
             "n0", "n1", "n2",
         ]))));
         if todo.is_empty() {
@@ -88,7 +88,7 @@ fn input_that_nobody_gives_ends_again() {
     bed.at(60_000);
     assert_eq!(bed.hear(WorkEvent::Tick), ["end input", "log output"]);
     bed.hear(WorkEvent::Lost(container(1)));
-    bed.hear(WorkEvent::Machine(Event::ContainerEnded {
+    bed.hear(WorkEvent::Machine(LifecycleEvent::ContainerEnded {
         container: container(1),
         status: -100,
         diagnostics: "killed".into(),

@@ -19,7 +19,7 @@ use super::order::order;
 use crate::attempts;
 use crate::ended::SIGPIPE;
 use crate::say::say;
-use crate::signals::{self, Asked, SIGTSTP};
+use crate::signals::{self, SIGTSTP, SignalRequest};
 use crate::streams::{self, OutputEnd};
 use crate::terminal::{self, Raw};
 use crate::timeout::WaitTimeout;
@@ -193,12 +193,12 @@ impl Follower<'_> {
                     }
                 }
                 asked = self.signals.next() => match asked {
-                    Asked::Forward(_) if !how.ends_with_us => {}
-                    Asked::Forward(number) => {
+                    SignalRequest::Forward(_) if !how.ends_with_us => {}
+                    SignalRequest::Forward(number) => {
                         let signal = wire::Signal { signal: i32::from(number) };
                         order(&orders, Order::Signal(signal)).await;
                     }
-                    Asked::Pause => {
+                    SignalRequest::Pause => {
                         let signal = wire::Signal { signal: i32::from(SIGTSTP) };
                         if how.ends_with_us {
                             order(&orders, Order::Signal(signal)).await;
@@ -211,12 +211,12 @@ impl Follower<'_> {
                         raw = was_raw.then(Raw::enter).flatten();
                         order(&orders, Order::Resume(wire::Resume {})).await;
                     }
-                    Asked::End(number)
+                    SignalRequest::End(number)
                         if signalled.is_some() || verdict.is_some() || !how.ends_with_us =>
                     {
                         return Mirrored::Urged(number);
                     }
-                    Asked::End(number) => {
+                    SignalRequest::End(number) => {
                         self.progress.clear();
                         signalled = Some(number);
                         say(format!(

@@ -56,8 +56,8 @@ impl SubmittedApplication<'_> {
     pub async fn follow(mut self) -> Result<Ended, FollowError> {
         loop {
             let address = match self.find().await? {
-                Found::Address(address) => address,
-                Found::Ended(ended) => return Ok(ended),
+                FoundMaster::Address(address) => address,
+                FoundMaster::Ended(ended) => return Ok(ended),
             };
             match self.attach_to(&address, None).await? {
                 Followed::Ended(ended) => return Ok(ended),
@@ -71,16 +71,16 @@ impl SubmittedApplication<'_> {
     }
 
     /// Waits for the ApplicationMaster of the present attempt.
-    async fn find(&mut self) -> Result<Found, FollowError> {
+    async fn find(&mut self) -> Result<FoundMaster, FollowError> {
         let mut said = String::new();
         let mut holders = Holders::new();
         loop {
             let seen = tokio::select! {
                 seen = look(self.follower.rm, self.follower.id, &mut self.follower.progress) => seen?,
                 signal = self.follower.signals.ending() => {
-                    return self.interrupted(signal).await.map(Found::Ended);
+                    return self.interrupted(signal).await.map(FoundMaster::Ended);
                 }
-                () = self.wait_timeout.over() => return self.given_up(&said).await.map(Found::Ended),
+                () = self.wait_timeout.over() => return self.given_up(&said).await.map(FoundMaster::Ended),
             };
             match seen {
                 SeenApplication::Waiting(reason) => {
@@ -98,9 +98,9 @@ impl SubmittedApplication<'_> {
                         say(attempts::replaced(self.follower.rm, lost, &name).await);
                     }
                     self.attempts.follow(attempt);
-                    return Ok(Found::Address(address));
+                    return Ok(FoundMaster::Address(address));
                 }
-                SeenApplication::Over(report) => return Ok(Found::Ended(judge(&report))),
+                SeenApplication::Over(report) => return Ok(FoundMaster::Ended(judge(&report))),
             }
         }
     }
@@ -218,7 +218,7 @@ impl SubmittedApplication<'_> {
 }
 
 /// What came of waiting for an ApplicationMaster.
-enum Found {
+enum FoundMaster {
     /// It listens there.
     Address(String),
     /// There will be none.

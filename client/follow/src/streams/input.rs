@@ -35,7 +35,7 @@ pub enum StandardInput {
 
 /// What rank 0 reads, run after run.
 #[derive(Clone, Debug)]
-pub enum Source {
+pub enum InputSource {
     /// Nothing: who reads sees the end at once.
     Nothing,
     /// A file, which every run reads from its beginning.
@@ -53,7 +53,7 @@ pub struct Pipe {
     is_used: AtomicBool,
 }
 
-impl Source {
+impl InputSource {
     /// What the user wants it to be.
     pub fn new(from: StandardInput) -> Self {
         match from {
@@ -70,7 +70,7 @@ impl Source {
 }
 
 /// Our standard input.
-fn own() -> Source {
+fn own() -> InputSource {
     let file = std::io::stdin()
         .as_fd()
         .try_clone_to_owned()
@@ -79,9 +79,9 @@ fn own() -> Source {
         && file.metadata().is_ok_and(|about| about.is_file())
         && let Ok(begin) = file.stream_position()
     {
-        return Source::Again(Arc::new(file), begin);
+        return InputSource::Again(Arc::new(file), begin);
     }
-    Source::Once(Arc::new(Pipe {
+    InputSource::Once(Arc::new(Pipe {
         chunks: Mutex::new(None),
         is_used: AtomicBool::new(false),
     }))
@@ -90,16 +90,16 @@ fn own() -> Source {
 /// Copies the input to rank 0 until its end, or until the job has no use for it.
 ///
 /// `job` is its number in its application. The thread that reads is not waited for: a read from a terminal ends only with the process.
-pub async fn input(mut client: ClientsClient<Channel>, from: Source, job: u32) {
+pub async fn input(mut client: ClientsClient<Channel>, from: InputSource, job: u32) {
     let reader = thread::Builder::new().name("input".into());
     let (sender, receiver) = mpsc::channel(INPUT_QUEUE);
     let taken = match from {
-        Source::Nothing => return,
-        Source::File(path) => reader.spawn(move || match File::open(&path) {
+        InputSource::Nothing => return,
+        InputSource::File(path) => reader.spawn(move || match File::open(&path) {
             Ok(mut file) => read(&mut file, &sender, false),
             Err(error) => say(format!("--input {}: {error}", path.display())),
         }),
-        Source::Again(file, begin) => reader.spawn(move || {
+        InputSource::Again(file, begin) => reader.spawn(move || {
             let mut file = file.as_ref();
             if let Err(error) = file.seek(SeekFrom::Start(begin)) {
                 say(format!("cannot read standard input again: {error}"));
@@ -107,7 +107,7 @@ pub async fn input(mut client: ClientsClient<Channel>, from: Source, job: u32) {
             }
             read(&mut file, &sender, false);
         }),
-        Source::Once(pipe) => {
+        InputSource::Once(pipe) => {
             let mut chunks = pipe.chunks.lock().await;
             let chunks = match &mut *chunks {
                 Some(chunks) => chunks,

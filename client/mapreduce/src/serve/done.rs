@@ -7,7 +7,7 @@ use follow::follower::tasks::JobNews;
 use gerbil_task::ToDriver;
 use tokio::sync::mpsc;
 
-use super::{Done, RunEnd, Serving, Submitted};
+use super::{DriverWorkDone, RunEnd, Serving, Submitted};
 use crate::driver::DriverReply;
 use crate::error::MapReduceError;
 use crate::open::Opened;
@@ -18,11 +18,11 @@ const COUNTERS_LOST: &str =
 
 impl Serving<'_> {
     /// What was done for the driver has come to an end.
-    pub(super) fn done(&mut self, done: Done, tell: &mpsc::Sender<(u32, JobNews)>) {
+    pub(super) fn done(&mut self, done: DriverWorkDone, tell: &mpsc::Sender<(u32, JobNews)>) {
         match done {
-            Done::Answer(Ok(answer)) => self.answer(answer),
-            Done::Answer(Err(error)) => self.refuse(&error),
-            Done::Opened(opened) => match *opened {
+            DriverWorkDone::Answer(Ok(answer)) => self.answer(answer),
+            DriverWorkDone::Answer(Err(error)) => self.refuse(&error),
+            DriverWorkDone::Opened(opened) => match *opened {
                 Ok(Opened { file, filling }) => {
                     if let Some(filling) = filling {
                         self.filling.spawn(filling.fill());
@@ -34,13 +34,13 @@ impl Serving<'_> {
                 }
                 Err(error) => self.refuse(&error),
             },
-            Done::Planned(Ok(lines)) => {
+            DriverWorkDone::Planned(Ok(lines)) => {
                 self.show.planned(&lines);
                 let (code, sentence) = (0, String::new());
                 self.stop(RunEnd { code, sentence }, 0);
             }
-            Done::Planned(Err(error)) => self.not_taken(&error),
-            Done::Submitted(number, accepted) => match *accepted {
+            DriverWorkDone::Planned(Err(error)) => self.not_taken(&error),
+            DriverWorkDone::Submitted(number, accepted) => match *accepted {
                 Ok(Submitted {
                     job: accepted,
                     output,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use gerbil_task::{FromDriver, Submission, ToDriver, VERSION};
 
-use super::{Done, FAILED, RunEnd, Serving, Submitted};
+use super::{DriverWorkDone, FAILED, RunEnd, Serving, Submitted};
 use crate::driver::{DriverMessage, DriverReply};
 use crate::error::MapReduceError;
 use crate::input;
@@ -73,7 +73,7 @@ impl Serving<'_> {
                 let orders = Arc::clone(&self.run.orders);
                 self.work = Some(Box::pin(async move {
                     let opened = open(&orders.places, &path, from).await;
-                    Done::Opened(Box::new(opened))
+                    DriverWorkDone::Opened(Box::new(opened))
                 }));
             }
             FromDriver::Remove { path } => self.remove(&path),
@@ -134,7 +134,7 @@ impl Serving<'_> {
 
     /// Does something for the driver, beside the loop.
     fn begin(&mut self, work: impl Future<Output = Result<DriverReply, MapReduceError>> + 'static) {
-        self.work = Some(Box::pin(async move { Done::Answer(work.await) }));
+        self.work = Some(Box::pin(async move { DriverWorkDone::Answer(work.await) }));
     }
 
     fn submit(&mut self, submission: Submission) {
@@ -153,7 +153,7 @@ impl Serving<'_> {
         let (orders, jobs) = (Arc::clone(&self.run.orders), Arc::clone(&self.run.jobs));
         if self.run.is_dry {
             self.work = Some(Box::pin(async move {
-                Done::Planned(match orders.order(submission).await {
+                DriverWorkDone::Planned(match orders.order(submission).await {
                     Ok(order) => jobs.ask(&order).await,
                     Err(error) => Err(error),
                 })
@@ -173,7 +173,7 @@ impl Serving<'_> {
             })
         };
         self.work = Some(Box::pin(async move {
-            Done::Submitted(number, Box::new(accept.await))
+            DriverWorkDone::Submitted(number, Box::new(accept.await))
         }));
     }
 

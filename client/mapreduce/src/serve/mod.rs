@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use follow::ended::Ended;
 use follow::follower::tasks::{JobControl, JobNews};
-use follow::signals::{self, Asked, Signals};
+use follow::signals::{self, SignalRequest, Signals};
 use gerbil_task::ToDriver;
 use job::TasksReport;
 use job::exit::Exit;
@@ -90,10 +90,10 @@ pub struct RunEnd {
     pub sentence: String,
 }
 
-type Work = Pin<Box<dyn Future<Output = Done>>>;
+type DriverWork = Pin<Box<dyn Future<Output = DriverWorkDone>>>;
 
 /// What was done for a driver.
-enum Done {
+enum DriverWorkDone {
     /// What it is answered.
     Answer(Result<DriverReply, MapReduceError>),
     /// A file that it is handed.
@@ -119,7 +119,7 @@ struct Serving<'a> {
     show: &'a mut dyn Show,
     driver: Option<Driver>,
     /// What is done for the driver now.
-    work: Option<Work>,
+    work: Option<DriverWork>,
     /// A job that the driver waits for.
     waited_for: Option<u32>,
     /// The driver is done.
@@ -231,8 +231,8 @@ impl Serving<'_> {
                     }
                 }
                 asked = signals.next() => match asked {
-                    Asked::Forward(_) => {}
-                    Asked::Pause => {
+                    SignalRequest::Forward(_) => {}
+                    SignalRequest::Pause => {
                         let before = *self.run.jobs.wishes.borrow();
                         self.run.jobs.wishes.send_replace(JobControl::Pause);
                         self.show.paused();
@@ -240,7 +240,7 @@ impl Serving<'_> {
                         signals::pause();
                         self.run.jobs.wishes.send_replace(before);
                     }
-                    Asked::End(signal) => {
+                    SignalRequest::End(signal) => {
                         if let Some(outcome) = self.interrupted(signal).await {
                             return outcome;
                         }
@@ -371,7 +371,7 @@ async fn hear(driver: &mut Option<Driver>) -> Option<DriverMessage> {
 }
 
 /// What comes of what is done for the driver; for ever where nothing is.
-async fn work(work: &mut Option<Work>) -> Done {
+async fn work(work: &mut Option<DriverWork>) -> DriverWorkDone {
     match work {
         Some(work) => work.await,
         None => std::future::pending().await,

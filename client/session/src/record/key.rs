@@ -16,7 +16,7 @@ const STDIN: &str = "-";
 
 /// The key, as it is written.
 #[derive(Serialize)]
-struct Key<'a> {
+struct SessionKey<'a> {
     name: &'a str,
     #[serde(flatten)]
     written: Written,
@@ -24,7 +24,7 @@ struct Key<'a> {
 
 /// What of it is read first.
 #[derive(Deserialize)]
-struct Named {
+struct KeyHead {
     name: String,
 }
 
@@ -33,7 +33,7 @@ impl SessionRecord {
     /// as the session's user.
     #[must_use]
     pub fn key(&self) -> String {
-        let key = Key {
+        let key = SessionKey {
             name: self.name.as_str(),
             written: Written::from(self),
         };
@@ -68,7 +68,7 @@ impl Folder {
             path: from.to_path_buf(),
             why,
         };
-        let named: Named =
+        let named: KeyHead =
             serde_json::from_str(&text).map_err(|error| broken(error.to_string()))?;
         let name = match name {
             Some(name) => name,

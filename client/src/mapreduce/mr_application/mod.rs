@@ -23,9 +23,9 @@ use follow::follower::tasks::JobControl;
 use follow::keys::JobKeys;
 use follow::kill::kill;
 use follow::signals::Signals;
-use follow::submit::{Application as Submission, submit};
+use follow::submit::{ApplicationTerms as Submission, submit};
 use follow::timeout::WaitTimeout;
-use mapreduce_client::application::{Application, ApplicationFuture, Staging};
+use mapreduce_client::application::{ApplicationFuture, Staging, SubmitApplication};
 use mapreduce_client::order::JobOrder;
 use mapreduce_client::{MapReduceError, RunEnd};
 use policy::{MiB, Millis, ResourceTypes, Resources};
@@ -92,7 +92,7 @@ impl std::fmt::Debug for MrApplication {
     }
 }
 
-impl Application for MrApplication {
+impl SubmitApplication for MrApplication {
     fn begin<'a>(
         &'a self,
         first: &'a JobOrder,

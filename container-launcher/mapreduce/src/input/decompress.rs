@@ -64,7 +64,7 @@ impl Compression {
             Self::Snappy => Box::new(Framed::new(raw, Inner::Snappy)),
         };
         let start = consumed.load(Ordering::Relaxed);
-        Ok(Box::new(Named {
+        Ok(Box::new(NamedDecompressor {
             inner,
             name: name.to_owned(),
             kind: self,
@@ -75,7 +75,7 @@ impl Compression {
 }
 
 /// A decompressor whose errors say in which file and about where.
-struct Named {
+struct NamedDecompressor {
     inner: Box<dyn Read>,
     name: String,
     kind: Compression,
@@ -83,7 +83,7 @@ struct Named {
     start: u64,
 }
 
-impl Read for Named {
+impl Read for NamedDecompressor {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         self.inner.read(into).map_err(|error| {
             if error.kind() == io::ErrorKind::Interrupted {

@@ -5,18 +5,18 @@ use std::process::ExitStatus;
 
 use gerbil_task::{Blame, FrameError};
 
-use super::process::{LEAVE, Process};
-use super::queue::{Fault, Work};
+use super::process::{LEAVE, RoleProcess};
+use super::queue::{Fault, LocalTask};
 use super::slot::Slot;
 use crate::error::Error;
 
 /// Why an attempt failed, and whether its process is of use any more.
-pub(super) struct Failure {
+pub(super) struct AttemptFailure {
     pub(super) sentence: String,
     pub(super) fault: Fault,
 }
 
-impl From<Error> for Failure {
+impl From<Error> for AttemptFailure {
     fn from(error: Error) -> Self {
         Self {
             sentence: error.to_string(),
@@ -25,7 +25,7 @@ impl From<Error> for Failure {
     }
 }
 
-impl From<FrameError> for Failure {
+impl From<FrameError> for AttemptFailure {
     fn from(error: FrameError) -> Self {
         Error::from(error).into()
     }
@@ -33,30 +33,30 @@ impl From<FrameError> for Failure {
 
 impl Slot<'_> {
     /// The record that a map's code had.
-    pub(super) fn fault(&self, work: &Work, blame: &Blame) -> Fault {
+    pub(super) fn fault(&self, work: &LocalTask, blame: &Blame) -> Fault {
         Fault {
             record: work.blamed().record(blame),
         }
     }
 
     /// A task that says that it failed.
-    pub(super) fn failed(&self, work: &Work, sentence: &str) -> Failure {
+    pub(super) fn failed(&self, work: &LocalTask, sentence: &str) -> AttemptFailure {
         let blame = self.page.read();
-        Failure {
+        AttemptFailure {
             sentence: work.blamed().failed(&blame, sentence),
             fault: self.fault(work, &blame),
         }
     }
 
     /// A process that ended in the middle of a task.
-    pub(super) fn ended(&self, process: &mut Process, work: &Work) -> Failure {
+    pub(super) fn ended(&self, process: &mut RoleProcess, work: &LocalTask) -> AttemptFailure {
         let status = process.ended(LEAVE);
         self.died(work, status)
     }
 
-    pub(super) fn died(&self, work: &Work, status: Option<ExitStatus>) -> Failure {
+    pub(super) fn died(&self, work: &LocalTask, status: Option<ExitStatus>) -> AttemptFailure {
         let blame = self.page.read();
-        Failure {
+        AttemptFailure {
             sentence: work.blamed().died(&blame, &how(status)),
             fault: self.fault(work, &blame),
         }

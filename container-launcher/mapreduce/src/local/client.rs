@@ -13,7 +13,7 @@ use std::time::Instant;
 use gerbil_task::{FrameError, FromDriver, Submission, ToDriver, VERSION};
 
 use super::interrupt::{Interrupts, with_interrupts};
-use super::process::{HELLO, LEAVE, LOOK, Process};
+use super::process::{HELLO, LEAVE, LOOK, RoleProcess};
 use super::{LocalJob, descent, files, paths};
 use crate::app::App;
 use crate::arguments::Arguments;
@@ -26,7 +26,7 @@ struct Client<'a> {
     app: &'a App,
     arguments: &'a Arguments,
     interrupts: &'a Interrupts,
-    driver: Process,
+    driver: RoleProcess,
     ended: BTreeMap<u32, Result<Counters, String>>,
     /// Jobs that were waited for.
     waited: BTreeSet<u32>,
@@ -38,7 +38,7 @@ pub(crate) fn serve(app: &App, arguments: &Arguments) -> Result<(), (Error, u8)>
     with_interrupts(|interrupts| {
         let words: Vec<OsString> = std::env::args_os().skip(1).collect();
         let orphans = descent::Orphans::adopt();
-        let mut driver = Process::start("drive", &words, Stdio::inherit())?;
+        let mut driver = RoleProcess::start("drive", &words, Stdio::inherit())?;
         driver.connection = driver.connection.of_driver();
         let mut client = Client {
             app,

@@ -23,12 +23,12 @@ pub(super) const HELLO: Duration = Duration::from_secs(30);
 pub(super) const LEAVE: Duration = Duration::from_secs(5);
 
 /// A process in a role.
-pub(super) struct Process {
+pub(super) struct RoleProcess {
     pub(super) child: Child,
     pub(super) connection: Connection,
 }
 
-impl Process {
+impl RoleProcess {
     /// Starts this executable in `role`, at the head of a process group.
     pub(super) fn start(role: &str, arguments: &[OsString], out: Stdio) -> Result<Self> {
         let (ours, theirs) = UnixStream::pair()?;
@@ -111,11 +111,11 @@ pub(super) enum NotStarted {
 
 impl Slot<'_> {
     /// Starts the executable in its task role.
-    pub(super) fn start(&self) -> Result<Process, NotStarted> {
+    pub(super) fn start(&self) -> Result<RoleProcess, NotStarted> {
         // Whatever tasks print is for people, as what this process says.
         let out = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stderr(), 3);
         let out: OwnedFd = out.map_err(|error| NotStarted::Never(error.into()))?;
-        let started = Process::start("task", &[], out.into());
+        let started = RoleProcess::start("task", &[], out.into());
         let mut process = started.map_err(NotStarted::Never)?;
         let Err(error) = self.greet(&mut process) else {
             return Ok(process);
@@ -132,7 +132,7 @@ impl Slot<'_> {
         })
     }
 
-    fn greet(&self, process: &mut Process) -> Result<()> {
+    fn greet(&self, process: &mut RoleProcess) -> Result<()> {
         process.connection.set_deadline(Some(HELLO))?;
         let (version, plan) = match process.connection.receive() {
             Ok(FromTask::Hello { version, plan }) => (version, plan),

@@ -15,12 +15,12 @@ use gerbil_task::add;
 
 /// A task to do.
 #[derive(Clone, Debug)]
-pub(crate) enum Work {
+pub(crate) enum LocalTask {
     Map(MapOrder),
     Reduce(ReduceOrder),
 }
 
-impl Work {
+impl LocalTask {
     /// `m-00003` and the number of the attempt, as files and folders are named.
     pub(crate) fn names(&self) -> (String, String) {
         let (stage, task, attempt) = match self {
@@ -68,7 +68,7 @@ pub(crate) struct JobResult {
 
 #[derive(Debug, Default)]
 struct TaskQueueState {
-    waiting: VecDeque<Work>,
+    waiting: VecDeque<LocalTask>,
     maps_left: usize,
     reduces_left: usize,
     outputs: Vec<Option<MapOutput>>,
@@ -134,7 +134,7 @@ impl Queue {
     pub(crate) fn new(splits: Vec<Vec<Piece>>, reduces: u32, settings: &Settings) -> Result<Self> {
         let maps = splits.len();
         let order = |(task, pieces)| {
-            Work::Map(MapOrder {
+            LocalTask::Map(MapOrder {
                 task,
                 attempt: 0,
                 partitions: reduces,
@@ -180,7 +180,7 @@ impl Queue {
     }
 
     /// The next task, waiting for one; none when there is nothing more to do.
-    pub(crate) fn take(&self) -> Option<Work> {
+    pub(crate) fn take(&self) -> Option<LocalTask> {
         let mut state = self.lock();
         loop {
             if state.failure.is_some() || state.maps_left + state.reduces_left == 0 {
@@ -242,7 +242,7 @@ impl Queue {
                 })
             });
             let sources = sources.collect();
-            state.waiting.push_back(Work::Reduce(ReduceOrder {
+            state.waiting.push_back(LocalTask::Reduce(ReduceOrder {
                 task,
                 attempt: 0,
                 sources,
@@ -288,7 +288,7 @@ impl Queue {
                 (None, _) if self.repeat => {
                     let mut again = order.clone();
                     again.attempt += 1;
-                    state.waiting.push_back(Work::Map(again));
+                    state.waiting.push_back(LocalTask::Map(again));
                     self.changed.notify_all();
                     return Ok(None);
                 }
@@ -322,21 +322,21 @@ impl Queue {
 
     /// An attempt has failed: the task is tried again, without the record that killed it where that is
     /// allowed, or the job has failed.
-    pub(crate) fn failed(&self, work: Work, sentence: &str, fault: Fault) {
+    pub(crate) fn failed(&self, work: LocalTask, sentence: &str, fault: Fault) {
         let mut state = self.lock();
         state.outcome.failed_attempts += 1;
         let again = match work {
-            Work::Map(mut order) => {
+            LocalTask::Map(mut order) => {
                 order.attempt += 1;
                 let skipped = skip(&mut order.skip, fault.record, self.skip_max[0]);
                 let allowed = skipped || order.attempt < self.attempts[0];
-                allowed.then_some(Work::Map(order))
+                allowed.then_some(LocalTask::Map(order))
             }
-            Work::Reduce(mut order) => {
+            LocalTask::Reduce(mut order) => {
                 order.attempt += 1;
                 let skipped = skip(&mut order.skip, fault.record, self.skip_max[1]);
                 let allowed = skipped || order.attempt < self.attempts[1];
-                allowed.then_some(Work::Reduce(order))
+                allowed.then_some(LocalTask::Reduce(order))
             }
         };
         match again {

@@ -6,12 +6,12 @@ use std::time::{Duration, Instant};
 
 use gerbil_task::{Footprint, FrameError, FromTask, Page, ToTask, VERSION, Welcome};
 
-use super::blame::Failure;
+use super::blame::AttemptFailure;
 use super::commit::Committer;
 use super::memory::Outputs;
-use super::process::{LOOK, NotStarted, Process};
+use super::process::{LOOK, NotStarted, RoleProcess};
 use super::progress::Progress;
-use super::queue::{Fault, Queue, Work};
+use super::queue::{Fault, LocalTask, Queue};
 use super::{LocalJob, Stop};
 use crate::error::{Context as _, Error, Result};
 use crate::settings::{MEMORY, Settings, TIMEOUT};
@@ -147,12 +147,12 @@ impl Slot<'_> {
     }
 
     /// Gives one task to the process, and serves it to its end.
-    fn attempt(&self, process: &mut Process, work: &Work) -> Result<(), Failure> {
+    fn attempt(&self, process: &mut RoleProcess, work: &LocalTask) -> Result<(), AttemptFailure> {
         let (attempt, task) = work.names();
         self.page.begin(0, 0);
         process.connection.send(&match work {
-            Work::Map(order) => ToTask::Map(order.clone()),
-            Work::Reduce(order) => ToTask::Reduce(order.clone()),
+            LocalTask::Map(order) => ToTask::Map(order.clone()),
+            LocalTask::Reduce(order) => ToTask::Reduce(order.clone()),
         })?;
         let mut seen = (self.page.read(), Instant::now());
         loop {
@@ -181,7 +181,7 @@ impl Slot<'_> {
                     counters,
                     partitions,
                 } => {
-                    let Work::Map(order) = work else {
+                    let LocalTask::Map(order) = work else {
                         return Err(Error::new("a reduce ended as a map").into());
                     };
                     let file = if order.partitions > 0 {
@@ -222,8 +222,8 @@ impl Slot<'_> {
         }
     }
 
-    fn input(&self, work: &Work, piece: u32) -> Result<OwnedFd> {
-        let Work::Map(order) = work else {
+    fn input(&self, work: &LocalTask, piece: u32) -> Result<OwnedFd> {
+        let LocalTask::Map(order) = work else {
             return Err(Error::new("a reduce has no input files"));
         };
         let piece = order
@@ -239,8 +239,8 @@ impl Slot<'_> {
         Ok(file.into())
     }
 
-    fn source(&self, work: &Work, source: u32) -> Result<OwnedFd> {
-        let Work::Reduce(order) = work else {
+    fn source(&self, work: &LocalTask, source: u32) -> Result<OwnedFd> {
+        let LocalTask::Reduce(order) = work else {
             return Err(Error::new("a map has no sources"));
         };
         let output = order

@@ -4,10 +4,10 @@ use std::time::Instant;
 
 use gerbil_task::Blame;
 
-use super::blame::Failure;
+use super::blame::AttemptFailure;
 use super::descent;
-use super::process::Process;
-use super::queue::Work;
+use super::process::RoleProcess;
+use super::queue::LocalTask;
 use super::slot::Slot;
 use crate::error::Error;
 
@@ -15,10 +15,10 @@ impl Slot<'_> {
     /// Looks at a process that says nothing: is it alive, does it get on, how much memory has it?
     pub(super) fn look(
         &self,
-        process: &mut Process,
-        work: &Work,
+        process: &mut RoleProcess,
+        work: &LocalTask,
         seen: &mut (Blame, Instant),
-    ) -> Result<(), Failure> {
+    ) -> Result<(), AttemptFailure> {
         if self.queue.is_over() {
             return Err(Error::new("the job is over").into());
         }
@@ -29,7 +29,7 @@ impl Slot<'_> {
         if blame != seen.0 {
             *seen = (blame, Instant::now());
         } else if let Some(timeout) = self.timeout.filter(|timeout| seen.1.elapsed() > *timeout) {
-            return Err(Failure {
+            return Err(AttemptFailure {
                 sentence: work.blamed().stalled(&blame, timeout),
                 fault: self.fault(work, &blame),
             });
@@ -39,7 +39,7 @@ impl Slot<'_> {
             (used > limit).then_some((limit, used))
         });
         if let Some((limit, used)) = over {
-            return Err(Failure {
+            return Err(AttemptFailure {
                 sentence: work.blamed().overfed(&blame, used, limit),
                 fault: self.fault(work, &blame),
             });

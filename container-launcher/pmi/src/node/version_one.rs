@@ -3,7 +3,7 @@
 //! A request is one line, that for new processes several. An answer that refuses has an `rc` of -1 and
 //! a word that says why.
 
-use super::{Asked, Effect, NameRequest, NodeServer, PmiStage};
+use super::{Effect, NameRequest, NodeServer, PmiStage, Waiter};
 use crate::spawn::SpawnStep;
 use crate::text::{Command, shown, write};
 use crate::{KEY_MAX, KVS_NAME_MAX, LINE_MAX, VALUE_MAX};
@@ -31,7 +31,7 @@ impl NodeServer {
             SpawnStep::More => Vec::new(),
             SpawnStep::Done(request) => {
                 state.incoming = None;
-                let asked = Asked::One(SPAWN_RESULT);
+                let asked = Waiter::One(SPAWN_RESULT);
                 self.ask(rank, asked, Effect::Spawn { rank, request })
             }
             SpawnStep::Refused(why) => {
@@ -235,7 +235,7 @@ impl NodeServer {
                 return vec![refused(rank, &answer, "service_or_port_is_missing")];
             }
         };
-        let asked = Asked::One(request.answer());
+        let asked = Waiter::One(request.answer());
         self.ask(rank, asked, Effect::Name { rank, request })
     }
 }

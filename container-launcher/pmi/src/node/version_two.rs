@@ -3,7 +3,7 @@
 //! Every answer has the name of its request with `-response` behind it. What a node's ranks tell each
 //! other, its attributes, stays on the node and needs no barrier: one of them may wait for another.
 
-use super::{Asked, Effect, NameRequest, NodeServer, PmiStage};
+use super::{Effect, NameRequest, NodeServer, PmiStage, Waiter};
 use crate::message::{Message, write};
 use crate::spawn::{SpawnCommand, SpawnRequest};
 use crate::{KEY_MAX, Pair, SPACE_MAX, VALUE_MAX};
@@ -78,7 +78,7 @@ impl NodeServer {
             "info-getjobattr" => vec![self.job_attribute(&asker, &message)],
             "name-publish" | "name-lookup" | "name-unpublish" => self.name_of(asker, &message),
             "spawn" => match spawn(&message) {
-                Ok(request) => self.ask(rank, Asked::Two(asker), Effect::Spawn { rank, request }),
+                Ok(request) => self.ask(rank, Waiter::Two(asker), Effect::Spawn { rank, request }),
                 Err(why) => vec![asker.refuse(why)],
             },
             "finalize" => {
@@ -204,7 +204,7 @@ impl NodeServer {
             _ => return vec![asker.refuse("name or port is missing")],
         };
         let rank = asker.rank;
-        self.ask(rank, Asked::Two(asker), Effect::Name { rank, request })
+        self.ask(rank, Waiter::Two(asker), Effect::Name { rank, request })
     }
 }
 

@@ -1,7 +1,7 @@
 //! Twenty clients on one board: equal shares, and who had the card when.
 
 use super::Server;
-use crate::command::{Failure, SOFTWARE, failed, say};
+use crate::command::{CommandFailure, SOFTWARE, failed, say};
 use fpga_driver::Function;
 use fpga_driver::client::{Accelerator, AcceleratorError};
 use fpga_driver::echo::plain;
@@ -19,7 +19,7 @@ const WINDOW: usize = 4;
 type Span = (Duration, Duration);
 
 /// Lets the clients send as fast as they can, and compares what each got through.
-pub fn share(gantt: Option<&Path>, time: Duration) -> Result<(), Failure> {
+pub fn share(gantt: Option<&Path>, time: Duration) -> Result<(), CommandFailure> {
     let server = Server::start(PROFILE)?;
     let start = Instant::now() + Duration::from_millis(200);
     let mut threads = Vec::new();

@@ -4,14 +4,14 @@ mod clients;
 mod host;
 mod way;
 
-use super::{Failure, UNAVAILABLE, failed, say};
+use super::{CommandFailure, UNAVAILABLE, failed, say};
 use fpga_driver::client::address;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// Measures everything, each for so many seconds.
-pub fn run(gantt: Option<&Path>, seconds: f64) -> Result<(), Failure> {
+pub fn run(gantt: Option<&Path>, seconds: f64) -> Result<(), CommandFailure> {
     let time = Duration::try_from_secs_f64(seconds).map_err(failed(super::CONFIG))?;
     say("module                             paper, MB/s     here, MB/s");
     let parse = host::parse(time);
@@ -57,7 +57,7 @@ struct Server {
 }
 
 impl Server {
-    fn start(profile: &str) -> Result<Self, Failure> {
+    fn start(profile: &str) -> Result<Self, CommandFailure> {
         let program = std::env::current_exe().map_err(failed(UNAVAILABLE))?;
         let folder = std::env::temp_dir().join(format!(
             "fpgad-bench-{}-{:?}",
@@ -85,7 +85,7 @@ impl Server {
         let until = Instant::now() + Duration::from_secs(10);
         while fpga_driver::client::map(&server.socket).is_err() {
             if Instant::now() > until {
-                return Err(Failure {
+                return Err(CommandFailure {
                     code: UNAVAILABLE,
                     message: "the driver that was started does not answer".to_owned(),
                 });

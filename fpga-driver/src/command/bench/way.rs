@@ -1,7 +1,7 @@
 //! The way to the card and back, through a driver of its own process.
 
 use super::{Server, rate};
-use crate::command::{Failure, SOFTWARE, UNAVAILABLE, failed, say};
+use crate::command::{CommandFailure, SOFTWARE, UNAVAILABLE, failed, say};
 use fpga_driver::client::{Accelerator, AcceleratorError, AcceleratorReader, AcceleratorWriter};
 use fpga_driver::echo::plain;
 use fpga_driver::{Function, Status};
@@ -14,7 +14,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 fn open(
     server: &Server,
     function: Function,
-) -> Result<(AcceleratorWriter, AcceleratorReader), Failure> {
+) -> Result<(AcceleratorWriter, AcceleratorReader), CommandFailure> {
     Accelerator::lease(&server.socket, function, "bench", None)
         .and_then(Accelerator::open)
         .map_err(failed(UNAVAILABLE))
@@ -22,7 +22,7 @@ fn open(
 
 /// Sends whole blocks as fast as they come free; the data lies there from the first time on, so that
 /// the rings are measured and not who fills them.  Checksums are computed, on both sides.
-fn stream(profile: &str, function: Function, time: Duration) -> Result<f64, Failure> {
+fn stream(profile: &str, function: Function, time: Duration) -> Result<f64, CommandFailure> {
     let server = Server::start(profile)?;
     let (mut writer, mut reader) = open(&server, function)?;
     let block = writer.geometry().block;
@@ -64,22 +64,22 @@ fn stream(profile: &str, function: Function, time: Duration) -> Result<f64, Fail
 }
 
 /// The rings alone: the card swallows.
-pub fn rings(time: Duration) -> Result<f64, Failure> {
+pub fn rings(time: Duration) -> Result<f64, CommandFailure> {
     stream(FAST, Function::Sink, time)
 }
 
 /// There and back.
-pub fn echo(time: Duration) -> Result<f64, Failure> {
+pub fn echo(time: Duration) -> Result<f64, CommandFailure> {
     stream(FAST, Function::Echo, time)
 }
 
 /// Over a modelled link of the paper's 1000 MB/s.
-pub fn link(time: Duration) -> Result<f64, Failure> {
+pub fn link(time: Duration) -> Result<f64, CommandFailure> {
     stream(LINK, Function::Sink, time)
 }
 
 /// Median and 99th of 100 of an exchange without data.
-pub fn latency() -> Result<[Duration; 2], Failure> {
+pub fn latency() -> Result<[Duration; 2], CommandFailure> {
     let server = Server::start(FAST)?;
     let (mut writer, mut reader) = open(&server, Function::Echo)?;
     let mut times = Vec::new();
@@ -97,7 +97,7 @@ pub fn latency() -> Result<[Duration; 2], Failure> {
 }
 
 /// What a driver takes that has worked and has nothing to do.
-pub fn rest() -> Result<(), Failure> {
+pub fn rest() -> Result<(), CommandFailure> {
     let server = Server::start(FAST)?;
     let (mut writer, mut reader) = open(&server, Function::Echo)?;
     let block = writer.geometry().block;

@@ -17,7 +17,7 @@ use job::history::{AttemptEnd, JobHistory, TaskStage};
 use sim::hpe::{HpeCluster, World};
 use tempfile::TempDir;
 
-use crate::figures::{Real, Run};
+use crate::figures::{QueueRun, Real};
 
 /// What YARN counts the devices by.
 const TYPE: &str = "acc/gpu";
@@ -160,7 +160,7 @@ impl Bench {
     }
 
     /// One queue, from when slots come free to its end.
-    pub(crate) fn play(&self, world: &World, run: &Run) -> Result<Real> {
+    pub(crate) fn play(&self, world: &World, run: &QueueRun) -> Result<Real> {
         // Containers look into it.
         let trial = self.given.folder.join("trial");
         fs::create_dir(&trial)?;
@@ -246,7 +246,7 @@ impl Bench {
     }
 
     /// Each task ran once, and where it may.
-    fn seen(&self, jobs: &[JobHistory], run: &Run) -> Result<Real> {
+    fn seen(&self, jobs: &[JobHistory], run: &QueueRun) -> Result<Real> {
         let nodes = self.given.cluster.nodes();
         let without: Vec<String> = (nodes.iter().zip(&self.gpus))
             .filter(|(_, gpus)| **gpus == 0)

@@ -19,7 +19,7 @@ const GAIN: RangeInclusive<f64> = 15.0..=25.0;
 
 /// A queue on a cluster.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Run {
+pub(crate) struct QueueRun {
     pub(crate) cluster: HpeCluster,
     pub(crate) policy: Policy,
     pub(crate) version: Version,
@@ -39,21 +39,21 @@ pub(crate) struct Real {
 /// A queue on daemons and in the simulator.
 #[derive(Clone, Debug)]
 pub(crate) struct Played {
-    run: Run,
+    run: QueueRun,
     real: Real,
     /// When each job ends there.
     simulated: Vec<f64>,
 }
 
 /// What is run for a figure, in the order of its rows.
-pub(crate) fn runs(name: Name) -> Vec<Run> {
-    let run = |cluster, policy, version, queue: &str| Run {
+pub(crate) fn runs(name: Name) -> Vec<QueueRun> {
+    let run = |cluster, policy, version, queue: &str| QueueRun {
         cluster,
         policy,
         version,
         queue: queue.to_owned(),
     };
-    let of = |queues: &[String]| -> Vec<Run> {
+    let of = |queues: &[String]| -> Vec<QueueRun> {
         let each = |cluster, policy| {
             let queues = queues.iter();
             queues.map(move |queue| run(cluster, policy, Version::Gpu, queue))
@@ -84,7 +84,7 @@ pub(crate) fn runs(name: Name) -> Vec<Run> {
     }
 }
 
-impl Run {
+impl QueueRun {
     fn row(&self) -> [String; 3] {
         let policy = match self.policy {
             Policy::Fifo => "fifo",
@@ -103,7 +103,7 @@ impl Run {
 }
 
 impl Played {
-    pub(crate) fn new(world: &World, run: &Run, real: Real) -> Result<Self> {
+    pub(crate) fn new(world: &World, run: &QueueRun, real: Real) -> Result<Self> {
         let outcome = world.play(run.cluster, run.policy, run.version, &run.queue)?;
         Ok(Self {
             run: run.clone(),
@@ -164,10 +164,10 @@ pub(crate) fn figure(
     name: Name,
     options: &HpeOptions,
     setting: Setting,
-    runs: &[Run],
+    runs: &[QueueRun],
     played: &[Played],
 ) -> Result<Figure> {
-    let find = |run: &Run| played.iter().find(|played| played.run == *run);
+    let find = |run: &QueueRun| played.iter().find(|played| played.run == *run);
     let rows: Vec<&Played> = runs.iter().filter_map(find).collect();
     let mut table = Table::new(&COLUMNS);
     rows.iter().for_each(|played| table.row(played.row()));

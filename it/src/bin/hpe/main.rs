@@ -20,7 +20,7 @@ use it::results::{Setting, page};
 use sim::hpe::World;
 
 use bench::Bench;
-use figures::{Played, Run, figure};
+use figures::{Played, QueueRun, figure};
 
 /// Plays Pamar's queues on real daemons.
 #[derive(Debug, Parser)]
@@ -88,15 +88,15 @@ fn run() -> Result<()> {
     world.set("scale.nodes=2")?;
     world.set(&format!("scale.time={}", options.time))?;
     world.set(&format!("slots={}", options.slots))?;
-    let runs: Vec<(Name, Vec<Run>)> = (options.figures.iter())
+    let runs: Vec<(Name, Vec<QueueRun>)> = (options.figures.iter())
         .map(|name| (*name, figures::runs(*name)))
         .collect();
     let mut setting: Option<Setting> = None;
     let mut played: Vec<Played> = Vec::new();
     // A cluster is up for all that runs on it, and a session for all that its policy chooses.
     for cluster in figures::CLUSTERS {
-        let of_it = |run: &&Run| run.cluster == cluster;
-        let mut wanted: Vec<Run> = Vec::new();
+        let of_it = |run: &&QueueRun| run.cluster == cluster;
+        let mut wanted: Vec<QueueRun> = Vec::new();
         for run in runs.iter().flat_map(|(_, runs)| runs).filter(of_it) {
             if !wanted.contains(run) {
                 wanted.push(run.clone());
@@ -110,7 +110,8 @@ fn run() -> Result<()> {
             setting = Some(Setting::begin(&bench.version()?)?);
         }
         for policy in figures::POLICIES {
-            let of_policy: Vec<&Run> = wanted.iter().filter(|run| run.policy == policy).collect();
+            let of_policy: Vec<&QueueRun> =
+                wanted.iter().filter(|run| run.policy == policy).collect();
             if of_policy.is_empty() {
                 continue;
             }

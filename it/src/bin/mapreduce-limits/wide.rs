@@ -12,7 +12,7 @@ use it::load::{Usage, megabytes};
 use it::mapreduce::{self, Files};
 use it::results::{Axis, Chart, Figure, Series, Setting, Table, page};
 use it::session::told;
-use it::sweep::Found;
+use it::sweep::FoundProcess;
 use it::victims;
 
 use crate::{DEADLINE, NODES, with_cluster};
@@ -138,7 +138,7 @@ fn job(given: &Given, maps: u32, reduces: u32) -> Result<WideRow> {
 /// The process, and not the shell that YARN has started it with.
 fn master(given: &Given) -> Result<u32> {
     let all = victims::masters(&given.cluster)?;
-    let is_binary = |found: &&Found| found.arguments.get(1).is_some_and(|role| role == ROLE);
+    let is_binary = |found: &&FoundProcess| found.arguments.get(1).is_some_and(|role| role == ROLE);
     let master = all.iter().find(is_binary);
     Ok(u32::try_from(master.context("no ApplicationMaster")?.pid)?)
 }

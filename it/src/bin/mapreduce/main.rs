@@ -51,7 +51,7 @@ const DEADLINE: Duration = Duration::from_secs(1200);
 const PATTERN: &str = "[a-z]*ing";
 
 /// A job of both.
-struct Work {
+struct BenchJob {
     name: &'static str,
     /// The example of `gerbil-mapreduce` and its arguments; OUT stands for the output.
     ours: (&'static str, Vec<String>),
@@ -100,30 +100,30 @@ fn run() -> Result<()> {
     bench.session(&["stop", "mr", "--now"])
 }
 
-fn work(options: &MapReduceOptions) -> Vec<Work> {
+fn work(options: &MapReduceOptions) -> Vec<BenchJob> {
     let text = |all: &[&str]| all.iter().map(ToString::to_string).collect::<Vec<_>>();
     let samples = options.samples.to_string();
     let reduces = "mapreduce.job.reduces=4";
     let all = vec![
-        Work {
+        BenchJob {
             name: "wordcount",
             ours: ("wordcount", text(&["-D", reduces, "/in/text", "OUT"])),
             theirs: ("WordCount", text(&["-D", reduces, "/in/text", "OUT"])),
             is_same: true,
         },
-        Work {
+        BenchJob {
             name: "grep",
             ours: ("grep", text(&["--pattern", PATTERN, "/in/text", "OUT"])),
             theirs: ("Grep", text(&["/in/text", "OUT", PATTERN])),
             is_same: false,
         },
-        Work {
+        BenchJob {
             name: "pi",
             ours: ("pi", text(&["16", &samples])),
             theirs: ("QuasiMonteCarlo", text(&["16", &samples])),
             is_same: false,
         },
-        Work {
+        BenchJob {
             name: "terasort",
             ours: (
                 "tera",
@@ -161,7 +161,7 @@ fn measure(bench: &mut Bench, options: &MapReduceOptions) -> Result<()> {
 }
 
 /// Both, in turns; the first round is not counted.
-fn compare(bench: &mut Bench, options: &MapReduceOptions, work: &Work) -> Result<Measured> {
+fn compare(bench: &mut Bench, options: &MapReduceOptions, work: &BenchJob) -> Result<Measured> {
     let mut measured = Measured {
         name: work.name,
         // Of what both read.
@@ -252,7 +252,7 @@ impl Bench {
     }
 
     /// One run, and where its output is.
-    fn once(&mut self, work: &Work, ours: bool) -> Result<(Took, String)> {
+    fn once(&mut self, work: &BenchJob, ours: bool) -> Result<(Took, String)> {
         self.runs += 1;
         let out = format!("/out/{}-{}", work.name, self.runs);
         let fill = |words: &[String]| -> Vec<String> {

@@ -4,7 +4,7 @@ use anyhow::{Result, ensure};
 use it::bed::{DEADLINE, Given};
 use it::daemon::Daemon;
 use it::process::signal_by_id;
-use it::sweep::Found;
+use it::sweep::FoundProcess;
 use it::{Run, victims, wait};
 use nix::sys::signal::Signal;
 
@@ -124,6 +124,6 @@ pub(super) fn round(
 }
 
 /// It may have left in between.
-fn kill(master: &Found) {
+fn kill(master: &FoundProcess) {
     drop(signal_by_id(master.pid, Signal::SIGKILL));
 }

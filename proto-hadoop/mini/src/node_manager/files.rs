@@ -45,7 +45,7 @@ pub(super) enum FileError {
 }
 
 /// What makes two files the same.
-type Key = (ResourceUrl, i64, LocalResourceKind);
+type FileKey = (ResourceUrl, i64, LocalResourceKind);
 
 /// Its number, and its place once it is there.
 type Copy = (usize, Arc<OnceCell<PathBuf>>);
@@ -54,7 +54,7 @@ type Copy = (usize, Arc<OnceCell<PathBuf>>);
 #[derive(Debug)]
 pub(super) struct Cache {
     folder: PathBuf,
-    known: Mutex<BTreeMap<Key, Copy>>,
+    known: Mutex<BTreeMap<FileKey, Copy>>,
 }
 
 impl Cache {

@@ -33,7 +33,7 @@ const SIGNAL_MAX: i32 = 64;
 
 /// A container's first process.
 #[derive(Debug)]
-pub(super) struct Process {
+pub(super) struct ContainerProcess {
     life: Arc<Mutex<Life>>,
     ended: oneshot::Receiver<io::Result<i32>>,
 }
@@ -47,7 +47,7 @@ struct Life {
     doomed: bool,
 }
 
-impl Process {
+impl ContainerProcess {
     /// Starts `script` in `work`, with no variables but what the script sets. What the script itself
     /// says goes to `prelaunch.err` in `logs`.
     pub(super) fn start(script: &Path, work: &Path, logs: &Path) -> io::Result<Self> {
@@ -92,7 +92,7 @@ impl Process {
     }
 }
 
-impl Drop for Process {
+impl Drop for ContainerProcess {
     fn drop(&mut self) {
         let life = self.life.lock();
         life.unwrap_or_else(PoisonError::into_inner).doomed = true;

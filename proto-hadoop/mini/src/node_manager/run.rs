@@ -16,7 +16,7 @@ use tokio::time::timeout;
 use super::containers::{Desk, Start};
 use super::environment::{self, ContainerFolders};
 use super::files::FileError;
-use super::process::{PRELAUNCH, Process};
+use super::process::{ContainerProcess, PRELAUNCH};
 use super::stand_in::{Accepted, Life};
 
 /// From SIGTERM to SIGKILL, as stock nodes have it.
@@ -114,7 +114,11 @@ fn log_folder(desk: &Desk, start: &Start) -> PathBuf {
 }
 
 /// Brings the files, writes the script and starts it; the process and its folder.
-async fn begin(desk: &Desk, start: &Start, logs: &Path) -> Result<(Process, PathBuf), BeginError> {
+async fn begin(
+    desk: &Desk,
+    start: &Start,
+    logs: &Path,
+) -> Result<(ContainerProcess, PathBuf), BeginError> {
     let launch = &start.launch;
     let mut files = Vec::new();
     for (name, resource) in &launch.resources {
@@ -159,7 +163,8 @@ async fn begin(desk: &Desk, start: &Start, logs: &Path) -> Result<(Process, Path
     let script = work.join("launch_container.sh");
     let text = environment::script(&variables, &launch.commands, logs);
     write(&script, text.as_bytes(), CLOSED).map_err(doing("writing the launch script"))?;
-    let process = Process::start(&script, &work, logs).map_err(doing("starting a process"))?;
+    let process =
+        ContainerProcess::start(&script, &work, logs).map_err(doing("starting a process"))?;
     Ok((process, work))
 }
 
@@ -173,7 +178,7 @@ fn write(path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
 }
 
 /// Until the process has ended, by itself or on order.
-async fn live(process: &mut Process, start: &Start) -> i32 {
+async fn live(process: &mut ContainerProcess, start: &Start) -> i32 {
     let ended = tokio::select! {
         ended = process.ended() => ended,
         () = start.stop.cancelled() => {

@@ -33,7 +33,7 @@ pub(super) struct HeldContainer {
 
 /// One application, with its one attempt.
 #[derive(Debug)]
-pub(super) struct Application {
+pub(super) struct ApplicationRecord {
     pub(super) submission: ApplicationSubmission,
     pub(super) user: String,
     pub(super) state: YarnApplicationState,
@@ -95,7 +95,7 @@ pub(super) struct Books {
     /// and killed by its id.
     pub(super) epoch_ns: i64,
     pub(super) next_application: i32,
-    pub(super) applications: BTreeMap<ApplicationId, Application>,
+    pub(super) applications: BTreeMap<ApplicationId, ApplicationRecord>,
     pub(super) nodes: BTreeMap<NodeId, Node>,
     pub(super) keys: Keys,
     /// For the task that starts ApplicationMasters.
@@ -213,7 +213,7 @@ impl Books {
     }
 
     /// The log-in of an application's attempt to a node.
-    pub(super) fn nm_token(&self, application: &Application, node: &NodeId) -> Token {
+    pub(super) fn nm_token(&self, application: &ApplicationRecord, node: &NodeId) -> Token {
         let (attempt, user) = (application.attempt(), &application.user);
         NmIdentifier::token(attempt, node, user, &self.keys.nm)
     }
@@ -307,7 +307,7 @@ impl Books {
     }
 
     /// The report that `user` may see.
-    pub(super) fn report(&self, application: &Application, user: &str) -> ApplicationReport {
+    pub(super) fn report(&self, application: &ApplicationRecord, user: &str) -> ApplicationReport {
         let submission = &application.submission;
         let mut used = Resource::default();
         for held in application.held.values() {
@@ -349,7 +349,7 @@ impl Books {
     }
 }
 
-impl Application {
+impl ApplicationRecord {
     pub(super) fn new(submission: ApplicationSubmission, user: &str) -> Self {
         Self {
             user: user.to_owned(),

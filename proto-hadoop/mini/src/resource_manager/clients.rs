@@ -9,7 +9,7 @@ use proto_hadoop::yarn::{
 };
 
 use super::Desk;
-use super::books::Application;
+use super::books::ApplicationRecord;
 
 /// The one queue, and its parent.
 const QUEUE: &str = "default";
@@ -66,7 +66,7 @@ impl ApplicationClientService for Desk {
         }
         let known = [QUEUE, "root.default"].contains(&submission.queue.as_str());
         let queue = std::mem::replace(&mut submission.queue, QUEUE.to_owned());
-        let mut application = Application::new(submission, user);
+        let mut application = ApplicationRecord::new(submission, user);
         if !known {
             let words =
                 format!("Application {id} submitted by user {user} to unknown queue: {queue}");

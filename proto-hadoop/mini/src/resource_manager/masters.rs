@@ -12,7 +12,7 @@ use proto_hadoop::{AppAttemptId, ContainerId};
 use tokio::time::Instant;
 
 use super::Desk;
-use super::books::{ABORTED, Application, Books};
+use super::books::{ABORTED, ApplicationRecord, Books};
 
 /// `response_id` counts up to here and begins anew.
 const RESPONSE_MASK: i32 = i32::MAX;
@@ -58,7 +58,7 @@ fn bearer(identifier: &[u8]) -> Result<AmRmIdentifier, Refusal> {
 }
 
 /// The application whose attempt calls, which is thereby heard of.
-fn caller(books: &mut Books, attempt: AppAttemptId) -> Result<&mut Application, Refusal> {
+fn caller(books: &mut Books, attempt: AppAttemptId) -> Result<&mut ApplicationRecord, Refusal> {
     let application = books.applications.get_mut(&attempt.application);
     let application = application
         .filter(|application| application.attempt() == attempt)

@@ -57,7 +57,7 @@ async fn an_unprotected_frame_on_a_protected_connection_is_refused() {
         peer.raw(&success(received.id, &text("forged"))).await;
     });
     match outcome {
-        Err(Miss::Failed(Failure::End(Disconnect::Garbled { .. }))) => {}
+        Err(Miss::Failed(CallFailure::End(Disconnect::Garbled { .. }))) => {}
         other => panic!("{other:?}"),
     }
 }

@@ -1,12 +1,12 @@
 //! A session to try policies on.
 
 use crate::schedule::{
-    AttemptIx, AttemptOutcome, Bundle, Container, Decision, Driver, Event, Job, JobIx, Nanos, Need,
-    Node, NodeIx, Slot, SlotIx, Stage, StageState, Task, named,
+    AttemptIx, AttemptOutcome, Bundle, Container, Decision, Event, Job, JobIx, Nanos, Need, Node,
+    NodeIx, SessionDriver, Slot, SlotIx, Stage, StageState, Task, named,
 };
 
 pub(super) struct Bed {
-    pub(super) driver: Driver,
+    pub(super) driver: SessionDriver,
     pub(super) now: Nanos,
     /// Whether tasks of the jobs that come may be tried a second time.
     pub(super) speculative: bool,
@@ -20,7 +20,7 @@ pub(super) type Started = (u32, Stage, u32, u32);
 impl Bed {
     /// `nodes` of `slots` slots each, which run anything; two nodes a rack.
     pub(super) fn new(policy: &str, nodes: u32, slots: usize) -> Self {
-        let driver = Driver::new(named(policy).unwrap());
+        let driver = SessionDriver::new(named(policy).unwrap());
         let mut bed = Self {
             driver,
             now: Nanos(0),
@@ -187,9 +187,9 @@ pub(super) fn jobs(decisions: &[Decision]) -> Vec<u32> {
 }
 
 /// The driver again, out of what was written of it.
-pub(super) fn reloaded(driver: &Driver) -> Driver {
+pub(super) fn reloaded(driver: &SessionDriver) -> SessionDriver {
     let written = serde_json::to_vec(&driver.snapshot().unwrap()).unwrap();
-    let loaded = Driver::load(serde_json::from_slice(&written).unwrap());
+    let loaded = SessionDriver::load(serde_json::from_slice(&written).unwrap());
     assert_eq!(
         format!("{:?}", loaded.session()),
         format!("{:?}", driver.session())
