@@ -106,8 +106,8 @@ impl Console {
     }
 
     /// For one launcher's output.
-    fn lanes(&self) -> Lanes {
-        Lanes {
+    fn lanes(&self) -> LauncherLanes {
+        LauncherLanes {
             all: Arc::clone(&self.lanes),
             own: BTreeSet::new(),
         }
@@ -171,7 +171,7 @@ struct Bringing {
     container: ContainerId,
     /// Of its launcher's calls.
     number: u32,
-    lanes: Lanes,
+    lanes: LauncherLanes,
     incoming: Incoming,
     console: Arc<Console>,
 }
@@ -213,13 +213,13 @@ impl Drop for Bringing {
 
 /// Which streams of one launcher go by a lane.
 #[derive(Debug)]
-struct Lanes {
+struct LauncherLanes {
     all: Arc<AtomicUsize>,
     /// By rank and stream.
     own: BTreeSet<(u32, i32)>,
 }
 
-impl Lanes {
+impl LauncherLanes {
     /// A lane begins with a chunk that says so, and is over with the next one of its stream. Whether this
     /// is such a chunk.
     fn hear(&mut self, chunk: &wire::OutputChunk) -> bool {
@@ -238,7 +238,7 @@ impl Lanes {
     }
 }
 
-impl Drop for Lanes {
+impl Drop for LauncherLanes {
     /// The launcher is gone, or has brought its last byte.
     fn drop(&mut self) {
         self.all.fetch_sub(self.own.len(), Ordering::AcqRel);

@@ -30,7 +30,7 @@ const LOST: &str = "its ApplicationMaster was lost";
 
 /// A job of the ApplicationMaster before.
 #[derive(Debug)]
-struct Left {
+struct LeftJob {
     job: u32,
     record: Record,
     folder: Folder,
@@ -72,7 +72,7 @@ async fn inherited(staging: StagingFolder, own: AppAttemptId) -> Recovered {
         path: format!("{}/{FOLDER}", staging.path),
     };
     let until = Instant::now() + WITHIN;
-    let mut left = records.into_iter().map(|(job, record)| Left {
+    let mut left = records.into_iter().map(|(job, record)| LeftJob {
         job,
         folder: Folder {
             address: book.address(record.address.clone()),
@@ -112,12 +112,12 @@ fn unread(sentence: String) -> Recovered {
 
 /// Ends one; its number, its output's URL, and what became of it or why nothing did.
 async fn end(
-    left: Left,
+    left: LeftJob,
     history: HistoryFolder,
     own: AppAttemptId,
     until: Instant,
 ) -> (u32, String, Result<Inheritance, String>) {
-    let Left {
+    let LeftJob {
         job,
         record,
         folder,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use job::JobId;
-use policy::lending::{Lending, Lent, Start, Wants, Word};
+use policy::lending::{Lending, Lent, TaskStart, Wants, Word};
 use policy::lifecycle::LifecycleEvent;
 
 use crate::mapreduce::MapReduceEvent;
@@ -88,7 +88,7 @@ impl Session {
     }
 
     /// A task of a job has a slot.
-    fn placed(&mut self, start: Start) {
+    fn placed(&mut self, start: TaskStart) {
         let Some(sharing) = &self.sharing else {
             return;
         };

@@ -26,7 +26,7 @@ const DEFAULT_QUEUE: &str = "default";
 const NAME_MAX: usize = 256;
 
 /// A job that is taken.
-struct Taken {
+struct TakenJob {
     work: JobWork,
     wants: Wants,
     /// What a process of it takes of its container.

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, VecDeque};
 use job::JobId;
 use job::wire;
 use job::wire::session_span::{How, Stage};
-use policy::lending::{Lent, Start};
+use policy::lending::{Lent, TaskStart};
 use policy::lifecycle::Cause;
 use policy::schedule::{AttemptIx, AttemptOutcome};
 use policy::{ContainerId, Millis, schedule};
@@ -22,7 +22,7 @@ const NAME_MAX: usize = 64;
 
 /// What has slots.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Piece {
+pub(crate) enum TimelinePiece {
     /// Processes of a gang in one container.
     Gang(ContainerId),
     /// An attempt at a task.
@@ -32,18 +32,24 @@ pub(crate) enum Piece {
 /// The spans.
 #[derive(Debug, Default)]
 pub(crate) struct Timeline {
-    running: BTreeMap<(JobId, Piece), (ContainerId, wire::SessionSpan)>,
+    running: BTreeMap<(JobId, TimelinePiece), (ContainerId, wire::SessionSpan)>,
     over: VecDeque<wire::SessionSpan>,
     left_out: u64,
 }
 
 impl Timeline {
-    fn begins(&mut self, job: JobId, piece: Piece, within: &ContainerId, span: wire::SessionSpan) {
+    fn begins(
+        &mut self,
+        job: JobId,
+        piece: TimelinePiece,
+        within: &ContainerId,
+        span: wire::SessionSpan,
+    ) {
         self.running.insert((job, piece), (within.clone(), span));
     }
 
     /// Slots are free again.
-    pub(crate) fn ends(&mut self, now: Millis, job: JobId, piece: Piece, how: How) {
+    pub(crate) fn ends(&mut self, now: Millis, job: JobId, piece: TimelinePiece, how: How) {
         self.end_of(now, how, |(of, which), _| *of == job && *which == piece);
     }
 
@@ -61,7 +67,7 @@ impl Timeline {
         &mut self,
         now: Millis,
         how: How,
-        mut is_meant: impl FnMut(&(JobId, Piece), &ContainerId) -> bool,
+        mut is_meant: impl FnMut(&(JobId, TimelinePiece), &ContainerId) -> bool,
     ) {
         let over = &mut self.over;
         self.running.retain(|key, (within, span)| {
@@ -111,14 +117,14 @@ impl Session {
                 ..of_all.clone()
             };
             if let Some(sharing) = &mut self.sharing {
-                let piece = Piece::Gang(container.clone());
+                let piece = TimelinePiece::Gang(container.clone());
                 sharing.timeline.begins(job, piece, container, span);
             }
         }
     }
 
     /// A task has a slot.
-    pub(crate) fn task_begins(&mut self, job: JobId, start: &Start) {
+    pub(crate) fn task_begins(&mut self, job: JobId, start: &TaskStart) {
         let stage = match start.stage {
             schedule::Stage::Map => Stage::Map,
             schedule::Stage::Reduce | schedule::Stage::Gang => Stage::Reduce,
@@ -131,7 +137,7 @@ impl Session {
             ..self.span(job)
         };
         if let Some(sharing) = &mut self.sharing {
-            let piece = Piece::Task(start.attempt);
+            let piece = TimelinePiece::Task(start.attempt);
             sharing.timeline.begins(job, piece, &start.container, span);
         }
     }
@@ -146,7 +152,9 @@ impl Session {
             AttemptOutcome::Lost => How::Lost,
         };
         if let Some(sharing) = &mut self.sharing {
-            sharing.timeline.ends(now, job, Piece::Task(attempt), how);
+            sharing
+                .timeline
+                .ends(now, job, TimelinePiece::Task(attempt), how);
         }
     }
 
@@ -188,7 +196,7 @@ mod tests {
     fn what_runs_is_told_behind_the_last_of_what_is_over() {
         let mut timeline = Timeline::default();
         let within = |number: u32| ContainerId(format!("c{number}"));
-        let begins = |timeline: &mut Timeline, job: u32, piece: Piece, container: u32| {
+        let begins = |timeline: &mut Timeline, job: u32, piece: TimelinePiece, container: u32| {
             let span = wire::SessionSpan {
                 job,
                 began_ms: 5,
@@ -196,14 +204,19 @@ mod tests {
             };
             timeline.begins(JobId(job), piece, &within(container), span);
         };
-        begins(&mut timeline, 1, Piece::Gang(within(1)), 1);
-        begins(&mut timeline, 1, Piece::Gang(within(2)), 2);
-        begins(&mut timeline, 2, Piece::Task(AttemptIx(7)), 2);
-        timeline.ends(Millis(9), JobId(2), Piece::Task(AttemptIx(8)), How::Done);
+        begins(&mut timeline, 1, TimelinePiece::Gang(within(1)), 1);
+        begins(&mut timeline, 1, TimelinePiece::Gang(within(2)), 2);
+        begins(&mut timeline, 2, TimelinePiece::Task(AttemptIx(7)), 2);
+        timeline.ends(
+            Millis(9),
+            JobId(2),
+            TimelinePiece::Task(AttemptIx(8)),
+            How::Done,
+        );
         assert_eq!(timeline.told(Millis(9)).spans.len(), 3);
         timeline.container_lost(Millis(10), &within(2));
         timeline.job_ends(Millis(12), JobId(1), How::Done);
-        begins(&mut timeline, 3, Piece::Task(AttemptIx(9)), 1);
+        begins(&mut timeline, 3, TimelinePiece::Task(AttemptIx(9)), 1);
         let told = timeline.told(Millis(20));
         let rows = told
             .spans
@@ -217,8 +230,8 @@ mod tests {
         ];
         assert_eq!(rows.collect::<Vec<_>>(), wanted);
         for number in 0..2_000 {
-            begins(&mut timeline, 4, Piece::Task(AttemptIx(number)), 1);
-            let piece = Piece::Task(AttemptIx(number));
+            begins(&mut timeline, 4, TimelinePiece::Task(AttemptIx(number)), 1);
+            let piece = TimelinePiece::Task(AttemptIx(number));
             timeline.ends(Millis(30), JobId(4), piece, How::Done);
         }
         let told = timeline.told(Millis(40));

@@ -1,6 +1,6 @@
 //! The cluster, as Hadoop's settings on this machine describe it.
 
-use follow::Folder;
+use follow::CopyFolder;
 use follow::timeout::call_timing;
 use job::exit::Exit;
 use mini::MiniError;
@@ -110,7 +110,7 @@ impl Cluster {
     }
 
     /// A folder of HDFS that keeps output.
-    pub(crate) fn folder(&self, url: &str) -> Result<Folder, ClusterError> {
+    pub(crate) fn folder(&self, url: &str) -> Result<CopyFolder, ClusterError> {
         let files = self.configuration.files().first();
         let conf_dir = files.and_then(|file| file.parent());
         let conf_dir = conf_dir.map(|folder| folder.display().to_string());
@@ -125,7 +125,7 @@ impl Cluster {
                 url: url.to_owned(),
                 path,
             }),
-            Root { address, path, .. } => Ok(Folder {
+            Root { address, path, .. } => Ok(CopyFolder {
                 address,
                 path,
                 conf_dir,

@@ -31,7 +31,7 @@ pub(crate) fn describe(
     Description {
         build: job::BUILD.into(),
         application: application(plan, checked, cluster, staged),
-        jobs: ApplicationWork::One(Box::new(mpi_job(plan, Placed::from(checked), staged))),
+        jobs: ApplicationWork::One(Box::new(mpi_job(plan, PlacedDemand::from(checked), staged))),
     }
 }
 
@@ -87,7 +87,7 @@ pub(crate) fn for_session(plan: &Plan, staged: &StagedFiles) -> MpiJob {
     };
     let mut job = mpi_job(
         plan,
-        Placed {
+        PlacedDemand {
             demand: &demand,
             types: &ResourceTypes::default(),
             excluded: &[],
@@ -100,13 +100,13 @@ pub(crate) fn for_session(plan: &Plan, staged: &StagedFiles) -> MpiJob {
 }
 
 /// What a job wants of the cluster.
-struct Placed<'a> {
+struct PlacedDemand<'a> {
     demand: &'a Demand,
     types: &'a ResourceTypes,
     excluded: &'a [String],
 }
 
-impl<'a> From<&'a Checked> for Placed<'a> {
+impl<'a> From<&'a Checked> for PlacedDemand<'a> {
     fn from(checked: &'a Checked) -> Self {
         Self {
             demand: &checked.demand,
@@ -143,7 +143,7 @@ fn application(
     }
 }
 
-fn mpi_job(plan: &Plan, placed: Placed<'_>, staged: &StagedFiles) -> MpiJob {
+fn mpi_job(plan: &Plan, placed: PlacedDemand<'_>, staged: &StagedFiles) -> MpiJob {
     let given = &plan.placement.flags;
     MpiJob {
         demand: placed.demand.clone(),

@@ -48,7 +48,7 @@ pub(crate) async fn run(
         counted: counted(setting.as_deref()),
         ..checked.view
     };
-    let known = Known {
+    let known = KnownTerms {
         json,
         appmaster: match plan.deployment.mode {
             DeployMode::Cluster => Some(Resources::new(AM_MEMORY_MIB, 1)),
@@ -79,7 +79,7 @@ fn counted(setting: Option<&str>) -> Counted {
 
 /// What is known besides the job and the cluster.
 #[derive(Clone, Copy, Debug)]
-struct Known {
+struct KnownTerms {
     /// One JSON object a line instead of words.
     json: bool,
     /// The container of the ApplicationMaster, before the cluster rounds it up; none where it runs
@@ -98,7 +98,7 @@ fn print(
     demand: &Demand,
     cluster: &ClusterView,
     refused: Option<String>,
-    known: Known,
+    known: KnownTerms,
 ) -> Result<u8, Failure> {
     let (events, outlook) = decide(demand, cluster, refused, known);
     let written = write(out, &events, known.json).and_then(|()| out.flush());
@@ -120,7 +120,7 @@ fn decide(
     demand: &Demand,
     cluster: &ClusterView,
     refused: Option<String>,
-    known: Known,
+    known: KnownTerms,
 ) -> (Vec<Explained>, Outlook) {
     let now = Millis(0);
     let mut events = vec![Explained::snapshot(now, cluster, cluster.queue.headroom)];
@@ -231,7 +231,7 @@ mod tests {
             oversubscribe,
             ..Demand::anywhere(NonZeroU32::new(processes).unwrap(), Resources::new(1024, 1))
         };
-        let known = Known {
+        let known = KnownTerms {
             json,
             appmaster: Some(Resources::new(256, 1)),
             counting_is_set: false,
@@ -283,7 +283,7 @@ mod tests {
     #[test]
     fn what_an_empty_cluster_could_not_run_is_not_waited_for() {
         let demand = Demand::anywhere(NonZeroU32::MIN, Resources::new(1024, 1));
-        let known = Known {
+        let known = KnownTerms {
             json: false,
             appmaster: None,
             counting_is_set: true,

@@ -36,12 +36,12 @@ pub(crate) const NAME: &str = "gerbil";
 )]
 struct Gerbil {
     #[command(subcommand)]
-    task: Task,
+    task: GerbilCommand,
 }
 
 /// What can be done.
 #[derive(Debug, Subcommand)]
-enum Task {
+enum GerbilCommand {
     /// Run a program: gerbil run -n 4 ./cpi; gerbil run -h has more
     #[command(disable_help_flag = true)]
     Run {
@@ -172,45 +172,45 @@ pub(crate) fn translated(words: Vec<OsString>) -> Result<CommandWords, ParseErro
     };
     let gerbil = Gerbil::try_parse_from(std::iter::once(NAME.into()).chain(words))?;
     let task = match gerbil.task {
-        Task::Mr(given) => return Ok(CommandWords::MapReduce(given)),
-        Task::Session { task } => return Ok(CommandWords::Session(task)),
-        Task::Ps { json } => return Ok(CommandWords::Ps { json }),
-        Task::Probe(given) => return Ok(CommandWords::Probe(given)),
-        Task::Attach { job, given } => {
+        GerbilCommand::Mr(given) => return Ok(CommandWords::MapReduce(given)),
+        GerbilCommand::Session { task } => return Ok(CommandWords::Session(task)),
+        GerbilCommand::Ps { json } => return Ok(CommandWords::Ps { json }),
+        GerbilCommand::Probe(given) => return Ok(CommandWords::Probe(given)),
+        GerbilCommand::Attach { job, given } => {
             return Ok(CommandWords::Session(SessionTask::Attach { job, given }));
         }
-        Task::Logs { job, given } => {
+        GerbilCommand::Logs { job, given } => {
             return Ok(CommandWords::Session(SessionTask::Logs { job, given }));
         }
         other => other,
     };
-    if let Task::Kill { application } = &task
+    if let GerbilCommand::Kill { application } = &task
         && let Ok(job) = application.parse()
     {
         return Ok(CommandWords::Session(SessionTask::Kill { job }));
     }
     let words: Vec<&str> = match &task {
-        Task::Run { words } => return Ok(CommandWords::Run(words.clone())),
-        Task::Fpga { words } => return Ok(accelerators(false, words.clone())),
-        Task::Fpgad { words } => return Ok(accelerators(true, words.clone())),
+        GerbilCommand::Run { words } => return Ok(CommandWords::Run(words.clone())),
+        GerbilCommand::Fpga { words } => return Ok(accelerators(false, words.clone())),
+        GerbilCommand::Fpgad { words } => return Ok(accelerators(true, words.clone())),
         // Above.
-        Task::Session { .. }
-        | Task::Mr(_)
-        | Task::Ps { .. }
-        | Task::Probe(_)
-        | Task::Attach { .. }
-        | Task::Logs { .. } => Vec::new(),
-        Task::Kill { application } => vec!["--kill", application],
-        Task::Completions { shell } => vec!["--generate", shell],
-        Task::Man { command: None } => vec!["--generate", "man-gerbil"],
-        Task::Man {
+        GerbilCommand::Session { .. }
+        | GerbilCommand::Mr(_)
+        | GerbilCommand::Ps { .. }
+        | GerbilCommand::Probe(_)
+        | GerbilCommand::Attach { .. }
+        | GerbilCommand::Logs { .. } => Vec::new(),
+        GerbilCommand::Kill { application } => vec!["--kill", application],
+        GerbilCommand::Completions { shell } => vec!["--generate", shell],
+        GerbilCommand::Man { command: None } => vec!["--generate", "man-gerbil"],
+        GerbilCommand::Man {
             command: Some(command),
         } => match command.as_str() {
             "mr" => vec!["--generate", "man-mr"],
             _ => vec!["--generate", "man"],
         },
         // Under its own name.
-        Task::Version => return Err(version()),
+        GerbilCommand::Version => return Err(version()),
     };
     Ok(CommandWords::Run(
         words.into_iter().map(OsString::from).collect(),

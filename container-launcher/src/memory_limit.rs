@@ -33,7 +33,7 @@ pub(crate) struct ResidentMemory {
 
 /// Who is to end, and why.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Over {
+pub(crate) struct OverLimit {
     pub(crate) id: process::Id,
     pub(crate) resident_kib: u64,
     pub(crate) share_kib: u64,
@@ -57,7 +57,7 @@ pub(crate) fn over(
     container_kib: u64,
     given_kib: u64,
     held: impl Iterator<Item = ResidentMemory>,
-) -> Option<Over> {
+) -> Option<OverLimit> {
     if given_kib == 0 || container_kib <= percent(given_kib, LIMIT_PERCENT) {
         return None;
     }
@@ -66,7 +66,7 @@ pub(crate) fn over(
     let held = held.filter(|held| is_full || held.resident_kib > held.share_kib);
     let beyond = |held: &ResidentMemory| i128::from(held.resident_kib) - i128::from(held.share_kib);
     let most = held.max_by_key(beyond)?;
-    Some(Over {
+    Some(OverLimit {
         id: most.id,
         resident_kib: most.resident_kib,
         share_kib: most.share_kib,
@@ -75,7 +75,7 @@ pub(crate) fn over(
     })
 }
 
-impl Over {
+impl OverLimit {
     /// What to say of it, as the rest of a sentence.
     pub(crate) fn sentence(&self) -> String {
         let mib = |kib: u64| kib / 1024;

@@ -2,7 +2,7 @@
 //!
 //! Ranks are started ([`start`], [`spawn`]) and served as their process manager ([`process_management`]),
 //! one that says nothing is looked at ([`silent`]), and each end is reported. All ranks with one
-//! `MPI_COMM_WORLD` are a [`World`]; beyond it a rank has a number in the job.
+//! `MPI_COMM_WORLD` are a [`CommWorld`]; beyond it a rank has a number in the job.
 
 mod checkpoint;
 mod crowd;
@@ -39,7 +39,7 @@ use self::ranks::Ranks;
 use self::silent::{Due, Silent};
 use self::socket::RankMessage;
 use self::traffic::Traffic;
-use self::transfers::{Done, Transfers};
+use self::transfers::{TransferDone, Transfers};
 use crate::binding;
 use crate::container::OwnContainer;
 use crate::job_files;
@@ -54,7 +54,7 @@ const HEARD: usize = 64;
 
 /// Ranks of this container that have one `MPI_COMM_WORLD`. Everything else calls them by their
 /// number in the job, `node` alone by their rank.
-struct World {
+struct CommWorld {
     /// 0: the job's own ranks. Else the number of the group that was spawned.
     group: u32,
     /// Number of the group's rank 0.
@@ -84,7 +84,7 @@ pub(crate) struct Mpi {
     /// What the job's own ranks were started with.
     share: Option<wire::Share>,
     /// Those ranks, from the share on, as group 0; and those that were spawned.
-    worlds: BTreeMap<u32, World>,
+    worlds: BTreeMap<u32, CommWorld>,
     /// When patience with the ranks ends.
     stop_at: Option<Instant>,
     stopping: bool,
@@ -110,7 +110,7 @@ pub(crate) enum Happened {
     /// An end is to be reported without last words.
     Report,
     Silent(Due),
-    Transfer(Done),
+    Transfer(TransferDone),
 }
 
 impl Mpi {
@@ -189,11 +189,11 @@ impl Mpi {
         self.forget(container);
     }
 
-    async fn on_transfer(&mut self, done: Done, container: &mut OwnContainer<'_>) {
+    async fn on_transfer(&mut self, done: TransferDone, container: &mut OwnContainer<'_>) {
         match done {
-            Done::Say(event) => self.outbox.push_back(event),
-            Done::Start(share) => self.begin_with(*share, container).await,
-            Done::Ask(checkpoint) => {
+            TransferDone::Say(event) => self.outbox.push_back(event),
+            TransferDone::Start(share) => self.begin_with(*share, container).await,
+            TransferDone::Ask(checkpoint) => {
                 let ranks = self.transfers.asked(checkpoint.id);
                 if let Ok(signal) = Signal::try_from(checkpoint.signal) {
                     container.nursery.nudge(self.job, ranks, signal).await;

@@ -18,7 +18,7 @@ use nix::unistd::Pid;
 use tokio::sync::oneshot;
 
 use crate::foreign_processes::ForeignProcesses;
-use crate::process::start::Start;
+use crate::process::start::ProcessStart;
 use crate::process::{self, exec};
 use crate::processes;
 use crate::samples::{self, Alive, Look};
@@ -65,7 +65,7 @@ pub(crate) struct ReapedProcess {
 }
 
 enum NurseryRequest {
-    Start(Box<Start>, oneshot::Sender<std::io::Result<Pid>>),
+    Start(Box<ProcessStart>, oneshot::Sender<std::io::Result<Pid>>),
     Reap(oneshot::Sender<Vec<ReapedProcess>>),
     Signal(Whom, Signal, oneshot::Sender<()>),
     Sweep(JobId, oneshot::Sender<Vec<ReapedProcess>>),
@@ -100,7 +100,7 @@ impl Nursery {
     }
 
     /// Forks and executes a process.
-    pub(crate) async fn start(&self, start: Start) -> std::io::Result<Pid> {
+    pub(crate) async fn start(&self, start: ProcessStart) -> std::io::Result<Pid> {
         self.ask(|answer| NurseryRequest::Start(Box::new(start), answer))
             .await
             .unwrap_or_else(|| Err(std::io::Error::other("the forking thread is gone")))
@@ -240,7 +240,7 @@ impl Thread {
         flow
     }
 
-    fn start(&mut self, start: Start) -> std::io::Result<Pid> {
+    fn start(&mut self, start: ProcessStart) -> std::io::Result<Pid> {
         let id = start.id();
         let pid = exec::execute(start)?;
         let since = Instant::now();

@@ -75,7 +75,7 @@ impl Process {
 
 /// The end of a process that is due to be reported.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Report {
+pub(crate) struct EndReport {
     pub(crate) number: u32,
     pub(crate) ended: ReapedProcess,
     /// It ended after the order to stop.
@@ -160,7 +160,7 @@ impl Processes {
 
     /// The reports that are due: of ends after which nothing can be heard any more, as `is_silent` tells of
     /// a number, or for which no longer is waited.
-    pub(crate) fn reports(&mut self, is_silent: impl Fn(u32) -> bool) -> Vec<Report> {
+    pub(crate) fn reports(&mut self, is_silent: impl Fn(u32) -> bool) -> Vec<EndReport> {
         let now = Instant::now();
         let mut due = Vec::new();
         for (&number, process) in &mut self.all {
@@ -171,7 +171,7 @@ impl Processes {
                 continue;
             }
             process.reported = true;
-            due.push(Report {
+            due.push(EndReport {
                 number,
                 ended,
                 stopped: process.stopped,
@@ -217,7 +217,8 @@ mod tests {
         assert_eq!(processes.alive().collect::<Vec<_>>(), [(4, 100)]);
         assert!(!processes.all_ended());
         // It may still have said something.
-        let numbers = |reports: Vec<Report>| reports.iter().map(|r| r.number).collect::<Vec<_>>();
+        let numbers =
+            |reports: Vec<EndReport>| reports.iter().map(|r| r.number).collect::<Vec<_>>();
         assert_eq!(numbers(processes.reports(|_| false)), [0; 0]);
         processes.ended(&[ended(4)], true);
         let reports = processes.reports(|number| number == 4);

@@ -4,7 +4,7 @@ use job::wire::RankUsage;
 
 use crate::container::OwnContainer;
 use crate::disks::Suspect;
-use crate::memory_limit::Over;
+use crate::memory_limit::OverLimit;
 use crate::mpi::{self, Mpi};
 use crate::nursery::ReapedProcess;
 use crate::process::Id;
@@ -71,7 +71,7 @@ impl Share {
     }
 
     /// One of its processes is to end: the container is about to have too much memory.
-    pub(crate) async fn over_share(&mut self, over: &Over, container: &mut OwnContainer<'_>) {
+    pub(crate) async fn over_share(&mut self, over: &OverLimit, container: &mut OwnContainer<'_>) {
         match self {
             Self::Mpi(mpi) => mpi.over_share(over.id.number),
             Self::Tasks(tasks) => tasks.over_share(over),

@@ -54,7 +54,7 @@ use self::places::AttemptFolder;
 use crate::container::OwnContainer;
 use crate::disks::Room;
 use crate::job_files;
-use crate::memory_limit::Over;
+use crate::memory_limit::OverLimit;
 use crate::node_facts;
 use crate::nursery::{ReapedProcess, Whom};
 use crate::out_of_memory::Kills;
@@ -283,7 +283,7 @@ impl Tasks {
     }
 
     /// A task is about to be killed because it has more memory than its share.
-    pub(crate) fn over_share(&mut self, over: &Over) {
+    pub(crate) fn over_share(&mut self, over: &OverLimit) {
         if let Some(attempt) = self.attempts.get_mut(&over.id.number) {
             let title = attempt.title();
             let place = attempt.place();

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result, bail};
 use nix::sys::signal::Signal;
 
-use crate::process::{self, Streams};
+use crate::process::{self, ChildStreams};
 use crate::wait;
 
 /// Bytes of each stream that are kept for the caller; the rest is counted and thrown away.
@@ -78,7 +78,7 @@ impl Run {
         let label = format!("{:?}", self.command);
         let mut child = process::spawn(
             &self.command,
-            Streams {
+            ChildStreams {
                 stdin: if self.stdin.is_some() {
                     Stdio::piped()
                 } else {

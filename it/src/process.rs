@@ -16,7 +16,7 @@ use nix::unistd::Pid;
 
 /// Where a child's three streams go.
 #[derive(Debug)]
-pub struct Streams {
+pub struct ChildStreams {
     /// What the child reads.
     pub stdin: Stdio,
     /// Where its output goes.
@@ -35,7 +35,7 @@ struct SpawnOrder {
 /// # Errors
 ///
 /// The program or `setpriv` (of util-linux) is not there, or the process cannot be started.
-pub fn spawn(command: &Command, streams: Streams) -> Result<Child> {
+pub fn spawn(command: &Command, streams: ChildStreams) -> Result<Child> {
     use std::os::unix::process::CommandExt as _;
 
     let program = find(command.get_program())?;

@@ -10,25 +10,25 @@ use policy::{Demand, ResourceTypes, Resources};
 use session::reach::resource_managers;
 use session::status::Status;
 use session::submit::{JobSubmission, Runs};
-use session::{Folder, Reached, SessionRecord};
+use session::{Reached, SessionRecord, SessionsFolder};
 use storage::Address;
 
 /// A session, as who submits to it sees it.
 #[derive(Debug)]
-pub struct Queue {
+pub struct SessionQueue {
     /// What is needed to use it.
     pub kept: SessionRecord,
     reached: Reached,
 }
 
-impl Queue {
+impl SessionQueue {
     /// The session of this name, of whose user `state` is the folder for what programs remember.
     ///
     /// # Errors
     ///
     /// It cannot be reached; so for all here.
     pub async fn reach(state: &Path, name: &str) -> Result<Self> {
-        let folder = Folder::below(Some(state.to_owned()))?;
+        let folder = SessionsFolder::below(Some(state.to_owned()))?;
         let kept = folder.find_session(&name.parse().map_err(Error::msg)?)?;
         let reached = Reached::new(&resource_managers(&kept.owned), &folder, &kept).await?;
         Ok(Self { kept, reached })

@@ -2,7 +2,7 @@
 //!
 //! A stranger costs a socket and some kilobytes until it has shown a certificate of this job, so
 //! the time for that is bounded, and so is their number. Who comes when all places are taken waits in
-//! the kernel's queue until one is done, or until the longest has had [`Bounds::spared`], which is
+//! the kernel's queue until one is done, or until the longest has had [`StrangerBounds::spared`], which is
 //! more than any peer needs that means it; then that one is turned away. A flood therefore costs an
 //! honest peer seconds, which it has: it dials again for half a minute.
 
@@ -25,7 +25,7 @@ use tokio_util::sync::CancellationToken;
 use crate::keys::Keys;
 
 /// A peer that has shown a certificate of this job.
-pub(crate) type Known = TlsStream<LargeReads>;
+pub(crate) type KnownPeer = TlsStream<LargeReads>;
 
 /// After the kernel had no descriptor or memory for one more connection.
 const SHORT_PAUSE: Duration = Duration::from_millis(50);
@@ -34,7 +34,7 @@ const LOG_PAUSE: Duration = Duration::from_secs(1);
 
 /// How much strangers are given.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Bounds {
+pub(crate) struct StrangerBounds {
     /// Handshakes under way. A gang of thousands dials in within a second or two.
     pub most: usize,
     /// A handshake takes no longer than this.
@@ -45,7 +45,7 @@ pub(crate) struct Bounds {
     pub piece: usize,
 }
 
-impl Default for Bounds {
+impl Default for StrangerBounds {
     fn default() -> Self {
         Self {
             most: 512,
@@ -72,8 +72,8 @@ pub(crate) fn acceptor(keys: &Keys) -> Result<TlsAcceptor, TlsError> {
 pub(crate) async fn let_in(
     listener: TcpListener,
     tls: TlsAcceptor,
-    bounds: Bounds,
-    known: mpsc::Sender<io::Result<Known>>,
+    bounds: StrangerBounds,
+    known: mpsc::Sender<io::Result<KnownPeer>>,
     leaving: CancellationToken,
 ) {
     let mut strangers = Strangers::new(bounds);
@@ -111,8 +111,8 @@ struct Stranger {
 
 /// Those whose handshake is under way, oldest first.
 struct Strangers {
-    bounds: Bounds,
-    tasks: JoinSet<Result<Known, Refused>>,
+    bounds: StrangerBounds,
+    tasks: JoinSet<Result<KnownPeer, Refused>>,
     all: VecDeque<Stranger>,
     /// The log is not written to before.
     quiet_until: Instant,
@@ -127,7 +127,7 @@ struct Refused {
 }
 
 impl Strangers {
-    fn new(bounds: Bounds) -> Self {
+    fn new(bounds: StrangerBounds) -> Self {
         Self {
             bounds,
             tasks: JoinSet::new(),
@@ -142,7 +142,7 @@ impl Strangers {
     }
 
     fn meet(&mut self, stream: TcpStream, from: SocketAddr, tls: TlsAcceptor) {
-        let Bounds {
+        let StrangerBounds {
             deadline, piece, ..
         } = self.bounds;
         let task = self.tasks.spawn(async move {
@@ -165,7 +165,7 @@ impl Strangers {
     }
 
     /// The next that is none any more; `None` when one went away. May be dropped and called again.
-    async fn next(&mut self) -> Option<Known> {
+    async fn next(&mut self) -> Option<KnownPeer> {
         let overdue = match self.all.front() {
             Some(oldest) if !self.have_room() => Some(oldest.since + self.bounds.spared),
             _ => None,

@@ -14,7 +14,7 @@ use tonic::transport::Server;
 
 use crate::address::BoundPort;
 use crate::container_event::ContainerEventSender;
-use crate::handshake::{self, Bounds};
+use crate::handshake::{self, StrangerBounds};
 use crate::keys::Keys;
 use crate::launchers::LauncherService;
 use crate::peers::Admitted;
@@ -98,9 +98,9 @@ impl Port {
                 ReceiverStream::new(incoming),
                 leaving.clone().cancelled_owned(),
             );
-        let bounds = Bounds {
+        let bounds = StrangerBounds {
             piece: transport::piece(peers),
-            ..Bounds::default()
+            ..StrangerBounds::default()
         };
         tasks.spawn(handshake::let_in(listener, tls, bounds, known, leaving));
         tasks.spawn(async move {

@@ -43,7 +43,7 @@ pub struct Finished {
 }
 
 /// The task.
-pub(crate) struct ResourceManager {
+pub(crate) struct ResourceManagerTask {
     client: ApplicationMasterClient,
     /// Where we listen, as registered.
     host: String,
@@ -73,7 +73,7 @@ pub(crate) struct ResourceManager {
     heard: ContainerEventSender,
 }
 
-impl ResourceManager {
+impl ResourceManagerTask {
     /// Over a client that has registered `host` and `port`. `expiry` is the silence after which
     /// YARN takes us for dead; `draft` says what it is to call for.
     pub(crate) fn new(

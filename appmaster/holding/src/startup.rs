@@ -17,7 +17,7 @@ use crate::nodes;
 use crate::port::Port;
 use crate::registration::{self, AmContainer, register};
 use crate::requests::RequestTable;
-use crate::resource_manager::ResourceManager;
+use crate::resource_manager::ResourceManagerTask;
 
 /// What an application begins with.
 #[derive(Debug)]
@@ -78,7 +78,8 @@ impl Holding {
         let draft = Draft::new(table);
         let expiry = Duration::from_millis(application.am_expiry_ms);
         let heard = port.heard;
-        let stream = ResourceManager::new(rm, host, number, expiry, draft.clone(), heard.clone());
+        let stream =
+            ResourceManagerTask::new(rm, host, number, expiry, draft.clone(), heard.clone());
         let staged = &application.staged;
         let reached = Reached {
             appmaster: port.address,

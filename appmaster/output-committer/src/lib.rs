@@ -1,7 +1,7 @@
 //! Commits output on HDFS, or on a folder that is mounted everywhere.
 //!
-//! [`policy::commit`] decides which call comes next; an [`OutputCommitter`] carries it out and tells the machine what it came
-//! to. The machines are proved against a model whose answers are those of a NameNode and of a folder, and
+//! [`policy::commit`] decides which call comes next; an [`OutputCommitter`] carries it out and tells the machine what
+//! it came to. The machines are proved against a model whose answers are those of a NameNode and of a folder, and
 //! [`OutputCommitter::carry_out`] gives the same: what a call has done or not done is never guessed.
 //!
 //! | the file system says | the machine hears |

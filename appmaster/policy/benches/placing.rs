@@ -16,8 +16,8 @@ use std::time::{Duration, Instant};
 
 use policy::allocate::{place, reasons};
 use policy::{
-    Circumstances, ClusterView, Counted, Demand, Listed, MiB, Mode, NodeId, NodeView, Resources,
-    choose,
+    Circumstances, ClusterView, Counted, Demand, ListedHost, MiB, Mode, NodeId, NodeView,
+    Resources, choose,
 };
 
 const NODES: u32 = 10_000;
@@ -51,7 +51,7 @@ fn cluster(counted: Counted) -> ClusterView {
 /// Every node listed, with 8 to 12 processes each.
 fn demand(mode: Mode) -> Option<Demand> {
     let processes = NonZeroU32::new(PROCESSES)?;
-    let listed = (0..NODES).map(|index| Listed {
+    let listed = (0..NODES).map(|index| ListedHost {
         host: Some(format!("node{index:05}.example")),
         processes: 8 + index % 5,
     });

@@ -23,7 +23,7 @@ pub struct Demand {
     pub mode: Mode,
     /// The nodes that the user listed, in order of first mention, each at most once; their processes
     /// add up to `processes`. Empty in mode `all`, and in `loc+dist` where `nodes` stands for it.
-    pub listed: Vec<Listed>,
+    pub listed: Vec<ListedHost>,
     /// How many nodes to use, in mode `loc+dist` without a list.
     pub nodes: Option<NonZeroU32>,
     /// Fill nodes one after the other instead of spreading.
@@ -77,7 +77,7 @@ impl fmt::Display for Bytes {
 
 /// One entry of the user's list.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Listed {
+pub struct ListedHost {
     /// The host, exactly as its node registered it; `None` for "some node", which only the modes
     /// that relax the location take.
     pub host: Option<String>,

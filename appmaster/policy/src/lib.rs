@@ -41,7 +41,7 @@ pub mod scratch;
 pub use choose::{COMMUNICATES_MUCH, Choice, Circumstances, Outlook, Wait, choose};
 pub use cluster::{ClusterView, Counted, NodeView};
 pub use degraded::{Degraded, degraded};
-pub use demand::{Demand, Listed, Near};
+pub use demand::{Demand, ListedHost, Near};
 pub use end::End;
 pub use few::Few;
 pub use mode::{Mode, UnknownMode};

@@ -248,7 +248,7 @@ mod tests {
     use std::num::NonZeroU32;
 
     use super::*;
-    use crate::Listed;
+    use crate::ListedHost;
 
     #[test]
     fn in_mode_loc_ranks_follow_the_listed_numbers_whichever_container_came_first() {
@@ -259,7 +259,7 @@ mod tests {
             processes,
             ask: Resources::new(1024, 1),
         };
-        let listed = [2, 6, 2, 1].map(|processes| Listed {
+        let listed = [2, 6, 2, 1].map(|processes| ListedHost {
             host: None,
             processes,
         });

@@ -2,10 +2,10 @@
 //! clock: a session's policies under a workload, and MPI jobs that fight for a cluster ([`duel`]).
 //!
 //! One workload passes through here once. [`Workload`] is read from JSON: nodes and their slots, jobs and
-//! what their tasks take. A [`WorkloadRun`] feeds a [`policy::schedule::Driver`] with what happens, carries out what it decides
-//! by the workload's own times, and notes when each attempt ran where. Of that [`gantt`] makes charts, [`report`] tables,
-//! and a digest by which the same seed is seen to give the same run; [`record`] keeps it line by line, and replays
-//! what it or an ApplicationMaster has kept. [`hpe`] plays the queues of a paper's figures.
+//! what their tasks take. A [`WorkloadRun`] feeds a [`policy::schedule::SessionDriver`] with what happens, carries out
+//! what it decides by the workload's own times, and notes when each attempt ran where. Of that [`gantt`] makes charts,
+//! [`report`] tables, and a digest by which the same seed is seen to give the same run; [`record`] keeps it line
+//! by line, and replays what it or an ApplicationMaster has kept. [`hpe`] plays the queues of a paper's figures.
 //!
 //! Invariants: no clock, no chance but what the workload says; events of one moment are ordered by when
 //! they were put in line; a decision that cannot be carried out ends the run with an error, since it is a

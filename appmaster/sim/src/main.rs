@@ -19,7 +19,7 @@ use policy::schedule::{POLICIES, WRAPPERS, named};
 use policy::{Demand, allocate};
 use sim::duel::allocators::full_or_not;
 use sim::duel::tournament;
-use sim::hpe::{self, World};
+use sim::hpe::{self, HpeWorld};
 use sim::{Workload, WorkloadRun, bench, gantt, record, report};
 
 const USAGE: &str = "\
@@ -160,11 +160,11 @@ fn run(options: &SimOptions) -> Result<()> {
 }
 
 fn figures(mut arguments: Parser) -> Result<()> {
-    let (mut world, mut name, mut out) = (World::default(), None::<String>, None);
+    let (mut world, mut name, mut out) = (HpeWorld::default(), None::<String>, None);
     while let Some(argument) = arguments.next()? {
         match argument {
             Arg::Short('h') | Arg::Long("help") => {
-                print!("{USAGE}\nKeys of gerbil-sim hpe -D:\n{}", World::keys());
+                print!("{USAGE}\nKeys of gerbil-sim hpe -D:\n{}", HpeWorld::keys());
                 return Ok(());
             }
             Arg::Long("job") => world.set_job(&arguments.value()?.string()?)?,
@@ -178,7 +178,7 @@ fn figures(mut arguments: Parser) -> Result<()> {
         bail!("hpe wants a figure: {} or all", hpe::FIGURES.join(", "))
     };
     let figures = hpe::figures(&name, &world)?;
-    let pages: Vec<String> = figures.iter().map(hpe::Figure::markdown).collect();
+    let pages: Vec<String> = figures.iter().map(hpe::HpeFigure::markdown).collect();
     let page = pages.join("\n");
     print!("{page}");
     let Some(folder) = out else { return Ok(()) };

@@ -10,7 +10,7 @@ use tokio::sync::watch;
 use tokio::time::timeout;
 
 use crate::detached::budget::Budget;
-use crate::detached::parts::{Bounds, Position};
+use crate::detached::parts::{OutputBounds, Position};
 use crate::detached::said::{ReadPosition, Said};
 use crate::detached::spool::{Behind, Spool};
 
@@ -52,7 +52,7 @@ impl DetachedJob {
         folder: PathBuf,
         budget: Arc<Budget>,
     ) -> Self {
-        let spool = Spool::new(folder, Arc::clone(&budget), Bounds::USUAL);
+        let spool = Spool::new(folder, Arc::clone(&budget), OutputBounds::USUAL);
         Self {
             name: name.to_owned(),
             spool: Mutex::new(spool),

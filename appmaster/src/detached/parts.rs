@@ -11,14 +11,14 @@ use std::collections::VecDeque;
 
 /// How much is kept, bytes of files.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Bounds {
+pub(super) struct OutputBounds {
     pub(super) head: u64,
     pub(super) tail: u64,
     /// Of one part; a record that is longer is a part of its own.
     pub(super) part: u64,
 }
 
-impl Bounds {
+impl OutputBounds {
     /// A mebibyte of each.
     pub(super) const USUAL: Self = Self {
         head: 1 << 20,
@@ -62,7 +62,7 @@ pub(super) struct Following {
 /// The parts of one job's output, in order.
 #[derive(Debug)]
 pub(super) struct Parts {
-    bounds: Bounds,
+    bounds: OutputBounds,
     head: Vec<RecordFile>,
     tail: VecDeque<RecordFile>,
     /// Bytes that the ranks have printed.
@@ -73,7 +73,7 @@ pub(super) struct Parts {
 }
 
 impl Parts {
-    pub(super) const fn new(bounds: Bounds) -> Self {
+    pub(super) const fn new(bounds: OutputBounds) -> Self {
         Self {
             bounds,
             head: Vec::new(),
@@ -188,7 +188,7 @@ impl Parts {
 mod tests {
     use super::*;
 
-    const SMALL: Bounds = Bounds {
+    const SMALL: OutputBounds = OutputBounds {
         head: 20,
         tail: 20,
         part: 10,

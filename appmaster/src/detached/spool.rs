@@ -10,7 +10,7 @@ use job::wire;
 use prost::Message as _;
 
 use crate::detached::budget::Budget;
-use crate::detached::parts::{Bounds, Following, Parts, Position, RecordFile};
+use crate::detached::parts::{Following, OutputBounds, Parts, Position, RecordFile};
 
 /// The files of one job. Its calls block as long as the disk does.
 #[derive(Debug)]
@@ -48,7 +48,7 @@ pub(super) enum ReadEnd {
 
 impl Spool {
     /// One without files.
-    pub(super) const fn new(folder: PathBuf, budget: Arc<Budget>, bounds: Bounds) -> Self {
+    pub(super) const fn new(folder: PathBuf, budget: Arc<Budget>, bounds: OutputBounds) -> Self {
         Self {
             folder,
             budget,

@@ -7,7 +7,7 @@ use policy::{ContainerId, Millis};
 
 /// An attempt that has a slot.
 #[derive(Clone, Debug)]
-pub(super) struct Attempt {
+pub(super) struct PlacedAttempt {
     /// As what it was placed; its process has the same number.
     pub(super) ix: AttemptIx,
     pub(super) stage: Stage,
@@ -56,7 +56,7 @@ impl Far {
 /// All that have a slot, and what is known of those before.
 #[derive(Debug, Default)]
 pub(super) struct Attempts {
-    all: BTreeMap<AttemptIx, Attempt>,
+    all: BTreeMap<AttemptIx, PlacedAttempt>,
     /// Attempts that there were at each task.
     tries: BTreeMap<(Stage, TaskIx), u32>,
     /// Bytes that maps have read that are over.
@@ -72,20 +72,20 @@ impl Attempts {
         number
     }
 
-    pub(super) fn insert(&mut self, ix: AttemptIx, attempt: Attempt) {
+    pub(super) fn insert(&mut self, ix: AttemptIx, attempt: PlacedAttempt) {
         self.all.insert(ix, attempt);
     }
 
-    pub(super) fn get(&self, ix: AttemptIx) -> Option<&Attempt> {
+    pub(super) fn get(&self, ix: AttemptIx) -> Option<&PlacedAttempt> {
         self.all.get(&ix)
     }
 
-    pub(super) fn get_mut(&mut self, ix: AttemptIx) -> Option<&mut Attempt> {
+    pub(super) fn get_mut(&mut self, ix: AttemptIx) -> Option<&mut PlacedAttempt> {
         self.all.get_mut(&ix)
     }
 
     /// An attempt is over; `read`: bytes of input that its task has read for good.
-    pub(super) fn remove(&mut self, ix: AttemptIx, read: u64) -> Option<Attempt> {
+    pub(super) fn remove(&mut self, ix: AttemptIx, read: u64) -> Option<PlacedAttempt> {
         self.bytes = self.bytes.saturating_add(read);
         self.all.remove(&ix)
     }
@@ -130,14 +130,14 @@ impl Attempts {
     }
 
     /// All of them.
-    pub(super) fn all(&self) -> impl Iterator<Item = &Attempt> {
+    pub(super) fn all(&self) -> impl Iterator<Item = &PlacedAttempt> {
         self.all.values()
     }
 
     /// Of the tasks of a stage that have an attempt, the one that is farthest behind: its farther attempt.
-    pub(super) fn farthest_behind(&self, stage: Stage) -> Option<&Attempt> {
-        let far = |attempt: &Attempt| attempt.far.percent().unwrap_or_default();
-        let mut best: BTreeMap<TaskIx, &Attempt> = BTreeMap::new();
+    pub(super) fn farthest_behind(&self, stage: Stage) -> Option<&PlacedAttempt> {
+        let far = |attempt: &PlacedAttempt| attempt.far.percent().unwrap_or_default();
+        let mut best: BTreeMap<TaskIx, &PlacedAttempt> = BTreeMap::new();
         for attempt in self.all.values().filter(|of| of.stage == stage) {
             let known = best.entry(attempt.task).or_insert(attempt);
             if far(attempt) > far(known) {

@@ -9,7 +9,7 @@ use policy::ContainerId;
 use policy::mapreduce::{Digest, Event};
 use policy::schedule::{AttemptIx, AttemptOutcome, Stage, TaskIx, Why};
 
-use super::attempts::{Attempt, Far};
+use super::attempts::{Far, PlacedAttempt};
 use super::orders::Orders;
 use super::{MapOutput, MapReduce, MapReduceEffect, sentences};
 
@@ -71,7 +71,7 @@ impl MapReduce {
         }
     }
 
-    fn attempt_ended(&mut self, ix: AttemptIx, attempt: &Attempt, ended: wire::TaskEnded) {
+    fn attempt_ended(&mut self, ix: AttemptIx, attempt: &PlacedAttempt, ended: wire::TaskEnded) {
         let has_result = ended.committed || !ended.beaten_by.is_empty();
         match said(&ended) {
             // Another attempt's result is there, or nobody wants one.
@@ -109,7 +109,7 @@ impl MapReduce {
     }
 
     /// The result of its task is files of the output.
-    fn commits(&mut self, attempt: &Attempt, files: &[String]) {
+    fn commits(&mut self, attempt: &PlacedAttempt, files: &[String]) {
         let number = match attempt.stage {
             Stage::Map => Some(attempt.task.0),
             Stage::Reduce | Stage::Gang => self.machine.partition(attempt.task),
@@ -126,7 +126,7 @@ impl MapReduce {
     fn done_well(
         &mut self,
         ix: AttemptIx,
-        attempt: &Attempt,
+        attempt: &PlacedAttempt,
         counters: Counters,
         ended: &wire::TaskEnded,
     ) {
@@ -180,13 +180,13 @@ impl MapReduce {
     }
 
     /// Other attempts at the task are of no use any more.
-    fn stop_twins(&mut self, attempt: &Attempt) {
+    fn stop_twins(&mut self, attempt: &PlacedAttempt) {
         for twin in self.attempts.at(attempt.stage, attempt.task) {
             self.stop(twin, Why::TwinWon);
         }
     }
 
-    pub(super) fn failed(&mut self, ix: AttemptIx, attempt: &Attempt, sentence: String) {
+    pub(super) fn failed(&mut self, ix: AttemptIx, attempt: &PlacedAttempt, sentence: String) {
         let title = sentences::title(attempt.stage, attempt.task, &self.machine);
         let words = format!("{title}, attempt {}: {sentence}", attempt.number);
         tracing::warn!("{words}");
@@ -205,12 +205,12 @@ impl MapReduce {
         self.over(ix, AttemptOutcome::Failed);
     }
 
-    const fn may_skip(&self, attempt: &Attempt) -> bool {
+    const fn may_skip(&self, attempt: &PlacedAttempt) -> bool {
         self.most_skipped(attempt) > 0
     }
 
     /// Records that a map may leave out, groups that a reduce may.
-    const fn most_skipped(&self, attempt: &Attempt) -> u32 {
+    const fn most_skipped(&self, attempt: &PlacedAttempt) -> u32 {
         match attempt.stage {
             Stage::Map => self.description.skip_max,
             Stage::Reduce => self.description.skip_groups,
@@ -219,7 +219,7 @@ impl MapReduce {
     }
 
     /// A task failed over a record, or a group, which later attempts may leave out.
-    fn failed_on(&mut self, ix: AttemptIx, attempt: &Attempt, record: u64, sentence: String) {
+    fn failed_on(&mut self, ix: AttemptIx, attempt: &PlacedAttempt, record: u64, sentence: String) {
         let (stage, task) = (attempt.stage, attempt.task);
         let knew = attempt.skips.binary_search(&record).is_ok();
         if knew || !self.machine.may_skip(stage, task, record) {
@@ -252,7 +252,7 @@ impl MapReduce {
     }
 
     /// A reduce could not read what these maps have left, which is no fault of its own.
-    fn not_read(&mut self, ix: AttemptIx, attempt: &Attempt, sentence: &str, maps: &[u32]) {
+    fn not_read(&mut self, ix: AttemptIx, attempt: &PlacedAttempt, sentence: &str, maps: &[u32]) {
         let title = sentences::title(attempt.stage, attempt.task, &self.machine);
         tracing::warn!("{title}, attempt {}: {sentence}", attempt.number);
         let times = self.unread.entry(attempt.task).or_default();

@@ -7,7 +7,7 @@ use job::wire::job_event::Event as ToClient;
 use policy::schedule::{Level, Stage};
 
 use super::MapReduce;
-use super::attempts::Attempt;
+use super::attempts::PlacedAttempt;
 
 /// Where Hadoop counts what a job does.
 const JOB_COUNTER: &str = "org.apache.hadoop.mapreduce.JobCounter";
@@ -17,7 +17,7 @@ const HOSTS: usize = 8;
 
 impl MapReduce {
     /// An attempt has a slot, whose node is so near to the task's input.
-    pub(super) fn explain_placed(&mut self, attempt: &Attempt, level: Level, is_copy: bool) {
+    pub(super) fn explain_placed(&mut self, attempt: &PlacedAttempt, level: Level, is_copy: bool) {
         let (stage, task) = self.named(attempt);
         let index = usize::try_from(attempt.task.0).unwrap_or(usize::MAX);
         let hosts = match attempt.stage {
@@ -64,7 +64,7 @@ impl MapReduce {
     /// An attempt that was started is over.
     pub(super) fn explain_ended(
         &mut self,
-        attempt: &Attempt,
+        attempt: &PlacedAttempt,
         end: AttemptEnd,
         (took_ms, output_bytes): (u64, u64),
         sentence: &str,

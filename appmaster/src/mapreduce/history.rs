@@ -5,7 +5,7 @@ use job::history::{AttemptEnd, JobHistory, JobState, TaskAttempt, TaskStage};
 use policy::schedule::{AttemptIx, Stage};
 
 use super::MapReduce;
-use super::attempts::Attempt;
+use super::attempts::PlacedAttempt;
 
 /// Attempts of one job that are remembered, some ten megabytes; those beyond are counted.
 const REMEMBERED: usize = 50_000;
@@ -36,7 +36,7 @@ impl Past {
 
 impl MapReduce {
     /// An attempt is over. One that was never started is no attempt.
-    pub(super) fn remember(&mut self, attempt: &Attempt, end: AttemptEnd, output_bytes: u64) {
+    pub(super) fn remember(&mut self, attempt: &PlacedAttempt, end: AttemptEnd, output_bytes: u64) {
         let Some(began) = attempt.began else { return };
         let (stage, task) = self.named(attempt);
         let failure = self.failures.get(&(attempt.stage, attempt.task));
@@ -61,7 +61,7 @@ impl MapReduce {
     }
 
     /// An attempt's stage, and the number of its map or partition.
-    pub(super) fn named(&self, attempt: &Attempt) -> (TaskStage, u32) {
+    pub(super) fn named(&self, attempt: &PlacedAttempt) -> (TaskStage, u32) {
         match attempt.stage {
             Stage::Map => (TaskStage::Map, attempt.task.0),
             Stage::Reduce | Stage::Gang => {
@@ -73,7 +73,7 @@ impl MapReduce {
 
     /// All that is kept of the job. Attempts that still run are ended with it.
     pub(super) fn history(&mut self, state: JobState, sentence: String) -> JobHistory {
-        let running: Vec<Attempt> = self.attempts.all().cloned().collect();
+        let running: Vec<PlacedAttempt> = self.attempts.all().cloned().collect();
         for attempt in running {
             self.remember(&attempt, AttemptEnd::Killed, 0);
         }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use job::history::{HistoryFolder, JobHistory};
 use job::wire;
 use job::wire::{task_event, task_order};
-use policy::lending::{Home, Start, TaskInput};
+use policy::lending::{Home, TaskInput, TaskStart};
 use policy::schedule::{AttemptIx, AttemptOutcome, ResourceName, Stage, TaskIx, Why};
 use policy::{ContainerId, Millis};
 
@@ -26,7 +26,7 @@ pub(crate) enum MapReduceEvent {
     /// No node has what tasks of it need, and none is to come: a sentence.
     NoNode(String),
     /// A task has a slot.
-    Placed(Start),
+    Placed(TaskStart),
     /// An attempt at a task is to be ended.
     Stop {
         /// The attempt, as [`MapReduceEvent::Placed`] numbered it.

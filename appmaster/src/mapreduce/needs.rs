@@ -7,7 +7,7 @@ use job::StageTerms;
 use policy::elements::{FPGA, GPU, counted_by, is_taken_whole};
 use policy::schedule::{AttemptIx, AttemptOutcome, ResourceName, Stage};
 
-use super::attempts::Attempt;
+use super::attempts::PlacedAttempt;
 use super::{MapReduce, MapReduceEffect, sentences};
 
 /// What a task is taken to need that found no device of the kind that its process has named: whatever else that
@@ -44,7 +44,7 @@ impl MapReduce {
     pub(super) fn found_no_device(
         &mut self,
         ix: AttemptIx,
-        attempt: &Attempt,
+        attempt: &PlacedAttempt,
         device: &str,
         sentence: String,
     ) {

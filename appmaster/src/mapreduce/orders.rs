@@ -7,7 +7,7 @@ use job::wire::task_order::Order;
 use job::{MapReduceJob, wire};
 use policy::schedule::{AttemptIx, Stage, TaskIx};
 
-use super::attempts::Attempt;
+use super::attempts::PlacedAttempt;
 use super::folder::Folder;
 
 /// What all orders of a job have in common.
@@ -89,7 +89,7 @@ impl Orders {
         &self,
         description: &MapReduceJob,
         ix: AttemptIx,
-        attempt: &Attempt,
+        attempt: &PlacedAttempt,
     ) -> Order {
         let split = usize::try_from(attempt.task.0)
             .ok()
@@ -128,7 +128,7 @@ impl Orders {
     pub(super) fn reduce<'a>(
         &self,
         description: &MapReduceJob,
-        (ix, attempt): (AttemptIx, &Attempt),
+        (ix, attempt): (AttemptIx, &PlacedAttempt),
         partition: u32,
         of_maps: impl Iterator<Item = (TaskIx, Option<&'a str>, AttemptIx)>,
     ) -> Order {
@@ -169,7 +169,7 @@ impl Orders {
         &self,
         description: &MapReduceJob,
         ix: AttemptIx,
-        attempt: &Attempt,
+        attempt: &PlacedAttempt,
         number: u32,
         order: &ToTask,
     ) -> wire::StartTask {

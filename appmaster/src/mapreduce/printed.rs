@@ -5,7 +5,7 @@ use policy::ContainerId;
 use policy::schedule::AttemptIx;
 
 use super::MapReduce;
-use super::attempts::Attempt;
+use super::attempts::PlacedAttempt;
 
 /// An attempt, as those call it who want to read what it has printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,7 +97,7 @@ impl MapReduce {
     }
 }
 
-fn running_at(attempt: &Attempt) -> Place {
+fn running_at(attempt: &PlacedAttempt) -> Place {
     Place {
         container: attempt.container.clone(),
         host: attempt.host.clone(),

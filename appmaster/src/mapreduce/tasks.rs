@@ -1,12 +1,12 @@
 //! Tasks: placed and started, where everything that they need is.
 
-use policy::lending::{Start, TaskInput};
+use policy::lending::{TaskInput, TaskStart};
 use policy::lifecycle::LifecycleEvent as OfContainer;
 use policy::mapreduce::Event;
 use policy::schedule::{AttemptIx, AttemptOutcome, Stage, TaskIx, Why};
 use policy::{ContainerId, Millis};
 
-use super::attempts::{Attempt, Far};
+use super::attempts::{Far, PlacedAttempt};
 use super::orders::Orders;
 use super::{ContainerUse, MapReduce, MapReduceEffect, MapReduceEvent, sentences};
 use crate::work::{Do, WorkEvent};
@@ -56,8 +56,8 @@ impl MapReduce {
     }
 
     /// A task has a slot.
-    fn placed(&mut self, start: Start) {
-        let Start {
+    fn placed(&mut self, start: TaskStart) {
+        let TaskStart {
             attempt: ix,
             stage,
             task,
@@ -68,7 +68,7 @@ impl MapReduce {
             level,
             ..
         } = start;
-        let attempt = Attempt {
+        let attempt = PlacedAttempt {
             ix,
             stage,
             task,

@@ -222,7 +222,7 @@ fn on(hosts: &[&str]) -> String {
 mod tests {
     use std::num::NonZeroU32;
 
-    use policy::{Listed, MiB, Mode, NodeShare};
+    use policy::{ListedHost, MiB, Mode, NodeShare};
 
     use super::*;
 
@@ -287,7 +287,7 @@ mod tests {
         assert!(stand_in.stand_ins);
         assert!(nodes(&stand_in).starts_with("b (1024 MiB and 1 vcore wanted, 2048 MiB "));
         demand.mode = Mode::None;
-        demand.listed = vec![Listed {
+        demand.listed = vec![ListedHost {
             host: Some("a".into()),
             processes: 4,
         }];

@@ -60,7 +60,7 @@ use crate::mpi::checkpoints::Checkpoints;
 use crate::mpi::ending::Ending;
 use crate::mpi::exits::Exits;
 use crate::mpi::explain::Story;
-use crate::mpi::names::Names;
+use crate::mpi::names::PublishedNames;
 use crate::mpi::results::Delivery;
 use crate::mpi::seats::RunningSeats;
 use crate::mpi::spawn::Groups;
@@ -160,7 +160,7 @@ pub(crate) struct Mpi {
     pub(crate) groups: Groups,
     /// By the number of its rank 0, which spawned group.
     pub(crate) firsts: BTreeMap<u32, u32>,
-    pub(crate) names: Names,
+    pub(crate) names: PublishedNames,
     pub(crate) client: Client,
     /// Where it takes lanes, once it does.
     door: Option<wire::Door>,
@@ -213,7 +213,7 @@ impl Mpi {
             seats: RunningSeats::default(),
             groups: Groups::default(),
             firsts: BTreeMap::new(),
-            names: Names::default(),
+            names: PublishedNames::default(),
             client: Client::Awaited,
             door: None,
             hasty: false,

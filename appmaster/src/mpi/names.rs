@@ -13,12 +13,12 @@ const BYTES_MAX: usize = 4 * 1024 * 1024;
 
 /// What is published.
 #[derive(Debug, Default)]
-pub(crate) struct Names {
+pub(crate) struct PublishedNames {
     ports: BTreeMap<String, String>,
     bytes: usize,
 }
 
-impl Names {
+impl PublishedNames {
     /// The port of a look-up, nothing of others; or why not, in the words of MPICH's own process
     /// manager where it has them.
     fn answer(&mut self, request: wire::NameRequest) -> Result<String, &'static str> {
@@ -80,7 +80,7 @@ mod tests {
     #[test]
     fn names_are_there_until_they_are_taken_back() {
         use wire::name_request::Kind;
-        let mut names = Names::default();
+        let mut names = PublishedNames::default();
         let mut ask = |kind: Kind, service: &str, port: &str| {
             names.answer(wire::NameRequest {
                 rank: 0,

@@ -5,7 +5,7 @@ use job::wire::job_event::Event;
 use policy::ContainerId;
 use policy::lifecycle::{Cause, Verdict};
 
-use crate::mpi::names::Names;
+use crate::mpi::names::PublishedNames;
 use crate::mpi::seats::RunningSeats;
 use crate::mpi::spawn::Groups;
 use crate::mpi::usage::Usages;
@@ -48,7 +48,7 @@ impl Mpi {
         }
         self.groups = Groups::default();
         self.firsts.clear();
-        self.names = Names::default();
+        self.names = PublishedNames::default();
         self.seats = RunningSeats::default();
         self.reports.clear();
         self.seen.clear();

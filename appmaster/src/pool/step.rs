@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use holding::Asking;
 use policy::gang::{Gang, GangAction, GangEvent, GangLimits, GivenUp};
-use policy::{Demand, Listed, Millis, Mode};
+use policy::{Demand, ListedHost, Millis, Mode};
 
 use super::place::{PlaceState, PooledContainer};
 use super::{JOIN, LOOK_AGAIN, Pool, Want};
@@ -19,7 +19,7 @@ impl Pool {
             memory_is_explicit: true,
             oversubscribe: false,
             mode: Mode::Loc,
-            listed: vec![Listed {
+            listed: vec![ListedHost {
                 host: None,
                 processes: 1,
             }],

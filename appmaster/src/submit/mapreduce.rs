@@ -9,7 +9,7 @@ use policy::Resources;
 use policy::lending::{self, Wants};
 use tonic::Status;
 
-use super::{Taken, fits, senseless};
+use super::{TakenJob, fits, senseless};
 use crate::mapreduce::{Folder, MapReduce, elements};
 use crate::session::Session;
 use crate::work::JobWork;
@@ -21,7 +21,7 @@ impl Session {
         job: JobId,
         plan: &SessionPlan,
         json: &[u8],
-    ) -> Result<Taken, Status> {
+    ) -> Result<TakenJob, Status> {
         let mut description: MapReduceJob = serde_json::from_slice(json).map_err(senseless)?;
         holds_together(&description).map_err(senseless)?;
         let [map, mut reduce] =
@@ -40,7 +40,7 @@ impl Session {
         of_disks(&mut description.settings, plan);
         fits(unit, plan.slot.times(plan.slots.get()))?;
         let text = Folder::job(self.attempt.application, job.0);
-        Ok(Taken {
+        Ok(TakenJob {
             explain: description.explain,
             wants: Wants::Tasks {
                 map,

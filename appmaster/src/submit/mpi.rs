@@ -6,7 +6,7 @@ use policy::lending::Wants;
 use policy::{Demand, Mode, Resources};
 use tonic::Status;
 
-use super::{Taken, fits, refused, senseless};
+use super::{TakenJob, fits, refused, senseless};
 use crate::queued::Queued;
 use crate::run::now_us;
 use crate::session::Session;
@@ -14,7 +14,12 @@ use crate::work::JobWork;
 
 impl Session {
     /// The MPI job that `json` describes, or why the session does not take it.
-    pub(super) fn mpi(&self, job: JobId, plan: &SessionPlan, json: &[u8]) -> Result<Taken, Status> {
+    pub(super) fn mpi(
+        &self,
+        job: JobId,
+        plan: &SessionPlan,
+        json: &[u8],
+    ) -> Result<TakenJob, Status> {
         let mut mpi: MpiJob = serde_json::from_slice(json).map_err(senseless)?;
         // Thousands may wait.
         mpi.programs.shrink_to_fit();
@@ -57,7 +62,7 @@ impl Session {
         };
         // The slots that it has are those that there are; with one lost it waits for as many again.
         mpi.limits.run.anew = true;
-        Ok(Taken {
+        Ok(TakenJob {
             explain: mpi.explain,
             work: JobWork::Queued(Box::new(Queued {
                 job,

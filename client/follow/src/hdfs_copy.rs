@@ -29,7 +29,7 @@ const ANEW: CreateOptions = CreateOptions {
 
 /// Where the copy goes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Folder {
+pub struct CopyFolder {
     /// The file system.
     pub address: Address,
     /// Absolute.
@@ -38,7 +38,7 @@ pub struct Folder {
     pub conf_dir: Option<String>,
 }
 
-impl Folder {
+impl CopyFolder {
     /// Makes it, before the job starts.
     pub async fn prepare(&self) -> Result<(), StorageError> {
         self.open()?.make_folder(&self.path).await
@@ -54,7 +54,7 @@ type StreamKey = (u32, i32);
 
 /// The files.
 pub(crate) struct HdfsCopy {
-    folder: Arc<Folder>,
+    folder: Arc<CopyFolder>,
     storage: Storage,
     /// Which waits for HDFS: this thread may block.
     runtime: Handle,
@@ -67,7 +67,7 @@ pub(crate) struct HdfsCopy {
 }
 
 impl HdfsCopy {
-    pub fn new(folder: Arc<Folder>, runtime: Handle) -> io::Result<Self> {
+    pub fn new(folder: Arc<CopyFolder>, runtime: Handle) -> io::Result<Self> {
         // The client of HDFS starts tasks of its own.
         let storage = {
             let _entered = runtime.enter();

@@ -42,7 +42,7 @@ pub mod unmanaged;
 pub mod write_whole;
 
 pub use error::FollowError;
-pub use hdfs_copy::Folder;
+pub use hdfs_copy::CopyFolder;
 pub use logged::task_logs;
 pub use logs::logs;
 pub use output::Layout;

@@ -10,7 +10,7 @@ use job::wire::{OutputChunk, Stream};
 use tokio::runtime::Handle;
 
 use crate::error::FollowError;
-use crate::hdfs_copy::{Folder, HdfsCopy, name_of};
+use crate::hdfs_copy::{CopyFolder, HdfsCopy, name_of};
 use crate::label::Labels;
 use crate::pattern::{Pattern, Subject};
 use crate::write_whole::write_whole;
@@ -28,7 +28,7 @@ pub struct Layout {
     /// A folder that keeps a copy.
     pub copy: Option<PathBuf>,
     /// A folder of HDFS that keeps one.
-    pub hdfs_copy: Option<Arc<Folder>>,
+    pub hdfs_copy: Option<Arc<CopyFolder>>,
     /// The one rank whose output counts.
     pub only: Option<u32>,
 }

@@ -5,10 +5,10 @@ use std::fmt::Write as _;
 
 /// A text with places for what differs between ranks.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Pattern(Vec<Piece>);
+pub struct Pattern(Vec<PatternPiece>);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Piece {
+enum PatternPiece {
     Text(String),
     Rank,
     Host,
@@ -50,9 +50,9 @@ impl Pattern {
                     plain.push(GROUP);
                     continue;
                 }
-                Some('r') => Piece::Rank,
-                Some('h') => Piece::Host,
-                Some('p') => Piece::Node,
+                Some('r') => PatternPiece::Rank,
+                Some('h') => PatternPiece::Host,
+                Some('p') => PatternPiece::Node,
                 Some(other) => {
                     return Err(format!(
                         "%{other} means nothing; %r, %h, %p, %g and %% are possible"
@@ -61,12 +61,12 @@ impl Pattern {
                 None => return Err("nothing stands behind the last %; %% is a percent sign".into()),
             };
             if !plain.is_empty() {
-                pieces.push(Piece::Text(std::mem::take(&mut plain)));
+                pieces.push(PatternPiece::Text(std::mem::take(&mut plain)));
             }
             pieces.push(piece);
         }
         if !plain.is_empty() {
-            pieces.push(Piece::Text(plain));
+            pieces.push(PatternPiece::Text(plain));
         }
         match pieces.is_empty() {
             true => Err("a pattern wants a text".into()),
@@ -76,8 +76,8 @@ impl Pattern {
 
     /// `[%r] `, the label of Hydra's `-prepend-rank`.
     pub fn label() -> Self {
-        let text = |text: &str| Piece::Text(text.to_owned());
-        Self(vec![text("["), Piece::Rank, text("] ")])
+        let text = |text: &str| PatternPiece::Text(text.to_owned());
+        Self(vec![text("["), PatternPiece::Rank, text("] ")])
     }
 
     /// The text for one rank.
@@ -85,11 +85,11 @@ impl Pattern {
         let mut text = String::new();
         for piece in &self.0 {
             match piece {
-                Piece::Text(plain) => text.push_str(plain),
-                Piece::Host => text.push_str(subject.host),
-                Piece::Rank | Piece::Node => {
+                PatternPiece::Text(plain) => text.push_str(plain),
+                PatternPiece::Host => text.push_str(subject.host),
+                PatternPiece::Rank | PatternPiece::Node => {
                     let number = match piece {
-                        Piece::Node => subject.node,
+                        PatternPiece::Node => subject.node,
                         _ => subject.rank,
                     };
                     // A text takes everything.
@@ -103,7 +103,7 @@ impl Pattern {
     /// What stands before the first place.
     pub fn beginning(&self) -> &str {
         match self.0.first() {
-            Some(Piece::Text(text)) => text,
+            Some(PatternPiece::Text(text)) => text,
             Some(_) | None => "",
         }
     }

@@ -133,7 +133,7 @@ struct Thread {
 }
 
 /// Nobody is interested any more.
-struct Over;
+struct Abandoned;
 
 impl Thread {
     fn run(&self, words: &[OsString]) {
@@ -150,21 +150,21 @@ impl Thread {
         let _heard = self.tell.blocking_send(heard).is_ok();
     }
 
-    fn converse(&self, process: &mut RoleProcess) -> Result<(), Over> {
+    fn converse(&self, process: &mut RoleProcess) -> Result<(), Abandoned> {
         let mut by = Some(Instant::now() + HELLO);
         if let Err(source) = process.connection.set_deadline(Some(LOOK)) {
             self.last(DriverMessage::Broken(MapReduceError::System {
                 doing: "use a socket",
                 source,
             }));
-            return Err(Over);
+            return Err(Abandoned);
         }
         loop {
             let said = self.hear(process, by)?;
             by = None;
             let leaves = matches!(said, FromDriver::Failed { .. });
             let told = self.tell.blocking_send(DriverMessage::Said(said));
-            told.map_err(|_nobody| Over)?;
+            told.map_err(|_nobody| Abandoned)?;
             if leaves {
                 process.ended(LEAVE);
                 return Ok(());
@@ -178,17 +178,21 @@ impl Thread {
     }
 
     /// The next message. It may think as long as it likes, but not beyond its own end, nor before its hello.
-    fn hear(&self, process: &mut RoleProcess, by: Option<Instant>) -> Result<FromDriver, Over> {
+    fn hear(
+        &self,
+        process: &mut RoleProcess,
+        by: Option<Instant>,
+    ) -> Result<FromDriver, Abandoned> {
         loop {
             if self.is_over.load(Ordering::Relaxed) {
-                return Err(Over);
+                return Err(Abandoned);
             }
             let gone = match process.connection.receive() {
                 Ok(message) => return Ok(message),
                 Err(FrameError::Silent) if by.is_some_and(|by| Instant::now() > by) => {
                     let error = no_hello(&self.program, &FrameError::Silent);
                     self.last(DriverMessage::Broken(error));
-                    return Err(Over);
+                    return Err(Abandoned);
                 }
                 Err(FrameError::Silent) => match process.has_ended() {
                     // It may have said something before.
@@ -205,30 +209,30 @@ impl Thread {
                         program: self.program.clone(),
                         why,
                     }));
-                    return Err(Over);
+                    return Err(Abandoned);
                 }
             };
             self.last(match gone {
                 Some(status) if by.is_some() => DriverMessage::Declined(status),
                 gone => DriverMessage::Gone(gone),
             });
-            return Err(Over);
+            return Err(Abandoned);
         }
     }
 
     /// The answer to what it has said, while it lives.
-    fn await_answer(&self, process: &mut RoleProcess) -> Result<DriverReply, Over> {
+    fn await_answer(&self, process: &mut RoleProcess) -> Result<DriverReply, Abandoned> {
         loop {
             match self.answered.recv_timeout(LOOK) {
                 Ok(answer) => return Ok(answer),
-                Err(RecvTimeoutError::Disconnected) => return Err(Over),
+                Err(RecvTimeoutError::Disconnected) => return Err(Abandoned),
                 Err(RecvTimeoutError::Timeout) => {
                     if self.is_over.load(Ordering::Relaxed) {
-                        return Err(Over);
+                        return Err(Abandoned);
                     }
                     if let Some(status) = process.has_ended() {
                         self.last(DriverMessage::Gone(Some(status)));
-                        return Err(Over);
+                        return Err(Abandoned);
                     }
                 }
             }
@@ -236,7 +240,7 @@ impl Thread {
     }
 
     /// Says it; whether it was the last word.
-    fn say(&self, process: &mut RoleProcess, answer: DriverReply) -> Result<bool, Over> {
+    fn say(&self, process: &mut RoleProcess, answer: DriverReply) -> Result<bool, Abandoned> {
         let is_last = matches!(answer.message, ToDriver::Leave);
         let files: Vec<_> = answer.file.iter().map(OwnedFd::as_fd).collect();
         let said = match process.connection.send_with(&answer.message, &files) {
@@ -249,7 +253,7 @@ impl Thread {
         };
         if said.is_err() {
             self.last(DriverMessage::Gone(process.ended(LEAVE)));
-            return Err(Over);
+            return Err(Abandoned);
         }
         Ok(is_last)
     }

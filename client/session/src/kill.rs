@@ -10,7 +10,7 @@ use tokio::time::{Instant, sleep};
 
 use crate::error::SessionError;
 use crate::reach::{Reached, answer};
-use crate::record::{Folder, SessionRecord};
+use crate::record::{SessionRecord, SessionsFolder};
 
 /// Between two looks whether it is over.
 const LOOK: Duration = Duration::from_millis(100);
@@ -76,7 +76,7 @@ impl JobName {
     }
 }
 
-impl Folder {
+impl SessionsFolder {
     /// The user's session that a job is of.
     ///
     /// # Errors

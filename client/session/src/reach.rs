@@ -20,7 +20,7 @@ use tonic::{Response, Status};
 
 use crate::error::SessionError;
 use crate::name::Name;
-use crate::record::{Folder, Owned, SessionRecord};
+use crate::record::{Owned, SessionRecord, SessionsFolder};
 
 /// For an ApplicationMaster that is reached to answer.
 const ANSWER: Duration = Duration::from_secs(15);
@@ -192,7 +192,7 @@ impl Reached {
     /// It is over, is not there in time, or cannot be reached.
     pub async fn new(
         rm: &ApplicationClient,
-        folder: &Folder,
+        folder: &SessionsFolder,
         kept: &SessionRecord,
     ) -> Result<Self, SessionError> {
         if let Some(address) = folder.noted(kept)
@@ -213,7 +213,7 @@ impl Reached {
     /// It is over, is not there yet, or cannot be reached.
     pub async fn now(
         rm: &ApplicationClient,
-        folder: &Folder,
+        folder: &SessionsFolder,
         kept: &SessionRecord,
     ) -> Result<Self, SessionError> {
         let place = place(rm, &kept.owned).await?;
@@ -222,7 +222,7 @@ impl Reached {
 
     async fn there(
         place: SessionAddress,
-        folder: &Folder,
+        folder: &SessionsFolder,
         kept: &SessionRecord,
     ) -> Result<Self, SessionError> {
         let (name, application) = (kept.name.clone(), kept.owned.application);

@@ -94,11 +94,11 @@ mod id {
 
 /// Where a user's sessions are kept.
 #[derive(Clone, Debug)]
-pub struct Folder {
+pub struct SessionsFolder {
     path: PathBuf,
 }
 
-impl Folder {
+impl SessionsFolder {
     /// Below the user's state folder.
     ///
     /// # Errors
@@ -187,7 +187,7 @@ impl Folder {
     ///
     /// # Errors
     ///
-    /// As [`Folder::find_session`], other builds aside.
+    /// As [`SessionsFolder::find_session`], other builds aside.
     pub fn owned(&self, name: &Name) -> Result<Option<Owned>, SessionError> {
         let Some(text) = self.text(name)? else {
             return Ok(None);

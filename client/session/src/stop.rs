@@ -13,7 +13,7 @@ use tokio::time::{Instant, sleep};
 use crate::error::SessionError;
 use crate::name::Name;
 use crate::reach::{Reached, SessionAddress, answer, place, placed};
-use crate::record::{Folder, Owned, SessionRecord};
+use crate::record::{Owned, SessionRecord, SessionsFolder};
 
 /// Between two looks whether it is over.
 const LOOK: Duration = Duration::from_millis(100);
@@ -50,7 +50,7 @@ pub enum Stopped {
 /// No ResourceManager answers, or YARN cannot end it.
 pub async fn stop(
     rm: &ApplicationClient,
-    folder: &Folder,
+    folder: &SessionsFolder,
     kept: &SessionRecord,
     how: How,
     progress: &mut Progress,
@@ -130,7 +130,7 @@ pub async fn stop(
 /// No ResourceManager answers, or YARN cannot end it.
 pub async fn end(
     rm: &ApplicationClient,
-    folder: &Folder,
+    folder: &SessionsFolder,
     name: &Name,
     owned: &Owned,
 ) -> Result<Stopped, SessionError> {

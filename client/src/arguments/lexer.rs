@@ -17,7 +17,7 @@ use Meaning::{File, Is, LabelOrList, Means, NoEffect, Ours, Refused, Same};
 
 /// An option as the parser behind this one knows it.
 #[derive(Clone, Debug)]
-pub(super) struct Known {
+pub(super) struct KnownOption {
     pub long: String,
     /// Other spellings, without dashes.
     pub aliases: Vec<String>,
@@ -71,7 +71,7 @@ const APART: &[u8] = b":";
 /// One sentence for the user.
 pub(super) fn lex(
     words: impl IntoIterator<Item = OsString>,
-    known: &[Known],
+    known: &[KnownOption],
     files: &FileLookups<'_>,
 ) -> Result<Lexed, String> {
     let mut lexed = Lexed::default();
@@ -91,7 +91,7 @@ pub(super) fn lex(
 fn one(
     lexed: &mut Lexed,
     words: &mut RemainingWords,
-    known: &[Known],
+    known: &[KnownOption],
     files: &FileLookups<'_>,
 ) -> Result<bool, String> {
     while let Some(word) = words.next() {
@@ -283,7 +283,7 @@ impl<'a> Given<'a> {
 
     /// `-n4`, `-fhosts.txt`, `-a./cpi`: an option of one letter with its value behind it. Where the
     /// rest is nothing but letters, it is rather a word that was misspelt.
-    fn attached<'k>(&self, known: &'k [Known]) -> Option<(&'k Known, &'a OsStr)> {
+    fn attached<'k>(&self, known: &'k [KnownOption]) -> Option<(&'k KnownOption, &'a OsStr)> {
         if self.written.starts_with("--") || self.value.is_some() {
             return None;
         }
@@ -298,7 +298,7 @@ impl<'a> Given<'a> {
         Some((found, OsStr::new(rest)))
     }
 
-    fn unknown(&self, known: &[Known]) -> String {
+    fn unknown(&self, known: &[KnownOption]) -> String {
         let names = known
             .iter()
             .flat_map(|known| std::iter::once(&known.long).chain(&known.aliases))
@@ -314,7 +314,7 @@ impl<'a> Given<'a> {
 }
 
 /// By long name, other spelling, or letter.
-fn find<'k>(known: &'k [Known], name: &str) -> Option<&'k Known> {
+fn find<'k>(known: &'k [KnownOption], name: &str) -> Option<&'k KnownOption> {
     let mut letters = name.chars();
     let letter = letters.next().filter(|_| letters.next().is_none());
     known.iter().find(|known| {
@@ -343,8 +343,8 @@ fn nearest<'n>(word: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n s
 mod tests {
     use super::*;
 
-    fn known() -> Vec<Known> {
-        let option = |long: &str, aliases: &[&str], short, value| Known {
+    fn known() -> Vec<KnownOption> {
+        let option = |long: &str, aliases: &[&str], short, value| KnownOption {
             long: long.to_owned(),
             aliases: aliases.iter().map(|alias| (*alias).to_owned()).collect(),
             short,

@@ -43,7 +43,7 @@ pub(crate) use local_disk::{DiskAmount, LocalDisk};
 pub(crate) use parse_error::{Help, ParseError};
 pub(crate) use placement::{Placement, Relax};
 use program::Further;
-pub(crate) use program::{Environment, Start, TypedProgram};
+pub(crate) use program::{Environment, ProgramOptions, TypedProgram};
 pub(crate) use ranks::{RankBy, RankMap};
 pub(crate) use reporting::Reporting;
 pub(crate) use resources::of_a_process;
@@ -186,7 +186,7 @@ pub(crate) struct Arguments {
     pub notes: Vec<String>,
 
     #[command(flatten)]
-    pub start: Start,
+    pub start: ProgramOptions,
 
     #[command(flatten)]
     pub environment: Environment,

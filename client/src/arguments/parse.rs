@@ -137,11 +137,11 @@ fn usage(asked: bool) -> ParseError {
 }
 
 /// All options, as the lexer needs them.
-pub(super) fn known() -> Vec<lexer::Known> {
+pub(super) fn known() -> Vec<lexer::KnownOption> {
     let mut command = Arguments::command();
     command.build();
     let known = command.get_arguments().filter_map(|argument| {
-        Some(lexer::Known {
+        Some(lexer::KnownOption {
             long: argument.get_long()?.to_owned(),
             aliases: argument
                 .get_all_aliases()

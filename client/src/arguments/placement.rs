@@ -11,7 +11,7 @@ use policy::{Mode, UnknownMode};
 
 use super::ranks::{RankBy, RankMap, rank_by, rank_map};
 use super::values::{Whole, gang_span, span, yes_or_no};
-use crate::hostfile::{self, HostList, Names, PROCESSES_MAX};
+use crate::hostfile::{self, HostList, HostNames, PROCESSES_MAX};
 
 pub(super) const PLACEMENT: &str = "Placement";
 
@@ -103,7 +103,7 @@ pub(crate) struct Placement {
     /// Hosts where no process is to run; n[1-3] stands for three, here and in lists of hosts. The job's
     /// ApplicationMaster may lie there
     #[arg(long, value_name = "HOST,...", value_parser = hostfile::names)]
-    pub exclude: Vec<Names>,
+    pub exclude: Vec<HostNames>,
 
     /// Prefer one rack that holds the whole job (loc, loc+dist and all)
     #[arg(long)]

@@ -13,7 +13,7 @@ use crate::usage::UsageError;
 /// The options that are one program's alone.
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = super::headings::PROGRAM)]
-pub(crate) struct Start {
+pub(crate) struct ProgramOptions {
     /// Give the program's processes the variable NAME; may be repeated. NAME=VALUE, one word, is
     /// understood too
     #[arg(long, value_name = "NAME VALUE", value_parser = pair)]
@@ -75,7 +75,7 @@ pub(crate) struct Environment {
 impl Environment {
     /// What is wished for the program that starts by `start`: its own word on what is inherited
     /// counts more, and so do its own variables.
-    pub(crate) fn rules(&self, start: &Start) -> EnvironmentRules {
+    pub(crate) fn rules(&self, start: &ProgramOptions) -> EnvironmentRules {
         let export = self.export.clone().unwrap_or_default();
         let inherited = match (&start.envlist, &self.genvlist) {
             (Some(names), _) => Inherited::Named(names.clone()),
@@ -107,7 +107,7 @@ pub(crate) struct Further {
     pub arguments: Option<String>,
 
     #[command(flatten)]
-    pub start: Start,
+    pub start: ProgramOptions,
 
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     pub command: Vec<OsString>,
@@ -120,7 +120,7 @@ pub(crate) struct TypedProgram {
     pub processes: Option<u32>,
     pub file: OsString,
     pub args: Vec<String>,
-    pub start: Start,
+    pub start: ProgramOptions,
 }
 
 /// The program and its arguments, from whichever form was used.

@@ -14,7 +14,7 @@ mod tests;
 
 pub(crate) use deal::{in_order, one_each_first};
 pub(crate) use error::HostListError;
-pub(crate) use read::{Names, inline, names, read};
+pub(crate) use read::{HostNames, inline, names, read};
 
 /// Processes of one job, at most.
 pub(crate) const PROCESSES_MAX: u32 = 1_000_000;

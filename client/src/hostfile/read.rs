@@ -75,7 +75,7 @@ pub(crate) fn inline(text: &str) -> Result<HostList, HostListError> {
 ///
 /// # Errors
 /// What is wrong, with the value.
-pub(crate) fn names(text: &str) -> Result<Names, HostListError> {
+pub(crate) fn names(text: &str) -> Result<HostNames, HostListError> {
     let mut names = Vec::new();
     for (index, piece) in range::pieces(text).enumerate() {
         let entry = |trouble| HostListError::Entry {
@@ -91,7 +91,7 @@ pub(crate) fn names(text: &str) -> Result<Names, HostListError> {
         }
         names.extend(expanded(mention.name).map_err(entry)?);
     }
-    Ok(Names(names))
+    Ok(HostNames(names))
 }
 
 /// The names that one mention stands for.
@@ -109,7 +109,7 @@ fn expanded(name: &str) -> Result<Vec<String>, Trouble> {
 
 /// Names of hosts, as typed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Names(pub Vec<String>);
+pub(crate) struct HostNames(pub Vec<String>);
 
 #[derive(Default)]
 struct Builder {

@@ -44,7 +44,7 @@ const ORDERS: usize = 16;
 const SIGPIPE: u8 = 13;
 
 /// How one job ended.
-struct Done {
+struct ListedJobDone {
     /// Which of the list, from 1.
     number: usize,
     /// Where it stands in the file.
@@ -112,7 +112,7 @@ async fn all(
     reporting: &Reporting,
     folder: &Path,
     signals: &mut Signals,
-) -> Result<Vec<Done>, ListError> {
+) -> Result<Vec<ListedJobDone>, ListError> {
     let (lines, writer) = output::start()?;
     let (orders, _) = broadcast::channel(ORDERS);
     let parallel = usize::from(reporting.list_parallel.map_or(1, NonZeroU16::get));
@@ -185,7 +185,7 @@ async fn all(
             "not started: the list was ended before".into(),
         )
     }));
-    done.sort_by_key(|done: &Done| done.number);
+    done.sort_by_key(|done: &ListedJobDone| done.number);
     Ok(done)
 }
 
@@ -216,7 +216,11 @@ fn order(orders: &broadcast::Sender<ChildOrder>, order: ChildOrder) {
 }
 
 /// The table, the reports, and the exit code.
-async fn conclude(done: Vec<Done>, destination: Option<Destination>, signals: &mut Signals) -> u8 {
+async fn conclude(
+    done: Vec<ListedJobDone>,
+    destination: Option<Destination>,
+    signals: &mut Signals,
+) -> u8 {
     for line in table::table(&done) {
         say(line);
     }
@@ -230,7 +234,7 @@ async fn conclude(done: Vec<Done>, destination: Option<Destination>, signals: &m
 }
 
 /// All reports as one JSON array, no more than one of them in memory.
-fn array(done: &[Done], out: &mut dyn Write) -> io::Result<()> {
+fn array(done: &[ListedJobDone], out: &mut dyn Write) -> io::Result<()> {
     let mut before: &[u8] = b"[";
     for done in done {
         out.write_all(before)?;
@@ -245,7 +249,7 @@ fn array(done: &[Done], out: &mut dyn Write) -> io::Result<()> {
     out.write_all(b"]")
 }
 
-impl Done {
+impl ListedJobDone {
     /// The report of a job that has none of its own.
     fn short(&self) -> Report {
         Report {
@@ -259,7 +263,7 @@ impl Done {
 
 impl ListedJob {
     /// Reads what the job's own run has reported, and keeps all of it only where it is wanted.
-    fn done(self, ended: child::ChildExit, begun: &Begun) -> Done {
+    fn done(self, ended: child::ChildExit, begun: &Begun) -> ListedJobDone {
         let path = self.report(&begun.folder);
         let written: Option<Brief> = report::read(&path);
         // An older one may lie there.
@@ -283,7 +287,7 @@ impl ListedJob {
             },
             ..Brief::default()
         });
-        Done {
+        ListedJobDone {
             number: self.number,
             line: self.line,
             seconds: begun.at.elapsed().as_secs_f64(),
@@ -316,8 +320,8 @@ impl ListedJob {
         self.report.clone().unwrap_or(own)
     }
 
-    fn not_begun(self, code: u8, sentence: String) -> Done {
-        Done {
+    fn not_begun(self, code: u8, sentence: String) -> ListedJobDone {
+        ListedJobDone {
             number: self.number,
             line: self.line,
             seconds: 0.0,

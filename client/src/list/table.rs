@@ -2,13 +2,13 @@
 
 use follow::table::Column;
 
-use super::Done;
+use super::ListedJobDone;
 
 /// Letters of a cause; the whole of it stands above, behind the number of its job.
 const CAUSE: usize = 110;
 
 /// A row a job, in the order of the list.
-pub(super) fn table(done: &[Done]) -> Vec<String> {
+pub(super) fn table(done: &[ListedJobDone]) -> Vec<String> {
     let columns = [
         Column::Right("job"),
         Column::Right("line"),
@@ -17,7 +17,7 @@ pub(super) fn table(done: &[Done]) -> Vec<String> {
         Column::Right("seconds"),
         Column::Left("cause"),
     ];
-    let row = |done: &Done| {
+    let row = |done: &ListedJobDone| {
         vec![
             done.number.to_string(),
             done.line.to_string(),
@@ -52,7 +52,7 @@ mod tests {
 
     #[test]
     fn each_job_has_a_row() {
-        let done = |number, application: &str, exit_code, sentence: &str| Done {
+        let done = |number, application: &str, exit_code, sentence: &str| ListedJobDone {
             number,
             line: number + 1,
             seconds: 3.25,

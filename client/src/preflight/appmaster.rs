@@ -107,7 +107,7 @@ fn processes_on(demand: &Demand, node: &NodeView) -> u32 {
 
 #[cfg(test)]
 mod tests {
-    use policy::{Counted, Listed, MiB, Mode, NodeId, Queue};
+    use policy::{Counted, ListedHost, MiB, Mode, NodeId, Queue};
 
     use super::*;
 
@@ -135,7 +135,7 @@ mod tests {
 
     /// Whole nodes, which may not be shared.
     fn whole(hosts: &[&str]) -> Demand {
-        let listed = hosts.iter().map(|host| Listed {
+        let listed = hosts.iter().map(|host| ListedHost {
             host: Some((*host).to_owned()),
             processes: 8,
         });

@@ -3,14 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use follow::submit::NodeRequest;
-use policy::{ClusterView, Listed, Mode, NodeId, NodeView, ResourceTypes};
+use policy::{ClusterView, ListedHost, Mode, NodeId, NodeView, ResourceTypes};
 use proto_hadoop::yarn::{NodeReport, NodeState};
 
 use super::PreflightError;
 use super::appmaster::own_place;
 use crate::arguments::LocalDisk;
 use crate::host_names::{Hosts, NameError};
-use crate::hostfile::{HostList, Names};
+use crate::hostfile::{HostList, HostNames};
 use crate::placement_request::{NodeProcesses, PlacementRequest};
 
 /// The running nodes of the job's partition that are not excluded.
@@ -78,7 +78,7 @@ fn view(report: &NodeReport, types: &ResourceTypes) -> NodeView {
 /// The hosts that `--exclude` means, as they registered. Nodes that do not run count too: that is
 /// why they may be excluded.
 pub(super) async fn excluded(
-    names: &[Names],
+    names: &[HostNames],
     newest: &BTreeMap<&str, &NodeReport>,
 ) -> Result<Vec<String>, PreflightError> {
     let names: Vec<&str> = names
@@ -130,7 +130,7 @@ pub(super) async fn listed(
     newest: &BTreeMap<&str, &NodeReport>,
     excluded: &[String],
     label: Option<&str>,
-) -> Result<Vec<Listed>, PreflightError> {
+) -> Result<Vec<ListedHost>, PreflightError> {
     // Where a file mentions it.
     let at = |name: &str| {
         let mut hosts = list.into_iter().flat_map(|list| &list.hosts);
@@ -204,8 +204,8 @@ fn trouble(report: &NodeReport, label: Option<&str>) -> Option<String> {
 fn together(
     entries: &[NodeProcesses],
     mut found: impl Iterator<Item = Option<String>>,
-) -> Vec<Listed> {
-    let mut listed: Vec<Listed> = Vec::with_capacity(entries.len());
+) -> Vec<ListedHost> {
+    let mut listed: Vec<ListedHost> = Vec::with_capacity(entries.len());
     let mut known: BTreeMap<String, usize> = BTreeMap::new();
     for entry in entries {
         let host = entry.name.as_ref().and_then(|_| found.next().flatten());
@@ -218,7 +218,7 @@ fn together(
         if let Some(host) = &host {
             known.insert(host.clone(), listed.len());
         }
-        listed.push(Listed {
+        listed.push(ListedHost {
             host,
             processes: entry.processes,
         });
@@ -282,7 +282,7 @@ mod tests {
         }
     }
 
-    fn pairs(listed: Vec<Listed>) -> Vec<(Option<String>, u32)> {
+    fn pairs(listed: Vec<ListedHost>) -> Vec<(Option<String>, u32)> {
         listed.into_iter().map(|l| (l.host, l.processes)).collect()
     }
 

@@ -4,9 +4,9 @@
 mod appmaster;
 mod candidates;
 mod error;
-mod held;
 mod queue;
 mod types;
+mod wanted_containers;
 
 use follow::FollowError;
 use follow::submit::NodeRequest;
@@ -19,7 +19,7 @@ use crate::plan::Plan;
 
 pub(crate) use appmaster::Elsewhere;
 pub(crate) use error::PreflightError;
-pub(crate) use held::{Ground, NodeUse, WantedContainers, ground, held, how_many};
+pub(crate) use wanted_containers::{Ground, NodeUse, WantedContainers, ground, held, how_many};
 
 /// A job in the cluster's own words; one that it could run when empty, if it comes from [`check`].
 #[derive(Debug)]

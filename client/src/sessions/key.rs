@@ -4,14 +4,18 @@ use std::path::Path;
 
 use ::job::exit::Exit;
 use follow::say;
-use session::{Folder, Name};
+use session::{Name, SessionsFolder};
 
 use super::print;
 use crate::failure::Failure;
 use crate::usage::UsageError;
 
 /// Prints a session's key, or writes it into a file; the exit code.
-pub(super) fn show(folder: &Folder, name: Name, output: Option<&Path>) -> Result<u8, Failure> {
+pub(super) fn show(
+    folder: &SessionsFolder,
+    name: Name,
+    output: Option<&Path>,
+) -> Result<u8, Failure> {
     let kept = folder.find_session(&name)?;
     if kept.owned.local.is_some() {
         return Err(UsageError::LocalSession { name }.into());
@@ -29,7 +33,11 @@ pub(super) fn show(folder: &Folder, name: Name, output: Option<&Path>) -> Result
 }
 
 /// Keeps a session by its key; the exit code.
-pub(super) fn import(folder: &Folder, from: &Path, name: Option<Name>) -> Result<u8, Failure> {
+pub(super) fn import(
+    folder: &SessionsFolder,
+    from: &Path,
+    name: Option<Name>,
+) -> Result<u8, Failure> {
     let kept = folder.import(from, name)?;
     say(format!(
         "session {0} ({1}) can be used from here: gerbil-run --session {0} PROGRAM",

@@ -7,7 +7,7 @@ use follow::say;
 use follow::signals::Signals;
 use follow::table::{Column, table};
 use session::status::{JobStatus, Status};
-use session::{Folder, Name, Reached, SessionError, reach};
+use session::{Name, Reached, SessionError, SessionsFolder, reach};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
@@ -19,7 +19,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Prints the user's sessions; the exit code. Those that are over are forgotten.
 pub(super) async fn list(
-    folder: &Folder,
+    folder: &SessionsFolder,
     json: bool,
     signals: &mut Signals,
 ) -> Result<u8, Failure> {
@@ -75,7 +75,7 @@ pub(super) async fn list(
 }
 
 /// The jobs of all the user's sessions, as far as these answer.
-pub(super) async fn jobs(folder: &Folder) -> Vec<JobStatus> {
+pub(super) async fn jobs(folder: &SessionsFolder) -> Vec<JobStatus> {
     let mut looking = JoinSet::new();
     for name in folder.names().unwrap_or_default() {
         let folder = folder.clone();
@@ -94,7 +94,7 @@ pub(super) async fn jobs(folder: &Folder) -> Vec<JobStatus> {
 }
 
 /// What is known of a session, or why nothing is; `None`: it is over.
-async fn looked(folder: &Folder, name: &Name) -> Option<Result<Status, String>> {
+async fn looked(folder: &SessionsFolder, name: &Name) -> Option<Result<Status, String>> {
     match status(folder, name).await {
         Ok(status) => status.map(Ok),
         Err(SessionError::Over { .. }) => None,
@@ -116,7 +116,7 @@ fn row(name: &Name, status: Status) -> Vec<String> {
     ]
 }
 
-async fn status(folder: &Folder, name: &Name) -> Result<Option<Status>, SessionError> {
+async fn status(folder: &SessionsFolder, name: &Name) -> Result<Option<Status>, SessionError> {
     let Some(kept) = folder.read(name)? else {
         return Ok(None);
     };

@@ -5,7 +5,7 @@ use std::time::Duration;
 use proto_hadoop::ApplicationId;
 use session::logs::{LogOf, LogsJob};
 use session::reach::{SessionAddress, place_of};
-use session::{Folder, JobName, Reached, SessionError, SessionRecord, reach};
+use session::{JobName, Reached, SessionError, SessionRecord, SessionsFolder, reach};
 
 use crate::cluster::Cluster;
 use crate::failure::Failure;
@@ -17,7 +17,11 @@ use super::watch::layout;
 pub(crate) const KEPT: Duration = Duration::from_secs(7 * 24 * 3600);
 
 /// Prints it; the exit code.
-pub(super) async fn logs(folder: &Folder, job: LogsJob, given: LogsOptions) -> Result<u8, Failure> {
+pub(super) async fn logs(
+    folder: &SessionsFolder,
+    job: LogsJob,
+    given: LogsOptions,
+) -> Result<u8, Failure> {
     if let Some(kept) = folder.session_where(|id| job.is_of(id))? {
         let rm = reach::resource_managers(&kept.owned);
         let reached = Reached::new(&rm, folder, &kept).await?;
@@ -31,7 +35,7 @@ pub(super) async fn logs(folder: &Folder, job: LogsJob, given: LogsOptions) -> R
     }
 }
 
-fn no_such_job(folder: &Folder, job: JobName, given: LogsOptions) -> Failure {
+fn no_such_job(folder: &SessionsFolder, job: JobName, given: LogsOptions) -> Failure {
     match (given.of, folder.session_of(job)) {
         (Some(LogOf::Task(_)), _) => SessionError::LogGone { job }.into(),
         (_, Err(none)) => none.into(),
@@ -45,7 +49,7 @@ fn no_such_job(folder: &Folder, job: JobName, given: LogsOptions) -> Failure {
 
 /// Of an application that a command has for itself.
 async fn own(
-    applications: &Folder,
+    applications: &SessionsFolder,
     kept: &SessionRecord,
     job: LogsJob,
     given: LogsOptions,

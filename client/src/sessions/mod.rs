@@ -21,7 +21,7 @@ use mini::RunFolder;
 use session::nodes::lines;
 use session::status::JobStatus;
 use session::stop::{How, Stopped, end, stop};
-use session::{Folder, JobName, Name, Reached, SessionError, SessionRecord, reach};
+use session::{JobName, Name, Reached, SessionError, SessionRecord, SessionsFolder, reach};
 
 use crate::cluster::Cluster;
 use crate::failure::Failure;
@@ -113,15 +113,15 @@ pub(crate) async fn jobs() -> Vec<JobStatus> {
 }
 
 /// Where sessions are kept.
-pub(crate) fn folder() -> Result<Folder, SessionError> {
-    Folder::below(history::state_folder(&|name: &str| -> Option<OsString> {
+pub(crate) fn folder() -> Result<SessionsFolder, SessionError> {
+    SessionsFolder::below(history::state_folder(&|name: &str| -> Option<OsString> {
         std::env::var_os(name)
     }))
 }
 
 /// Where applications are kept that one command has for itself.
-pub(crate) fn applications() -> Result<Folder, SessionError> {
-    Folder::of_applications(history::state_folder(&|name: &str| -> Option<OsString> {
+pub(crate) fn applications() -> Result<SessionsFolder, SessionError> {
+    SessionsFolder::of_applications(history::state_folder(&|name: &str| -> Option<OsString> {
         std::env::var_os(name)
     }))
 }
@@ -170,7 +170,7 @@ pub(crate) fn is_here(kept: &SessionRecord, cluster: &Cluster) -> Result<(), Ses
     }
 }
 
-async fn status(folder: &Folder, kept: &SessionRecord, json: bool) -> Result<u8, Failure> {
+async fn status(folder: &SessionsFolder, kept: &SessionRecord, json: bool) -> Result<u8, Failure> {
     let rm = reach::resource_managers(&kept.owned);
     let status = Reached::now(&rm, folder, kept).await?.status(kept).await?;
     let text = match json {
@@ -182,7 +182,11 @@ async fn status(folder: &Folder, kept: &SessionRecord, json: bool) -> Result<u8,
 }
 
 /// Writes what had which slots when.
-async fn gantt(folder: &Folder, kept: &SessionRecord, file: &GanttFile) -> Result<u8, Failure> {
+async fn gantt(
+    folder: &SessionsFolder,
+    kept: &SessionRecord,
+    file: &GanttFile,
+) -> Result<u8, Failure> {
     let rm = reach::resource_managers(&kept.owned);
     let mut reached = Reached::now(&rm, folder, kept).await?;
     let timeline = reached.timeline(kept).await?;
@@ -212,7 +216,7 @@ async fn gantt(folder: &Folder, kept: &SessionRecord, file: &GanttFile) -> Resul
     Ok(Exit::Success.code())
 }
 
-async fn nodes(folder: &Folder, kept: &SessionRecord, json: bool) -> Result<u8, Failure> {
+async fn nodes(folder: &SessionsFolder, kept: &SessionRecord, json: bool) -> Result<u8, Failure> {
     let rm = reach::resource_managers(&kept.owned);
     let nodes = Reached::new(&rm, folder, kept).await?.nodes(kept).await?;
     let text = match json {
@@ -223,7 +227,7 @@ async fn nodes(folder: &Folder, kept: &SessionRecord, json: bool) -> Result<u8, 
     Ok(Exit::Success.code())
 }
 
-async fn killed(folder: &Folder, job: JobName) -> Result<u8, Failure> {
+async fn killed(folder: &SessionsFolder, job: JobName) -> Result<u8, Failure> {
     let kept = folder.session_of(job)?;
     let rm = reach::resource_managers(&kept.owned);
     let mut reached = Reached::new(&rm, folder, &kept).await?;
@@ -233,7 +237,7 @@ async fn killed(folder: &Folder, job: JobName) -> Result<u8, Failure> {
 }
 
 async fn ended(
-    folder: &Folder,
+    folder: &SessionsFolder,
     name: &Name,
     how: How,
     signals: &mut Signals,

@@ -21,7 +21,7 @@ use proto_hadoop::{ApplicationClient, ApplicationId};
 use session::reach::{SessionAddress, place};
 use session::ready::{Readiness, ready};
 use session::record::Owned;
-use session::{Folder, Name, SessionError, SessionRecord, reach};
+use session::{Name, SessionError, SessionRecord, SessionsFolder, reach};
 
 use super::print;
 use crate::arguments::LocalDisk;
@@ -47,7 +47,7 @@ const TAG: &str = "gerbil-session";
 /// Starts one, and waits until it is ready; the exit code.
 pub(super) async fn start(
     mut given: SessionStart,
-    folder: &Folder,
+    folder: &SessionsFolder,
     signals: &mut Signals,
 ) -> Result<u8, Failure> {
     if let Err(source) = schedule::named(&given.policy) {
@@ -214,7 +214,7 @@ fn millis(span: Duration) -> Millis {
 /// A session that is on its way.
 struct Begun<'a> {
     rm: &'a ApplicationClient,
-    folder: &'a Folder,
+    folder: &'a SessionsFolder,
     kept: &'a SessionRecord,
     wait_timeout: WaitTimeout,
 }
@@ -281,7 +281,10 @@ impl Begun<'_> {
 }
 
 /// The application that has this name and is not over. What is kept of one that is over is removed.
-async fn taken(folder: &Folder, name: &Name) -> Result<Option<ApplicationId>, SessionError> {
+async fn taken(
+    folder: &SessionsFolder,
+    name: &Name,
+) -> Result<Option<ApplicationId>, SessionError> {
     let Some(owned) = folder.owned(name)? else {
         return Ok(None);
     };
@@ -295,7 +298,7 @@ async fn taken(folder: &Folder, name: &Name) -> Result<Option<ApplicationId>, Se
 }
 
 /// A number that no application of the user's sessions has, so that `s7.1` is one job's name.
-fn unused(folder: &Folder) -> i32 {
+fn unused(folder: &SessionsFolder) -> i32 {
     let names = folder.names().unwrap_or_default();
     let owned = names.iter().filter_map(|name| folder.owned(name).ok()?);
     let most = owned.map(|owned| owned.application.id).max();
@@ -305,7 +308,7 @@ fn unused(folder: &Folder) -> i32 {
 /// Keeps what is needed to use the session, under its name or the first that is free.
 async fn kept(
     given: &SessionStart,
-    folder: &Folder,
+    folder: &SessionsFolder,
     cluster: &Cluster,
     local: Option<PathBuf>,
     application: ApplicationId,

@@ -6,14 +6,14 @@ use follow::progress::Progress;
 use follow::signals::Signals;
 use follow::streams::{InputSource, StandardInput};
 use follow::{Layout, say};
-use session::{Folder, JobName, Reached, reach};
+use session::{JobName, Reached, SessionsFolder, reach};
 
 use crate::failure::Failure;
 use crate::subcommands::AttachOptions;
 
 /// Shows a job from its beginning to its end; its exit code.
 pub(super) async fn attach(
-    folder: &Folder,
+    folder: &SessionsFolder,
     job: JobName,
     given: AttachOptions,
     signals: &mut Signals,

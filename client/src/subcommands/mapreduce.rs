@@ -12,7 +12,7 @@ use session::Name;
 use super::session::{MOST, SLOTS};
 use crate::arguments::DiskAmount;
 use crate::arguments::values::{Whole, memory, ports, span};
-use crate::hostfile::{self, Names};
+use crate::hostfile::{self, HostNames};
 
 /// What is to be run, and how.
 #[derive(Clone, Debug, Args)]
@@ -146,7 +146,7 @@ pub(crate) struct OwnApplication {
 
     /// Hosts where it takes no container
     #[arg(long, value_name = "HOST,...", value_parser = hostfile::names, conflicts_with = "session")]
-    pub exclude: Vec<Names>,
+    pub exclude: Vec<HostNames>,
 
     /// Give it up when its ApplicationMaster does not run after so long [default: wait for ever]
     #[arg(long, value_name = "SPAN", value_parser = span, conflicts_with = "session")]

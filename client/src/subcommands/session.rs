@@ -13,7 +13,7 @@ use session::{JobName, Name};
 
 use crate::arguments::DiskAmount;
 use crate::arguments::values::{Whole, memory, ports, span};
-use crate::hostfile::{self, Names};
+use crate::hostfile::{self, HostNames};
 
 /// Most containers.
 pub(super) const MOST: NonZeroU32 = most(100_000);
@@ -231,7 +231,7 @@ pub(crate) struct SessionStart {
 
     /// Hosts where it takes no container
     #[arg(long, value_name = "HOST,...", value_parser = hostfile::names)]
-    pub exclude: Vec<Names>,
+    pub exclude: Vec<HostNames>,
 
     /// Give it up when it is not ready after so long [default: wait for ever]
     #[arg(long, value_name = "SPAN", value_parser = span)]

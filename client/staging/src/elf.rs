@@ -151,7 +151,7 @@ impl Elf {
     pub fn read(path: &Path) -> Result<Option<Self>, ElfError> {
         let file = File::open(path)?;
         let length = file.metadata()?.len();
-        let reader = Reader {
+        let reader = ElfReader {
             cache: &ReadCache::new(file),
             length,
         };
@@ -169,7 +169,7 @@ impl Elf {
 
 /// Bounded reads from one file; what was read once is kept.
 #[derive(Clone, Copy)]
-struct Reader<'a> {
+struct ElfReader<'a> {
     cache: &'a ReadCache<File>,
     length: u64,
 }
@@ -178,7 +178,7 @@ const fn malformed(what: &'static str) -> ElfError {
     ElfError::Malformed { what }
 }
 
-impl<'a> Reader<'a> {
+impl<'a> ElfReader<'a> {
     /// Exactly `count` bytes; checked against the file's length before anything is allocated.
     fn at(self, offset: u64, count: u64, what: &'static str) -> Result<&'a [u8], ElfError> {
         if count > TABLE_MAX {

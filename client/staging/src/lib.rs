@@ -66,7 +66,7 @@ use tokio::time::timeout;
 
 pub use error::StageError;
 
-use plan::Item;
+use plan::StagedItem;
 use root::Root;
 use upload::Cached;
 
@@ -119,7 +119,7 @@ pub struct Shipped {
 
 impl fmt::Debug for StagingRequest<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Request")
+        f.debug_struct("StagingRequest")
             .field("programs", &self.programs)
             .field("root", &self.root)
             .field("user", &self.user)
@@ -147,7 +147,7 @@ pub struct NamedProgram {
 
 /// A program in the working directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Placed {
+pub struct PlacedProgram {
     /// Its name there.
     pub link: String,
     /// Where on the nodes it is started, if that is not there.
@@ -171,9 +171,9 @@ pub struct StagedFiles {
     /// This binary if that was asked for, the programs, and the libraries if there are any.
     pub staged: Vec<Staged>,
     /// The programs, as they were asked for.
-    pub programs: Vec<Placed>,
+    pub programs: Vec<PlacedProgram>,
     /// Libraries that the nodes must have or that the job does without.
-    pub left: Vec<libraries::Left>,
+    pub left: Vec<libraries::LeftLibrary>,
     /// Bytes that had to be written; 0 when all was there.
     pub uploaded_bytes: u64,
     /// The staging folder, as YARN would name it.
@@ -267,7 +267,7 @@ async fn place(
     storage: &Arc<Storage>,
     root: &Root,
     cache: &str,
-    items: &[Item],
+    items: &[StagedItem],
     moved: &Arc<Moved>,
 ) -> Result<BTreeMap<String, Cached>, StageError> {
     let now_ms = now_ms();

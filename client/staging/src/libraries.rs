@@ -26,7 +26,7 @@ pub struct Shipped {
 
 /// A library that the nodes must have, or that the job does without.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Left {
+pub struct LeftLibrary {
     /// Name as the file that needs it gives it.
     pub library: String,
     /// Which file needs it.
@@ -41,7 +41,7 @@ pub struct Closure {
     /// Sorted by the path inside the folder.
     pub shipped: Vec<Shipped>,
     /// Each library once, in the order it was met.
-    pub left: Vec<Left>,
+    pub left: Vec<LeftLibrary>,
     /// Newest C library version wanted, and the file that wants it. Providers do not count: one that
     /// the node's C library is too old for is left aside when it is loaded.
     pub glibc: Option<(Glibc, PathBuf)>,
@@ -188,7 +188,7 @@ impl Walk<'_> {
 
     fn leave(&mut self, library: &str, wanted_by: &Path, why: Option<Stays>) {
         if !self.closure.left.iter().any(|left| left.library == library) {
-            self.closure.left.push(Left {
+            self.closure.left.push(LeftLibrary {
                 library: library.into(),
                 wanted_by: wanted_by.to_path_buf(),
                 why,

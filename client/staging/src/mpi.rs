@@ -3,7 +3,7 @@
 /// Whose it is decides whether ranks find each other: a library that looks for another process manager
 /// than ours makes each of them a job of one.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Mpi {
+pub struct MpiLibrary {
     /// Name of the library.
     pub library: String,
     /// It wants Open MPI's own process manager.
@@ -12,7 +12,7 @@ pub struct Mpi {
 
 /// The library among `names`. The number of its interface tells MPICH and its kin, 12, from Open MPI:
 /// 20 and 40. Debian calls MPICH's libmpich.
-pub fn of<'a>(names: impl IntoIterator<Item = &'a str>) -> Option<Mpi> {
+pub fn of<'a>(names: impl IntoIterator<Item = &'a str>) -> Option<MpiLibrary> {
     names.into_iter().find_map(|library| {
         let number = library.strip_prefix("libmpi.so.");
         let number = number.map(|rest| rest.split('.').next().unwrap_or(rest));
@@ -21,7 +21,7 @@ pub fn of<'a>(names: impl IntoIterator<Item = &'a str>) -> Option<Mpi> {
             None if library.starts_with("libmpich.so.") => false,
             None => return None,
         };
-        Some(Mpi {
+        Some(MpiLibrary {
             library: library.to_owned(),
             is_open_mpi,
         })

@@ -12,14 +12,14 @@ use super::Shipped;
 use super::archive::{Archive, ArchiveEntry};
 use super::digest::KnownDigests;
 use super::error::StageError;
-use super::libraries::{self, Closure, Left};
+use super::libraries::{self, Closure, LeftLibrary};
 use super::link::program_link;
-use super::mpi::{self, Mpi};
+use super::mpi::{self, MpiLibrary};
 use super::program::{self, ProgramFile, ProgramKind};
 use super::python;
 use super::search::Search;
 use super::upload::{CacheFile, UploadSource};
-use super::{LIBRARY_LINK, NamedProgram, Placed, StagingRequest};
+use super::{LIBRARY_LINK, NamedProgram, PlacedProgram, StagingRequest};
 
 /// Names by whose ends NodeManagers know how to unpack an archive.
 pub(super) const SUFFIXES: [&str; 4] = [".tar.gz", ".tgz", ".tar", ".zip"];
@@ -65,7 +65,7 @@ impl Local {
 
 /// A file for the cache and its place in the working directory.
 #[derive(Clone, Debug)]
-pub struct Item {
+pub struct StagedItem {
     /// Link name.
     pub link: String,
     /// Linked or unpacked.
@@ -76,13 +76,13 @@ pub struct Item {
 
 /// All that a job needs.
 #[derive(Debug)]
-pub struct Plan {
+pub struct StagingPlan {
     /// This binary, the programs, the libraries.
-    pub items: Vec<Item>,
+    pub items: Vec<StagedItem>,
     /// The programs, as they were asked for.
-    pub programs: Vec<Placed>,
+    pub programs: Vec<PlacedProgram>,
     /// Libraries that do not travel.
-    pub left: Vec<Left>,
+    pub left: Vec<LeftLibrary>,
 }
 
 /// Reads and hashes everything.
@@ -90,14 +90,14 @@ pub struct Plan {
 /// # Errors
 ///
 /// The program is none, a library is missing, a file cannot be read.
-pub fn plan(local: &Local) -> Result<Plan, StageError> {
+pub fn plan(local: &Local) -> Result<StagingPlan, StageError> {
     let machine = program::machine_of(&local.own_binary)?;
     let mut memory = KnownDigests::open(local.memory.as_deref());
     let own = match local.stages_own {
         true => vec![file(BINARY_LINK, &local.own_binary, &mut memory)?],
         false => Vec::new(),
     };
-    let mut plan = Plan {
+    let mut plan = StagingPlan {
         items: own,
         programs: Vec::with_capacity(local.programs.len()),
         left: Vec::new(),
@@ -146,7 +146,7 @@ pub fn plan(local: &Local) -> Result<Plan, StageError> {
         let shipped = closure.shipped.into_iter();
         let shipped = shipped.map(|shipped| (shipped.inside, shipped.source));
         let library_folder = plan.bring_libraries(shipped, &mut memory)?;
-        plan.programs.push(Placed {
+        plan.programs.push(PlacedProgram {
             link,
             own_path: None,
             mpi_library: mpi.map(|mpi| mpi.library),
@@ -184,7 +184,7 @@ pub fn plan(local: &Local) -> Result<Plan, StageError> {
 }
 
 /// The MPI library of a program. Where libraries do not travel, those of its libraries are not known.
-fn linked_to(program: &ProgramFile, closure: &Closure) -> Option<Mpi> {
+fn linked_to(program: &ProgramFile, closure: &Closure) -> Option<MpiLibrary> {
     let needed = match &program.kind {
         ProgramKind::Elf(elf) => elf.needed.as_slice(),
         ProgramKind::Script => &[],
@@ -193,7 +193,7 @@ fn linked_to(program: &ProgramFile, closure: &Closure) -> Option<Mpi> {
     mpi::of(needed.iter().chain(shipped).map(String::as_str))
 }
 
-impl Plan {
+impl StagingPlan {
     /// Adds an interpreter of an environment of Python: with all of that if it is to be brought, else
     /// where it lies.
     fn interpret(
@@ -205,7 +205,7 @@ impl Plan {
         search: &Search,
     ) -> Result<(), StageError> {
         let own = std::path::absolute(found).map_err(reading(found))?;
-        let mut placed = Placed {
+        let mut placed = PlacedProgram {
             link: program_link(&program.name),
             own_path: None,
             mpi_library: None,
@@ -329,7 +329,7 @@ impl Plan {
     }
 
     /// Adds an item, once, and returns its link: another where that name is taken by something else.
-    fn add(&mut self, mut item: Item) -> String {
+    fn add(&mut self, mut item: StagedItem) -> String {
         let wished = item.link.clone();
         for number in 2.. {
             let Some(there) = self.items.iter().find(|there| there.link == item.link) else {
@@ -359,9 +359,9 @@ fn search_path(first: Option<&OsString>, path: Option<&OsString>) -> Option<OsSt
     Some(all)
 }
 
-fn libraries(entries: Vec<ArchiveEntry>) -> Item {
+fn libraries(entries: Vec<ArchiveEntry>) -> StagedItem {
     let archive = Archive::new(entries);
-    Item {
+    StagedItem {
         link: LIBRARY_LINK.into(),
         kind: StagedKind::Archive,
         wanted: CacheFile {
@@ -382,9 +382,9 @@ fn reading(path: &Path) -> impl FnOnce(std::io::Error) -> StageError {
     }
 }
 
-fn file(link: &str, path: &Path, memory: &mut KnownDigests) -> Result<Item, StageError> {
+fn file(link: &str, path: &Path, memory: &mut KnownDigests) -> Result<StagedItem, StageError> {
     let (digest, size) = memory.digest(path).map_err(reading(path))?;
-    Ok(Item {
+    Ok(StagedItem {
         link: link.into(),
         kind: StagedKind::File,
         wanted: CacheFile {

@@ -405,7 +405,7 @@ async fn place_scripted(
     contents: &[&str],
 ) -> (Result<BTreeMap<String, Cached>, StageError>, Vec<String>) {
     let folder = tempfile::tempdir().unwrap();
-    let items: Vec<Item> = contents
+    let items: Vec<StagedItem> = contents
         .iter()
         .map(|text| {
             let path = folder.path().join(text);
@@ -413,7 +413,7 @@ async fn place_scripted(
             let (digest, size) = digest::of(&mut text.as_bytes()).unwrap();
             let source = upload::UploadSource::File { path, digest };
             let name = digest.to_string();
-            Item {
+            StagedItem {
                 link: (*text).into(),
                 kind: StagedKind::File,
                 wanted: upload::CacheFile { name, size, source },

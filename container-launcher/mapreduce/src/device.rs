@@ -14,7 +14,7 @@ use gerbil_task::{
 };
 
 use crate::error::{Error, Result};
-use queue::{DeviceLock, Queue};
+use queue::{DeviceLock, DeviceQueue};
 
 /// The devices of this node.
 ///
@@ -34,9 +34,9 @@ use queue::{DeviceLock, Queue};
 pub struct Devices {
     /// As their maker's libraries name them.
     names: Vec<String>,
-    queue: Queue,
+    queue: DeviceQueue,
     /// For what this task's container was granted of them; `None`: for all.
-    permits: Option<Queue>,
+    permits: Option<DeviceQueue>,
 }
 
 /// The right to use a device, until it is dropped.
@@ -92,7 +92,7 @@ impl Devices {
             let (tasks, folder) = permits.split_once('@')?;
             let tasks = tasks.parse().ok().filter(|tasks| *tasks > 0)?;
             let permit = vec![PERMIT.to_owned()];
-            Some(Queue::new(PathBuf::from(folder), permit, tasks))
+            Some(DeviceQueue::new(PathBuf::from(folder), permit, tasks))
         });
         if let Some(None) = permits {
             return Err(Error::new(format!(
@@ -101,7 +101,7 @@ impl Devices {
         }
         Ok(Some(Self {
             names,
-            queue: Queue::new(PathBuf::from(folder), keys, ways),
+            queue: DeviceQueue::new(PathBuf::from(folder), keys, ways),
             permits: permits.flatten(),
         }))
     }
@@ -143,7 +143,7 @@ impl Devices {
     }
 }
 
-fn entered(queue: &Queue, alive: impl FnMut()) -> Result<(usize, DeviceLock)> {
+fn entered(queue: &DeviceQueue, alive: impl FnMut()) -> Result<(usize, DeviceLock)> {
     let held = queue.enter(alive);
     held.map_err(|error| {
         Error::new(format!(

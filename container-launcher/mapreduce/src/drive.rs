@@ -12,7 +12,7 @@ use crate::app::App;
 use crate::arguments::Arguments;
 use crate::error::Result;
 use crate::task::role::{FAILED, socket, tell_panics};
-use client::Client;
+use client::DriverSocket;
 use run::Run;
 
 /// Drives the jobs of `app`, which its client runs.
@@ -23,7 +23,7 @@ pub(crate) fn drive(app: &App, arguments: &Arguments) -> Result<ExitCode> {
         plan: app.digest(),
     })?;
     tell_panics(&connection)?;
-    let Some(client) = Client::greet(connection)? else {
+    let Some(client) = DriverSocket::greet(connection)? else {
         return Ok(ExitCode::from(FAILED));
     };
     let mut run = Run {

@@ -28,7 +28,7 @@ use crate::job::Spec;
 use crate::settings::{COMPRESS_MAP, REDUCES, Settings};
 use commit::Committer;
 use memory::Budget;
-use queue::Queue;
+use queue::TaskQueue;
 use slot::Ground;
 
 /// A job to be run here.
@@ -68,7 +68,7 @@ pub(crate) fn run(order: &LocalJob<'_>, stop: &Stop<'_>) -> Result<Counters> {
         .clamp(1, 64);
     let budget = Budget::new(slots, &settings)?;
     let mut committer = Committer::begin(&order.output)?;
-    let queue = Queue::new(splits, reduces, &settings)?;
+    let queue = TaskQueue::new(splits, reduces, &settings)?;
     if !order.quiet {
         crate::say(&format!(
             "{}: {} maps over {} MB, {reduces} reduces, {slots} at a time",

@@ -31,7 +31,7 @@ const BYTES: usize = 128 << 20;
 
 /// One figure.
 #[derive(Clone, Debug)]
-pub struct Figure {
+pub struct MeasuredFigure {
     /// What was done.
     pub step: &'static str,
     /// Megabytes (10^6 bytes) a second of processor time.
@@ -59,8 +59,12 @@ fn speed(bytes: usize, mut work: impl FnMut() -> Result<f64>) -> Result<f64> {
     Ok(f64::from(u32::try_from(bytes / 1000).unwrap_or(u32::MAX)) / 1000.0 / least)
 }
 
-fn best(step: &'static str, bytes: usize, work: impl FnMut() -> Result<f64>) -> Result<Figure> {
-    Ok(Figure {
+fn best(
+    step: &'static str,
+    bytes: usize,
+    work: impl FnMut() -> Result<f64>,
+) -> Result<MeasuredFigure> {
+    Ok(MeasuredFigure {
         step,
         speed: speed(bytes, work)?,
         limit: None,
@@ -104,7 +108,7 @@ impl Mapper for MeasuredWords {
     }
 }
 
-fn lines(text: &[u8]) -> Result<Figure> {
+fn lines(text: &[u8]) -> Result<MeasuredFigure> {
     let mut file = memory()?;
     file.write_all(text)?;
     let size = text.len() as u64;
@@ -129,7 +133,7 @@ fn lines(text: &[u8]) -> Result<Figure> {
     Ok(figure.beside("read, find ends of lines", limit))
 }
 
-fn words(text: &[u8]) -> Result<Figure> {
+fn words(text: &[u8]) -> Result<MeasuredFigure> {
     best(
         "word count, map with combine and reduce",
         text.len(),
@@ -164,7 +168,7 @@ fn records(bytes: usize) -> Vec<u8> {
     records
 }
 
-fn sort(records: &[u8], sorted: &Sorted) -> Result<Figure> {
+fn sort(records: &[u8], sorted: &Sorted) -> Result<MeasuredFigure> {
     let mut room = Vec::new();
     let mut out: Vec<u8> = Vec::with_capacity(records.len());
     let limit = speed(records.len(), || Ok(sorted.copied(&mut out)))?;
@@ -195,7 +199,12 @@ fn scratch() -> Result<Arc<Scratch>> {
     Ok(Arc::new(Scratch::new(folder, None)))
 }
 
-fn spill(step: &'static str, records: &[u8], sorted: &Sorted, codec: Codec) -> Result<Figure> {
+fn spill(
+    step: &'static str,
+    records: &[u8],
+    sorted: &Sorted,
+    codec: Codec,
+) -> Result<MeasuredFigure> {
     let (page, _descriptor) = Page::create()?;
     let mut spare = Vec::new();
     let scratch = scratch()?;
@@ -222,7 +231,7 @@ fn spill(step: &'static str, records: &[u8], sorted: &Sorted, codec: Codec) -> R
     Ok(figure.beside("copy in this order, checksum, write", limit))
 }
 
-fn merge_of_8(records: &[u8]) -> Result<Figure> {
+fn merge_of_8(records: &[u8]) -> Result<MeasuredFigure> {
     let scratch = scratch()?;
     let mut all: Vec<&[u8]> = records.chunks_exact(100).collect();
     let mut spills = Vec::new();
@@ -263,7 +272,7 @@ fn merge_of_8(records: &[u8]) -> Result<Figure> {
 ///
 /// # Errors
 /// There is no memory or disk for it.
-pub fn figures() -> Result<Vec<Figure>> {
+pub fn figures() -> Result<Vec<MeasuredFigure>> {
     let text = text(BYTES);
     let mut figures = vec![lines(&text)?, words(&text)?];
     drop(text);

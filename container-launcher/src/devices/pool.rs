@@ -9,7 +9,7 @@ use super::lease::{Leased, lease};
 use super::{DeviceKind, Devices};
 
 /// Names of devices.
-type Names = BTreeSet<String>;
+type DeviceNames = BTreeSet<String>;
 
 /// Devices of one kind, which are the container's for as long as this lives.
 #[derive(Debug, Default)]
@@ -19,7 +19,7 @@ pub(crate) struct Pool {
     /// In the order in which they are granted.
     own: Vec<Leased>,
     /// Those that processes have.
-    granted: Arc<Mutex<Names>>,
+    granted: Arc<Mutex<DeviceNames>>,
 }
 
 /// Some devices of a pool, which are a process's until this is dropped.
@@ -28,11 +28,11 @@ pub(crate) struct Grant {
     kind: DeviceKind,
     /// Empty: the process is to see none.
     names: Vec<String>,
-    granted: Arc<Mutex<Names>>,
+    granted: Arc<Mutex<DeviceNames>>,
 }
 
 /// Its holders cannot panic between two changes.
-fn lock(granted: &Mutex<Names>) -> MutexGuard<'_, Names> {
+fn lock(granted: &Mutex<DeviceNames>) -> MutexGuard<'_, DeviceNames> {
     granted.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

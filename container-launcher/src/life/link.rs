@@ -170,7 +170,7 @@ struct Keeper {
 }
 
 /// Why a link is left.
-enum Left {
+enum LeaveReason {
     /// It does not work; another may.
     Broken(String),
     /// Nothing more is to be said or heard.
@@ -182,8 +182,8 @@ impl Keeper {
     async fn keep(mut self, mut joined: Joined) {
         let error = loop {
             let cause = match self.hear(&mut joined.orders).await {
-                Left::Over(error) => break error,
-                Left::Broken(cause) => cause,
+                LeaveReason::Over(error) => break error,
+                LeaveReason::Broken(cause) => cause,
             };
             say(&format!(
                 "the link to the ApplicationMaster broke ({cause})"
@@ -209,7 +209,7 @@ impl Keeper {
     }
 
     /// Hears the orders of one link.
-    async fn hear(&mut self, orders: &mut Streaming<LauncherOrder>) -> Left {
+    async fn hear(&mut self, orders: &mut Streaming<LauncherOrder>) -> LeaveReason {
         let said = self.said.clone();
         let mut alive = interval(transport::ALIVE);
         alive.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -221,26 +221,26 @@ impl Keeper {
                     Ok(Some(order)) => if let Err(left) = self.take(order).await {
                         return left;
                     },
-                    Ok(None) => return Left::Broken("it closed the link".into()),
-                    Err(status) => return Left::Broken(words(&status)),
+                    Ok(None) => return LeaveReason::Broken("it closed the link".into()),
+                    Err(status) => return LeaveReason::Broken(words(&status)),
                 },
                 _ = alive.tick() => said.remind(millis(self.born.elapsed())),
                 () = sleep_until(missed) => {
                     let seconds = transport::MISSED.as_secs();
-                    return Left::Broken(format!("it does not answer for {seconds} s"));
+                    return LeaveReason::Broken(format!("it does not answer for {seconds} s"));
                 }
                 full = said.overflowed() => {
                     let cause = format!("it does not take what it is told: {full}");
-                    return Left::Over(Some(self.lost(&cause)));
+                    return LeaveReason::Over(Some(self.lost(&cause)));
                 }
-                () = self.orders.closed() => return Left::Over(None),
+                () = self.orders.closed() => return LeaveReason::Over(None),
             }
         }
     }
 
-    async fn take(&mut self, order: LauncherOrder) -> Result<(), Left> {
+    async fn take(&mut self, order: LauncherOrder) -> Result<(), LeaveReason> {
         let confused = |what| {
-            Left::Over(Some(LifeError::Confused {
+            LeaveReason::Over(Some(LifeError::Confused {
                 address: self.place.context.appmaster.clone(),
                 what,
             }))
@@ -261,9 +261,9 @@ impl Keeper {
             let bytes = what.encoded_len();
             let is_last = matches!(what, Order::Leave(_));
             let taken = self.orders.send(Ok(what)).await;
-            taken.map_err(|_gone| Left::Over(None))?;
+            taken.map_err(|_gone| LeaveReason::Over(None))?;
             if is_last {
-                return Err(Left::Over(None));
+                return Err(LeaveReason::Over(None));
             }
             self.said.took(order.number, bytes);
         }

@@ -8,7 +8,7 @@ use pmi::{Effect, PmiStage};
 use super::socket::RankMessage;
 use super::spawn::{ask_name, ask_spawn};
 use super::topology::{self, Topology};
-use super::{Mpi, World};
+use super::{CommWorld, Mpi};
 use crate::container::OwnContainer;
 use crate::nursery::Whom;
 use crate::process;
@@ -50,7 +50,7 @@ impl Mpi {
     }
 
     /// The group that a rank is of.
-    pub(super) fn of(&mut self, rank: u32) -> Option<&mut World> {
+    pub(super) fn of(&mut self, rank: u32) -> Option<&mut CommWorld> {
         let mut worlds = self.worlds.values_mut();
         worlds.find(|world| world.ranks.processes.has(rank))
     }

@@ -12,7 +12,7 @@ use nix::sys::signal::Signal;
 use pmi::{JobAttributes, NodeServer};
 
 use super::spawned_program::find;
-use super::{Mpi, World, yielding};
+use super::{CommWorld, Mpi, yielding};
 use crate::container::OwnContainer;
 use crate::cores::Cores;
 use crate::life::RankOutbox;
@@ -129,7 +129,7 @@ impl Mpi {
         &mut self,
         group: Group,
         container: &mut OwnContainer<'_>,
-    ) -> Result<World, Refusal> {
+    ) -> Result<CommWorld, Refusal> {
         let refuse = |sentence: String| Refusal {
             sentence: format!("{}: {sentence}", node_facts::hostname()),
             exit_code: i32::from(Exit::Lost.code()),
@@ -192,7 +192,7 @@ impl Mpi {
         .map_err(|error| refuse(error.to_string()))?;
         container.warden.note_space(&group.kvs_name);
         let ranks = self.fork(&share, &runs, group.first, container).await?;
-        Ok(World {
+        Ok(CommWorld {
             group: group.group,
             first: group.first,
             kvs_name: group.kvs_name,

@@ -9,7 +9,7 @@ use pmi::{JobAttributes, NodeServer};
 use tokio::time::Instant;
 
 use super::ranks::{self, Attendants, Ranks};
-use super::{Mpi, World, topology};
+use super::{CommWorld, Mpi, topology};
 use crate::binding;
 use crate::container::OwnContainer;
 use crate::devices::gpus;
@@ -22,7 +22,7 @@ const GPUS_FREE: Duration = Duration::from_secs(10);
 
 impl Mpi {
     /// Attends to ranks that have been started.
-    pub(super) fn begin(&mut self, world: World, container: &mut OwnContainer<'_>) {
+    pub(super) fn begin(&mut self, world: CommWorld, container: &mut OwnContainer<'_>) {
         self.outbox.push_back(Event::Started(RanksStarted {
             at_us: microseconds_now(),
             group: world.group,
@@ -52,7 +52,7 @@ impl Mpi {
         &mut self,
         share: Share,
         container: &mut OwnContainer<'_>,
-    ) -> Result<World, Refusal> {
+    ) -> Result<CommWorld, Refusal> {
         let folder = &self.folder;
         std::fs::create_dir_all(folder).map_err(|error| Refusal {
             sentence: format!("{}: {}: {error}", node_facts::hostname(), folder.display()),
@@ -88,7 +88,7 @@ impl Mpi {
         let ranks = self.fork(&share, &programs, 0, container).await?;
         let kvs_name = share.kvs_name.clone();
         self.share = Some(share);
-        Ok(World {
+        Ok(CommWorld {
             group: 0,
             first: 0,
             kvs_name,

@@ -14,7 +14,7 @@ use crate::files;
 
 /// What came of one.
 #[derive(Debug)]
-pub(crate) enum Done {
+pub(crate) enum TransferDone {
     /// The AM is told.
     Say(Event),
     /// The ranks of this share can start.
@@ -34,7 +34,7 @@ pub(crate) struct Transfers {
     restoring: bool,
     /// The checkpoint that the ranks were asked for and that they have not all written.
     owed: Option<u32>,
-    tasks: JoinSet<Done>,
+    tasks: JoinSet<TransferDone>,
 }
 
 impl Transfers {
@@ -51,16 +51,19 @@ impl Transfers {
     }
 
     /// The next that is done; never while there is none. May be dropped and called again.
-    pub(crate) async fn next(&mut self) -> Done {
+    pub(crate) async fn next(&mut self) -> TransferDone {
         loop {
             match self.tasks.join_next().await {
                 Some(Ok(done)) => {
-                    let of_share = matches!(done, Done::Start(_) | Done::Say(Event::Refusal(_)));
+                    let of_share = matches!(
+                        done,
+                        TransferDone::Start(_) | TransferDone::Say(Event::Refusal(_))
+                    );
                     if of_share && !std::mem::take(&mut self.restoring) {
                         // It was stopped in the moment in which it was ready, and that has been told.
                         continue;
                     }
-                    if let Done::Say(Event::Found(found)) = &done
+                    if let TransferDone::Say(Event::Found(found)) = &done
                         && found.trouble.is_empty()
                     {
                         self.owed = self.owed.filter(|owed| *owed != found.id);
@@ -83,7 +86,7 @@ impl Transfers {
         let folder = self.folder.clone();
         self.tasks.spawn(async move {
             let refused = |sentence| {
-                Done::Say(Event::Refusal(Refusal {
+                TransferDone::Say(Event::Refusal(Refusal {
                     sentence,
                     exit_code: i32::from(Exit::Staging.code()),
                     group: 0,
@@ -99,7 +102,7 @@ impl Transfers {
                     return refused(format!("the checkpoint is not restored: {}", moved.trouble));
                 }
             }
-            Done::Start(share)
+            TransferDone::Start(share)
         });
     }
 
@@ -110,13 +113,15 @@ impl Transfers {
 
     pub(crate) fn find(&mut self, order: Find) {
         let folder = self.folder.clone();
-        let found = async move { Done::Say(Event::Found(files::find(&folder, order).await)) };
+        let found =
+            async move { TransferDone::Say(Event::Found(files::find(&folder, order).await)) };
         self.tasks.spawn(found);
     }
 
     pub(crate) fn carry(&mut self, order: Move) {
         let folder = self.folder.clone();
-        let moved = async move { Done::Say(Event::Moved(files::carry(&folder, order).await)) };
+        let moved =
+            async move { TransferDone::Say(Event::Moved(files::carry(&folder, order).await)) };
         self.tasks.spawn(moved);
     }
 
@@ -130,8 +135,10 @@ impl Transfers {
                 None => Err(format!("{}: no rank runs", crate::node_facts::hostname())),
             };
             match ready {
-                Ok(()) => Done::Ask(order),
-                Err(trouble) => Done::Say(Event::Found(files::without_answer(order.id, trouble))),
+                Ok(()) => TransferDone::Ask(order),
+                Err(trouble) => {
+                    TransferDone::Say(Event::Found(files::without_answer(order.id, trouble)))
+                }
             }
         });
     }
@@ -143,13 +150,15 @@ impl Transfers {
             return Vec::new();
         };
         if let Err(trouble) = folders.clear() {
-            let found = async move { Done::Say(Event::Found(files::without_answer(id, trouble))) };
+            let found =
+                async move { TransferDone::Say(Event::Found(files::without_answer(id, trouble))) };
             self.tasks.spawn(found);
             return Vec::new();
         }
         self.owed = Some(id);
         let ranks = folders.ranks().collect();
-        let written = async move { Done::Say(Event::Found(folders.written(id, ended).await)) };
+        let written =
+            async move { TransferDone::Say(Event::Found(folders.written(id, ended).await)) };
         self.tasks.spawn(written);
         ranks
     }

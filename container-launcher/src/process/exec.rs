@@ -16,8 +16,8 @@ use nix::sys::signal::{SigSet, SigmaskHow, Signal, sigprocmask};
 use nix::sys::wait::waitpid;
 use nix::unistd::{Pid, getppid, setpgid, setsid};
 
-use super::start::Start;
-use super::streams::Streams;
+use super::start::ProcessStart;
+use super::streams::ProcessStreams;
 use crate::open_files;
 
 /// Highest signal number of Linux.
@@ -38,7 +38,7 @@ const STACK: usize = 32 * 1024;
 /// # Errors
 ///
 /// What clone or execve said.
-pub(crate) fn execute(start: Start) -> std::io::Result<Pid> {
+pub(crate) fn execute(start: ProcessStart) -> std::io::Result<Pid> {
     let command = &start.command;
     let program = c_string(command.program.as_os_str().as_bytes())?;
     let arguments = [&program].into_iter().cloned().map(Ok);
@@ -50,7 +50,7 @@ pub(crate) fn execute(start: Start) -> std::io::Result<Pid> {
     let environment: Vec<CString> = environment.collect::<Result<_, _>>()?;
     let folder = c_string(command.folder.as_os_str().as_bytes())?;
     let (ends, terminal) = match start.streams {
-        Streams::Plain {
+        ProcessStreams::Plain {
             stdin,
             stdout,
             stderr,
@@ -61,7 +61,7 @@ pub(crate) fn execute(start: Start) -> std::io::Result<Pid> {
             };
             ([stdin, stdout, stderr], false)
         }
-        Streams::Terminal(end) => ([end.try_clone()?, end.try_clone()?, end], true),
+        ProcessStreams::Terminal(end) => ([end.try_clone()?, end.try_clone()?, end], true),
     };
     let child = Child {
         arguments: pointers(&arguments),
@@ -257,12 +257,12 @@ mod tests {
             environment: environment.into(),
             ..ProgramCommand::default()
         };
-        let streams = Streams::Plain {
+        let streams = ProcessStreams::Plain {
             stdin: None,
             stdout: stdout.into(),
             stderr: stderr.into(),
         };
-        let start = Start::new(id, &Arc::new(command), streams)
+        let start = ProcessStart::new(id, &Arc::new(command), streams)
             .set([("B", "own"), ("PMI_RANK", "2"), ("SOCKET", "3")])
             .socket(pmi);
         let pid = execute(start)?;

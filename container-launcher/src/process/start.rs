@@ -10,7 +10,7 @@ use std::sync::Arc;
 use nix::sched::CpuSet;
 
 use super::Id;
-use super::streams::Streams;
+use super::streams::ProcessStreams;
 
 /// What all processes of one program have in common.
 #[derive(Debug, Default)]
@@ -27,20 +27,20 @@ pub(crate) struct ProgramCommand {
 
 /// One process that is to be started.
 #[derive(Debug)]
-pub(crate) struct Start {
+pub(crate) struct ProcessStart {
     pub(super) id: Id,
     pub(super) command: Arc<ProgramCommand>,
     /// What is this process's alone, on top of the command's environment; of two values the later holds.
     variables: Vec<(String, OsString)>,
     /// The processors that it may run on; none: all of the container's.
     pub(super) processors: Option<CpuSet>,
-    pub(super) streams: Streams,
+    pub(super) streams: ProcessStreams,
     /// Becomes its descriptor [`super::exec::SOCKET_FD`].
     pub(super) socket: Option<OwnedFd>,
 }
 
-impl Start {
-    pub(crate) fn new(id: Id, command: &Arc<ProgramCommand>, streams: Streams) -> Self {
+impl ProcessStart {
+    pub(crate) fn new(id: Id, command: &Arc<ProgramCommand>, streams: ProcessStreams) -> Self {
         Self {
             id,
             command: Arc::clone(command),
@@ -118,12 +118,12 @@ mod tests {
             number: 7,
         };
         let (stdout, stderr) = (std::io::pipe().unwrap().1, std::io::pipe().unwrap().1);
-        let streams = Streams::Plain {
+        let streams = ProcessStreams::Plain {
             stdin: None,
             stdout: stdout.into(),
             stderr: stderr.into(),
         };
-        let start = Start::new(id, &Arc::new(command), streams)
+        let start = ProcessStart::new(id, &Arc::new(command), streams)
             .suggest([("A", "own"), ("B", "own"), ("C", "own")])
             .set([("PMI_RANK", "3")]);
         let environment = start.environment();

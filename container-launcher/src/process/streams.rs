@@ -9,7 +9,7 @@ use crate::terminal;
 
 /// A process's own ends.
 #[derive(Debug)]
-pub(crate) enum Streams {
+pub(crate) enum ProcessStreams {
     /// Three that have nothing to do with each other.
     Plain {
         /// None: `/dev/null`.
@@ -38,7 +38,7 @@ pub(crate) enum Outer {
 /// # Errors
 ///
 /// No more files may be open.
-pub(crate) fn pipes(input: bool) -> std::io::Result<(Streams, Outer)> {
+pub(crate) fn pipes(input: bool) -> std::io::Result<(ProcessStreams, Outer)> {
     let (stdin, to_stdin) = match input {
         true => {
             let (reader, writer) = std::io::pipe()?;
@@ -48,7 +48,7 @@ pub(crate) fn pipes(input: bool) -> std::io::Result<(Streams, Outer)> {
     };
     let (of_stdout, stdout) = std::io::pipe()?;
     let (of_stderr, stderr) = std::io::pipe()?;
-    let streams = Streams::Plain {
+    let streams = ProcessStreams::Plain {
         stdin,
         stdout: stdout.into(),
         stderr: stderr.into(),
@@ -66,7 +66,7 @@ pub(crate) fn pipes(input: bool) -> std::io::Result<(Streams, Outer)> {
 /// # Errors
 ///
 /// The kernel has none left.
-pub(crate) fn terminal(terminal: &Terminal) -> std::io::Result<(Streams, Outer)> {
+pub(crate) fn terminal(terminal: &Terminal) -> std::io::Result<(ProcessStreams, Outer)> {
     let (outer, own) = terminal::open(terminal.size.unwrap_or_default())?;
-    Ok((Streams::Terminal(own), Outer::Terminal(outer)))
+    Ok((ProcessStreams::Terminal(own), Outer::Terminal(outer)))
 }

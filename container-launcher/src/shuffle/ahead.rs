@@ -1,8 +1,8 @@
 //! Gathers, at the home of partitions, what maps have left elsewhere before the reduces begin.
 //!
 //! It holds no slot, and needs nothing that a task needs: one thread a job, one file a partition, and of the disks
-//! what [`policy::scratch::Limits::ahead`] leaves. What it has are copies, which may go at any time: a reduce fetches
-//! what it does not find. Where a task lacks room they go, and nothing is gathered ahead for that job any more.
+//! what [`policy::scratch::ScratchLimits::ahead`] leaves. What it has are copies, which may go at any time: a reduce
+//! fetches what it does not find. Where a task lacks room they go, and nothing is gathered ahead for that job any more.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;

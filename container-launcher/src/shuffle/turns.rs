@@ -42,7 +42,7 @@ impl Default for Turns {
 
 /// A turn, over when it is dropped.
 #[derive(Debug)]
-pub(super) struct Turn<'a> {
+pub(super) struct FetchTurn<'a> {
     turns: &'a Turns,
     memory: Vec<u8>,
 }
@@ -53,7 +53,7 @@ impl Turns {
     /// # Errors
     ///
     /// None comes in time.
-    pub(super) fn take(&self, job: JobId) -> io::Result<Turn<'_>> {
+    pub(super) fn take(&self, job: JobId) -> io::Result<FetchTurn<'_>> {
         let mut state = self.lock();
         if state.line.is_empty()
             && let Some(memory) = state.free.pop()
@@ -78,8 +78,8 @@ impl Turns {
         }
     }
 
-    const fn turn(&self, memory: Vec<u8>) -> Turn<'_> {
-        Turn {
+    const fn turn(&self, memory: Vec<u8>) -> FetchTurn<'_> {
+        FetchTurn {
             turns: self,
             memory,
         }
@@ -91,7 +91,7 @@ impl Turns {
     }
 }
 
-impl Turn<'_> {
+impl FetchTurn<'_> {
     /// Memory for a frame of at most so many bytes.
     pub(super) fn frame(&mut self, most: u64) -> &mut [u8] {
         self.memory.resize(PIECE, 0);
@@ -100,7 +100,7 @@ impl Turn<'_> {
     }
 }
 
-impl Drop for Turn<'_> {
+impl Drop for FetchTurn<'_> {
     fn drop(&mut self) {
         let memory = std::mem::take(&mut self.memory);
         let mut state = self.turns.lock();
@@ -205,7 +205,8 @@ mod tests {
     #[test]
     fn a_turn_that_is_over_is_that_of_whoever_waits() {
         let turns = Turns::default();
-        let mut taken: Vec<Turn<'_>> = (0..TURNS).map(|_| turns.take(JobId(1)).unwrap()).collect();
+        let mut taken: Vec<FetchTurn<'_>> =
+            (0..TURNS).map(|_| turns.take(JobId(1)).unwrap()).collect();
         assert_eq!(taken[0].frame(5).len(), 5);
         assert_eq!(taken[0].frame(u64::MAX).len(), PIECE);
         thread::scope(|scope| {

@@ -14,7 +14,7 @@ use super::log::Printed;
 use super::places::AttemptFolder;
 use super::watch::{Bounds, Watch};
 use crate::disks::Begun;
-use crate::process::Report;
+use crate::process::EndReport;
 
 /// How long a process may take to leave.
 const LEAVE: Duration = Duration::from_secs(5);
@@ -59,7 +59,7 @@ pub(super) struct Attempt {
     /// When a process that has said its last is killed, unless it has ended.
     pub(super) kill_at: Option<Instant>,
     /// The end of the process, and when that is told at the latest.
-    pub(super) ended: Option<(Report, Instant)>,
+    pub(super) ended: Option<(EndReport, Instant)>,
     /// Ends with the process, or before; none: it could not be begun.
     pub(super) conversation: Option<JoinHandle<()>>,
     /// Dropped: nothing of it goes on.
@@ -141,7 +141,7 @@ impl Attempt {
     }
 
     /// The process is gone and reaped.
-    pub(super) fn end(&mut self, report: Report) {
+    pub(super) fn end(&mut self, report: EndReport) {
         self.kill_at = None;
         self.watch = None;
         self.begun = None;

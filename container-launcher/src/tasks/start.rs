@@ -30,8 +30,8 @@ use super::trouble::Trouble;
 use super::watch::{self, Bounds};
 use crate::container::OwnContainer;
 use crate::disks::Room;
-use crate::process::start::Start;
-use crate::process::streams::{self, Outer, Streams};
+use crate::process::start::ProcessStart;
+use crate::process::streams::{self, Outer, ProcessStreams};
 use crate::process::{Grants, Id, Process, environment};
 use crate::{node_facts, program};
 
@@ -99,10 +99,10 @@ impl Tasks {
 
         let (streams, outer) = streams::pipes(false).map_err(system)?;
         let (socket, own) = UnixStream::pair().map_err(system)?;
-        let Streams::Plain { stdout, stderr, .. } = streams else {
+        let ProcessStreams::Plain { stdout, stderr, .. } = streams else {
             return Err("a task has no terminal".to_owned());
         };
-        let streams = Streams::Plain {
+        let streams = ProcessStreams::Plain {
             stdin: Some(own.into()),
             stdout,
             stderr,
@@ -208,7 +208,7 @@ impl Tasks {
         &self,
         number: u32,
         program: &Program,
-        streams: Streams,
+        streams: ProcessStreams,
         container: &OwnContainer<'_>,
     ) -> Result<Pid, String> {
         let around = container.around;
@@ -228,7 +228,7 @@ impl Tasks {
             (LAUNCHER_VARIABLE, std::process::id().to_string()),
         ];
         let devices = container.elements.variables();
-        let start = Start::new(id, &command, streams).set(own.into_iter().chain(devices));
+        let start = ProcessStart::new(id, &command, streams).set(own.into_iter().chain(devices));
         let started = container.nursery.start(start).await;
         let pid =
             started.map_err(|error| without_host(&program::not_started(&program.file, &error)))?;

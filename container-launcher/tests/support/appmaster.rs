@@ -18,7 +18,7 @@ use tonic::transport::server::TcpIncoming;
 use tonic::transport::{Certificate, Identity, Server, ServerTlsConfig};
 
 use super::keys::Keys;
-use super::service::{Inputs, Mark, Printed, Service, Streams, Tasks, input_of};
+use super::service::{CountedStreams, Inputs, Mark, Printed, Service, Tasks, input_of};
 use super::{Link, within};
 
 /// The scripted ApplicationMaster. It listens behind a relay that can be frozen or cut.
@@ -36,7 +36,7 @@ pub struct Appmaster {
     pub reading: watch::Sender<bool>,
     /// Jobs whose output nobody reads.
     pub standing: watch::Sender<BTreeSet<u32>>,
-    pub streams: watch::Receiver<Streams>,
+    pub streams: watch::Receiver<CountedStreams>,
     /// Of job 0.
     pub input: mpsc::Sender<Result<InputChunk, Status>>,
     inputs: Inputs,
@@ -61,7 +61,7 @@ impl Appmaster {
     pub async fn start() -> Self {
         let keys = Keys::new();
         let (links_to, links) = mpsc::channel(16);
-        let (streams_to, streams) = watch::channel(Streams::default());
+        let (streams_to, streams) = watch::channel(CountedStreams::default());
         let (reading, is_reading) = watch::channel(true);
         let (input, mut input_from) = mpsc::channel(4);
         let inputs = Inputs::default();
@@ -180,7 +180,7 @@ impl Appmaster {
     }
 
     pub async fn all_output(&mut self) {
-        let all = |streams: &Streams| streams.ended == streams.begun;
+        let all = |streams: &CountedStreams| streams.ended == streams.begun;
         within(self.streams.wait_for(all)).await.unwrap();
     }
 

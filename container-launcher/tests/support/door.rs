@@ -12,12 +12,12 @@ use tokio_rustls::TlsAcceptor;
 use super::Appmaster;
 
 /// The number of each lane and what came by it.
-pub type Lanes = Vec<(u64, Vec<u8>)>;
+pub type ReceivedLanes = Vec<(u64, Vec<u8>)>;
 
 /// Takes lanes, one after the other.
 pub struct Door {
     pub address: String,
-    pub lanes: Arc<Mutex<Lanes>>,
+    pub lanes: Arc<Mutex<ReceivedLanes>>,
     _task: JoinSet<()>,
 }
 
@@ -34,7 +34,7 @@ impl Door {
         let tls = TlsAcceptor::from(Arc::new(config));
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap().to_string();
-        let lanes: Arc<Mutex<Lanes>> = Arc::default();
+        let lanes: Arc<Mutex<ReceivedLanes>> = Arc::default();
         let taken = Arc::clone(&lanes);
         let mut task = JoinSet::new();
         task.spawn(async move {

@@ -12,7 +12,7 @@ use job::wire::{
 };
 use tokio::sync::{mpsc, watch};
 
-use super::service::{Streams, Talk};
+use super::service::{CountedStreams, Talk};
 use super::within;
 
 /// The control link of one launcher.
@@ -22,7 +22,7 @@ pub struct Link {
     /// Heard while something else was waited for.
     pub(super) aside: VecDeque<Told>,
     pub(super) talk: Arc<Talk>,
-    pub(super) streams: Arc<watch::Sender<Streams>>,
+    pub(super) streams: Arc<watch::Sender<CountedStreams>>,
 }
 
 impl Link {

@@ -24,7 +24,7 @@ pub type Printed = BTreeMap<(u32, u32, i32), Vec<u8>>;
 
 /// Streams of output that ranks have begun, and how many of them have ended.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Streams {
+pub struct CountedStreams {
     pub begun: u32,
     pub ended: u32,
     /// Calls that have brought any.
@@ -106,7 +106,7 @@ pub struct Service {
     pub marks: Arc<Mutex<Vec<Mark>>>,
     pub largest: Arc<Mutex<usize>>,
     pub reading: watch::Receiver<bool>,
-    pub streams: Arc<watch::Sender<Streams>>,
+    pub streams: Arc<watch::Sender<CountedStreams>>,
     /// By job.
     pub inputs: Inputs,
     pub tasks: Tasks,

@@ -57,7 +57,7 @@ pub struct CardTable {
 
 /// How long things take on a modelled card; zeros cost no time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Timing {
+pub struct CardTiming {
     /// Rate of the link in each direction, MB/s; 0: as fast as memory.
     pub link_mb_s: u64,
     /// Clock of the core; 0: as fast as this machine.
@@ -68,7 +68,7 @@ pub struct Timing {
     pub late_ms: u64,
 }
 
-impl Timing {
+impl CardTiming {
     fn link(&self, bytes: usize) -> Duration {
         (bytes as u64 * 1000)
             .checked_div(self.link_mb_s)
@@ -85,7 +85,7 @@ impl Timing {
 /// A modelled card.
 #[derive(Debug)]
 pub struct Card {
-    timing: Timing,
+    timing: CardTiming,
     orders: Vec<FaultOrder>,
     functions: u32,
     engine: Mutex<Box<dyn Engine>>,
@@ -104,7 +104,7 @@ struct CardState {
     model: u64,
     header_address: u64,
     header_length: u32,
-    placed: [Option<Placed>; super::SLOTS],
+    placed: [Option<PlacedSlot>; super::SLOTS],
     /// Doorbells since the card was made.
     rung: u64,
     /// Counts resets, so that what was computed meanwhile is dropped.
@@ -126,7 +126,7 @@ struct CardState {
 
 /// What a driver made reachable in a slot.
 #[derive(Debug, Clone)]
-struct Placed {
+struct PlacedSlot {
     header: [u8; HEADER_LENGTH],
     data: Arc<Vec<u8>>,
 }
@@ -153,7 +153,7 @@ struct Computed {
 
 impl Card {
     /// A card with this engine.
-    pub fn new(engine: Box<dyn Engine>, timing: Timing, orders: Vec<FaultOrder>) -> Self {
+    pub fn new(engine: Box<dyn Engine>, timing: CardTiming, orders: Vec<FaultOrder>) -> Self {
         Self {
             timing,
             orders,
@@ -192,7 +192,7 @@ impl Card {
         let header = slot_of(state.header_address)
             .filter(|_| usize::try_from(state.header_length).is_ok_and(|it| it == HEADER_LENGTH))
             .and_then(|slot| Some((slot, state.placed[slot].clone()?)));
-        let Some((slot, Placed { header, mut data })) = header else {
+        let Some((slot, PlacedSlot { header, mut data })) = header else {
             // A card that is sent to where nothing is reads nothing, and says nothing.
             return;
         };
@@ -525,7 +525,7 @@ impl Board for Card {
         data: &Arc<Vec<u8>>,
     ) -> Result<(), BoardError> {
         if let Some(place) = self.state().placed.get_mut(slot) {
-            *place = Some(Placed {
+            *place = Some(PlacedSlot {
                 header: *header,
                 data: Arc::clone(data),
             });

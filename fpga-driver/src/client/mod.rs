@@ -24,7 +24,7 @@ mod reader;
 mod rings;
 mod writer;
 
-pub use reader::{AcceleratorReader, DeserializePacket, Result as Answer};
+pub use reader::{AcceleratorReader, Answer, DeserializePacket};
 pub use writer::{AcceleratorWriter, Block, Layout, SerializePacket};
 
 use crate::function::Function;

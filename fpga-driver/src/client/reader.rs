@@ -14,11 +14,11 @@ pub trait DeserializePacket: Sized {
     /// # Errors
     ///
     /// What is wrong with it.
-    fn deserialize(result: &[u8]) -> std::result::Result<Self, String>;
+    fn deserialize(result: &[u8]) -> Result<Self, String>;
 }
 
 impl DeserializePacket for Vec<u8> {
-    fn deserialize(result: &[u8]) -> std::result::Result<Self, String> {
+    fn deserialize(result: &[u8]) -> Result<Self, String> {
         Ok(result.to_vec())
     }
 }
@@ -43,7 +43,7 @@ impl AcceleratorReader {
     pub fn read<R: DeserializePacket>(
         &mut self,
         timeout: Duration,
-    ) -> std::result::Result<(u64, R), AcceleratorError> {
+    ) -> Result<(u64, R), AcceleratorError> {
         let result = self.result(Some(timeout))?;
         let PacketVerdict {
             sequence, status, ..
@@ -61,10 +61,7 @@ impl AcceleratorReader {
     /// # Errors
     ///
     /// Nothing came in time, or the lease is over.
-    pub fn result(
-        &mut self,
-        timeout: Option<Duration>,
-    ) -> std::result::Result<Result<'_>, AcceleratorError> {
+    pub fn result(&mut self, timeout: Option<Duration>) -> Result<Answer<'_>, AcceleratorError> {
         let index = self.rings.geometry.index(self.next);
         let rings = &self.rings;
         let until = timeout.map(|timeout| Instant::now() + timeout);
@@ -76,14 +73,14 @@ impl AcceleratorReader {
         })?;
         let verdict = rings.control().verdict(index);
         self.next += 1;
-        Ok(Result {
+        Ok(Answer {
             rings: &self.rings,
             index,
             verdict,
         })
     }
 
-    /// Gives back the result that [`Result::keep`] left.
+    /// Gives back the result that [`Answer::keep`] left.
     pub(super) fn release(&mut self) {
         let last = self.next.saturating_sub(1);
         give_back(&self.rings, self.rings.geometry.index(last));
@@ -100,14 +97,14 @@ fn give_back(rings: &Rings, index: usize) {
 
 /// A result in its block, which is free again when this is dropped.
 #[derive(Debug)]
-pub struct Result<'a> {
+pub struct Answer<'a> {
     rings: &'a Rings,
     index: usize,
     /// What the driver says of it.
     pub verdict: PacketVerdict,
 }
 
-impl Result<'_> {
+impl Answer<'_> {
     /// Leaves the block as it is, for a C program that reads it.
     pub(super) fn keep(self) {
         std::mem::forget(self);
@@ -119,7 +116,7 @@ impl Result<'_> {
     }
 }
 
-impl std::ops::Deref for Result<'_> {
+impl std::ops::Deref for Answer<'_> {
     type Target = [u8];
 
     #[expect(unsafe_code, reason = "a block of shared memory, read in place")]
@@ -132,7 +129,7 @@ impl std::ops::Deref for Result<'_> {
     }
 }
 
-impl Drop for Result<'_> {
+impl Drop for Answer<'_> {
     fn drop(&mut self) {
         give_back(self.rings, self.index);
     }

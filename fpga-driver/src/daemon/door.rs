@@ -14,7 +14,7 @@ const MOST_CONNECTIONS: usize = 1024;
 
 /// A socket that is listened at, in place of one that nobody listens at any more.
 #[derive(Debug)]
-pub(super) struct Door {
+pub(super) struct SocketDoor {
     path: PathBuf,
     listener: OwnedFd,
     allowed: Vec<u32>,
@@ -33,7 +33,7 @@ pub(super) struct Guest {
     pub(super) uid: u32,
 }
 
-impl Door {
+impl SocketDoor {
     /// Listens; users besides this process's own and root come in if they are `allowed`.
     ///
     /// # Errors
@@ -131,13 +131,13 @@ fn spare(listener: &OwnedFd) -> Option<OwnedFd> {
     rustix::io::fcntl_dupfd_cloexec(listener, 0).ok()
 }
 
-impl AsFd for Door {
+impl AsFd for SocketDoor {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.listener.as_fd()
     }
 }
 
-impl Drop for Door {
+impl Drop for SocketDoor {
     fn drop(&mut self) {
         drop(std::fs::remove_file(&self.path));
     }

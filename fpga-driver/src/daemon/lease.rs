@@ -68,7 +68,7 @@ struct Mirror {
 
 /// A packet that was taken from a ring.
 #[derive(Debug)]
-pub struct Taken {
+pub struct TakenPacket {
     /// Number in its lease.
     pub number: u64,
     /// The header and what it asks for, or the field that is wrong.
@@ -180,7 +180,7 @@ impl Lease {
     /// # Errors
     ///
     /// A state that only a broken client writes.
-    pub fn take(&self) -> Result<Option<Taken>, Broken> {
+    pub fn take(&self) -> Result<Option<TakenPacket>, Broken> {
         let mut mirror = self.mirror();
         let control = self.control();
         let number = mirror.taken;
@@ -206,7 +206,7 @@ impl Lease {
         mirror.sending[index] = Some(bytes);
         mirror.reserved[index] = true;
         mirror.taken += 1;
-        Ok(Some(Taken {
+        Ok(Some(TakenPacket {
             number,
             header: self.judge(&bytes, number, index),
         }))

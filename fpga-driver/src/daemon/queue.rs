@@ -11,7 +11,7 @@
 //! The copy is what makes a second try possible when the card loses a packet whose block its holder has
 //! filled again, and what no holder can change after it was checked.
 
-use super::lease::{Broken, Lease, Taken};
+use super::lease::{Broken, Lease, TakenPacket};
 use crate::board::{Board, BoardError, READY, RESET, Register, SLOTS};
 use crate::function::Shape;
 use crate::status::Status;
@@ -34,7 +34,7 @@ pub(super) const WAKE: u64 = u64::MAX;
 #[derive(Debug)]
 pub(super) struct QueuedPacket {
     pub(super) lease: Weak<Lease>,
-    pub(super) taken: Taken,
+    pub(super) taken: TakenPacket,
     /// The copy of its data, once it was made and found right.
     pub(super) data: Option<Arc<Vec<u8>>>,
     /// Its input block was given back.

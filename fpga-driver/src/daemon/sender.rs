@@ -113,9 +113,9 @@ impl Sender {
             }
         };
         let back = match wait_until_ready(queue, &job)? {
-            Turn::Now(lines, slot) => place(queue, lines, slot, job, header, &shape, &data)?,
-            Turn::Later => Some(job),
-            Turn::Never => {
+            PacketTurn::Now(lines, slot) => place(queue, lines, slot, job, header, &shape, &data)?,
+            PacketTurn::Later => Some(job),
+            PacketTurn::Never => {
                 // Closed, or off: the job goes with the others.
                 queue.answer(&job, Status::Lost, 0, 0);
                 return Ok(());
@@ -153,7 +153,7 @@ impl Sender {
 }
 
 /// What becomes of a packet that waits for the card.
-enum Turn<'a> {
+enum PacketTurn<'a> {
     /// The card takes it, into this slot.
     Now(MutexGuard<'a, Lines>, usize),
     /// The card was reset: those that it lost come first.
@@ -163,21 +163,24 @@ enum Turn<'a> {
 }
 
 /// Polls STATE until the card takes this packet.
-fn wait_until_ready<'a>(queue: &'a BoardQueue, job: &QueuedPacket) -> Result<Turn<'a>, BoardError> {
+fn wait_until_ready<'a>(
+    queue: &'a BoardQueue,
+    job: &QueuedPacket,
+) -> Result<PacketTurn<'a>, BoardError> {
     // Since the card was first seen to be busy: a thread that is run late has not waited for it.
     let mut busy_since = None;
     loop {
         let mut lines = queue.lines();
         if lines.closing || lines.is_off() {
-            return Ok(Turn::Never);
+            return Ok(PacketTurn::Never);
         }
         if job.tries == 0 && lines.waiting.front().is_some_and(|it| it.tries > 0) {
-            return Ok(Turn::Later);
+            return Ok(PacketTurn::Later);
         }
         // Where no slot is free the receiver knows how long the card may be silent.
         if let Some(slot) = lines.slot_for(job) {
             if queue.board.read(Register::State)? == READY {
-                return Ok(Turn::Now(lines, slot));
+                return Ok(PacketTurn::Now(lines, slot));
             }
             let since = *busy_since.get_or_insert_with(Instant::now);
             let still_since = lines.progress.map_or(since, |at| at.max(since));

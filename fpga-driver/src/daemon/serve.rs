@@ -1,7 +1,7 @@
 //! The thread that owns the sockets.
 
 use super::devices::{Availability, VirtualDevices};
-use super::door::{Door, Guest};
+use super::door::{Guest, SocketDoor};
 use super::lease::{Holder, Lease};
 use super::lock::{self, Lock};
 use super::queue::{BoardQueue, Notices};
@@ -69,21 +69,21 @@ pub enum DriverError {
 #[derive(Debug)]
 pub struct Driver {
     options: DriverOptions,
-    door: Door,
+    door: SocketDoor,
     _locks: Vec<Lock>,
     queues: Vec<Arc<BoardQueue>>,
     threads: Vec<JoinHandle<()>>,
     devices: VirtualDevices,
     notices: Arc<Inbox>,
     watch: OwnedFd,
-    connections: BTreeMap<u64, Connection>,
+    connections: BTreeMap<u64, ClientConnection>,
     /// Which connection a lease belongs to, and on which board it is.
     leases: BTreeMap<u64, (u64, usize, Arc<Lease>)>,
     next: u64,
 }
 
 #[derive(Debug)]
-struct Connection {
+struct ClientConnection {
     guest: Guest,
     lease: Option<u64>,
     holder: String,
@@ -133,7 +133,7 @@ impl Driver {
     ///
     /// Another driver listens there, or no board can be had.
     pub fn start(options: DriverOptions, mut warn: impl FnMut(&str)) -> Result<Self, DriverError> {
-        let door = Door::open(&options.socket, &options.allowed)?;
+        let door = SocketDoor::open(&options.socket, &options.allowed)?;
         let watch = epoll::create(epoll::CreateFlags::CLOEXEC).map_err(std::io::Error::from)?;
         let flags = EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK;
         let bell = rustix::event::eventfd(0, flags).map_err(std::io::Error::from)?;
@@ -282,7 +282,7 @@ impl Driver {
         if add(&self.watch, &guest.socket, id).is_err() {
             return;
         }
-        let connection = Connection {
+        let connection = ClientConnection {
             guest,
             lease: None,
             holder: String::new(),

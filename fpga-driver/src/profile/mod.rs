@@ -25,7 +25,7 @@
 
 pub mod xml;
 
-use crate::board::card::Timing;
+use crate::board::card::CardTiming;
 use crate::board::fault::FaultOrder;
 use crate::function::Function;
 use crate::ring::Geometry;
@@ -116,7 +116,7 @@ pub struct BoardProfile {
     /// How long the card may do nothing while it has something to do.
     pub patience: Duration,
     /// How long things take on a modelled card.
-    pub timing: Timing,
+    pub timing: CardTiming,
     /// What goes wrong on a modelled card.
     pub faults: Vec<FaultOrder>,
 }
@@ -205,7 +205,7 @@ impl Profile {
                 functions: functions.into_iter().collect(),
                 geometry: Geometry::default(),
                 patience: Duration::from_secs(2),
-                timing: Timing::default(),
+                timing: CardTiming::default(),
                 faults: Vec::new(),
             }],
         }
@@ -273,7 +273,7 @@ impl BoardEntry {
             functions,
             geometry,
             patience: Duration::from_millis(self.patience_ms.unwrap_or(2000).max(1)),
-            timing: Timing {
+            timing: CardTiming {
                 link_mb_s: self.link_mb_s.unwrap_or(1000),
                 clock_mhz: self.clock_mhz.unwrap_or(200),
                 ns: self.ns.unwrap_or(0),

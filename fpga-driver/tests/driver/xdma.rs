@@ -2,7 +2,7 @@
 
 use crate::bed::{Bed, board};
 use fpga_driver::Function;
-use fpga_driver::board::card::{Card, Timing};
+use fpga_driver::board::card::{Card, CardTiming};
 use fpga_driver::board::check;
 use fpga_driver::board::emulate::Emulator;
 use fpga_driver::board::model::Model;
@@ -16,9 +16,9 @@ const SOON: Duration = Duration::from_secs(20);
 fn card(orders: &[&str]) -> (tempfile::TempDir, Emulator, BoardProfile) {
     let folder = tempfile::tempdir().unwrap();
     let orders = orders.iter().map(|order| order.parse().unwrap()).collect();
-    let timing = Timing {
+    let timing = CardTiming {
         late_ms: 300,
-        ..Timing::default()
+        ..CardTiming::default()
     };
     let model = Card::new(Box::new(Model), timing, orders);
     let emulator = Emulator::start(folder.path(), Box::new(model)).unwrap();

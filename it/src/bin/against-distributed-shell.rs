@@ -74,7 +74,7 @@ enum Contender {
 }
 
 /// One run of each peer.
-type Round = Vec<Times>;
+type ShellRound = Vec<Times>;
 
 /// Of one figure over all runs.
 #[derive(Debug, Clone, Copy, Serialize)]
@@ -99,7 +99,7 @@ struct PeerRow {
 }
 
 #[derive(Debug, Serialize)]
-struct Report {
+struct ShellReport {
     hadoop: String,
     nodes: usize,
     processes: usize,
@@ -108,7 +108,7 @@ struct Report {
     /// machine was this command's alone.
     load: (f64, f64),
     peers: Vec<Contender>,
-    rounds: Vec<Round>,
+    rounds: Vec<ShellRound>,
     rows: Vec<PeerRow>,
 }
 
@@ -198,7 +198,7 @@ fn run() -> Result<()> {
         rounds.push(round);
     }
     let cores = std::thread::available_parallelism()?.get();
-    let report = Report {
+    let report = ShellReport {
         hadoop,
         nodes,
         processes,
@@ -226,7 +226,7 @@ fn load() -> Result<f64> {
         .context("/proc/loadavg")
 }
 
-fn print(out: &mut impl std::io::Write, report: &Report) -> Result<()> {
+fn print(out: &mut impl std::io::Write, report: &ShellReport) -> Result<()> {
     writeln!(
         out,
         "\nHadoop {}, {} processes on {} nodes on one machine of {} cores (load {:.1} to {:.1}), {} rounds, \
@@ -267,9 +267,9 @@ fn print(out: &mut impl std::io::Write, report: &Report) -> Result<()> {
     Ok(())
 }
 
-fn rows(peers: &[Contender], has_target: bool, rounds: &[Round]) -> Vec<PeerRow> {
-    type Figure = (&'static str, fn(&Times) -> f64, bool);
-    let figures: [Figure; 2] = [
+fn rows(peers: &[Contender], has_target: bool, rounds: &[ShellRound]) -> Vec<PeerRow> {
+    type TimesFigure = (&'static str, fn(&Times) -> f64, bool);
+    let figures: [TimesFigure; 2] = [
         ("last process started", |times| times.last_process, true),
         ("whole command", |times| times.whole_command, false),
     ];
@@ -306,7 +306,7 @@ fn spread(mut values: Vec<f64>) -> Spread {
 
 impl Bench {
     /// One run of each, `first` of them (round the list) going first; in the order of the list.
-    fn round(&mut self, first: usize) -> Result<Round> {
+    fn round(&mut self, first: usize) -> Result<ShellRound> {
         let count = self.peers.len();
         let mut times = vec![None; count];
         for step in 0..count {

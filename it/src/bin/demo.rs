@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use anyhow::{Context as _, Result};
 use it::hadoop::Distribution;
-use it::process::{self, Streams};
+use it::process::{self, ChildStreams};
 use it::{Cluster, Mpich, Version, gerbil};
 
 const VERSION: Version = Version::V3_4_2;
@@ -60,7 +60,7 @@ fn run() -> Result<ExitCode> {
     let begin = Instant::now();
     let mut command = gerbil::command(&cluster.conf_dir(), ["-n", RANKS, "./cpi"])?;
     command.current_dir(folder.path());
-    let streams = Streams {
+    let streams = ChildStreams {
         stdin: Stdio::null(),
         stdout: Stdio::inherit(),
         stderr: Stdio::inherit(),

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result, ensure};
 use clap::Parser;
 use it::hollow::job::{Desk, Started, seconds};
-use it::hollow::{Fleet, Plan};
+use it::hollow::{Fleet, FleetPlan};
 use it::results::{self, Axis, Chart, Figure, Series, Setting, Table};
 use it::{gerbil, wait};
 use job::report::Report;
@@ -87,11 +87,11 @@ fn run() -> Result<()> {
     let Figure10Options { out, quick } = Figure10Options::parse();
     let lengths = if quick { QUICK } else { LENGTHS };
     gerbil::binary()?;
-    let fleet = Fleet::start(&Plan {
+    let fleet = Fleet::start(&FleetPlan {
         nodes: GROUPS.iter().map(|(_, nodes)| nodes).sum(),
         memory_mib: u64::from(UNITS) * 1024,
         vcores: UNITS,
-        ..Plan::default()
+        ..FleetPlan::default()
     })?;
     let setting = Setting::begin(&fleet.cluster().version()?)?;
     let bench = Bench::new(&fleet)?;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 use clap::Parser;
-use it::hollow::{Fleet, Phases, Plan, annex};
+use it::hollow::{Fleet, FleetPlan, Phases, annex};
 use it::{Daemon, Version, load};
 
 /// A ResourceManager (and nothing else) with nodes that run nothing.
@@ -14,16 +14,16 @@ use it::{Daemon, Version, load};
 enum HollowCommand {
     /// Starts them, prints `export HADOOP_CONF_DIR=...`, and takes all down at Ctrl-C or SIGTERM.
     Up {
-        #[arg(long, default_value_t = Plan::default().nodes)]
+        #[arg(long, default_value_t = FleetPlan::default().nodes)]
         nodes: usize,
         /// 2.10.2, 3.3.6, 3.4.2 or 3.5.0
         #[arg(long, default_value = "3.4.2")]
         version: Version,
         /// Of each node, in MiB, and the largest container.
-        #[arg(long, default_value_t = Plan::default().memory_mib)]
+        #[arg(long, default_value_t = FleetPlan::default().memory_mib)]
         memory: u64,
         /// Of the ResourceManager, in MiB.
-        #[arg(long, default_value_t = Plan::default().heap_mib)]
+        #[arg(long, default_value_t = FleetPlan::default().heap_mib)]
         heap: u32,
         /// Milliseconds between two reports of a node.
         #[arg(long, default_value_t = 1000)]
@@ -64,7 +64,7 @@ fn run() -> Result<()> {
             heartbeat,
             together,
             without_links,
-        } => Plan {
+        } => FleetPlan {
             nodes,
             version,
             memory_mib: memory,
@@ -72,10 +72,10 @@ fn run() -> Result<()> {
             heartbeat: Duration::from_millis(heartbeat),
             phases: match together {
                 true => Phases::Together,
-                false => Plan::default().phases,
+                false => FleetPlan::default().phases,
             },
             links: !without_links,
-            ..Plan::default()
+            ..FleetPlan::default()
         },
     };
     // Caught from the beginning: a Ctrl-C while nodes register must not leave the ResourceManager.

@@ -14,8 +14,8 @@ use clap::Parser;
 use it::cluster::Size;
 use it::command::Run;
 use it::mpich_suite::compare::Tries;
-use it::mpich_suite::lists::{self, Listed};
-use it::mpich_suite::report::{Report, Setting};
+use it::mpich_suite::lists::{self, ListedTest};
+use it::mpich_suite::report::{Setting, SuiteReport};
 use it::mpich_suite::run::{self, Mpiexec, TestResult};
 use it::mpich_suite::{Comparison, Suite};
 use it::settings::File;
@@ -138,7 +138,7 @@ fn run() -> Result<bool> {
             test.again = Some(again(&suite, listed, &stock, &ours, options.again.get())?);
         }
     }
-    let report = Report {
+    let report = SuiteReport {
         setting: Setting {
             command: typed(),
             date,
@@ -241,12 +241,12 @@ impl KnownOutcomes {
         Ok(())
     }
 
-    fn has(&self, place: usize, test: &Listed) -> bool {
+    fn has(&self, place: usize, test: &ListedTest) -> bool {
         self.both[place].contains_key(&test.name)
     }
 
     /// Adds what became of `tests`, and keeps all in the file, which is whole at any time.
-    fn add(&mut self, place: usize, tests: &[Listed], outcomes: Vec<TestResult>) -> Result<()> {
+    fn add(&mut self, place: usize, tests: &[ListedTest], outcomes: Vec<TestResult>) -> Result<()> {
         let names = tests.iter().map(|test| test.name.clone());
         self.both[place].extend(names.zip(outcomes));
         if let Some(file) = &self.file {
@@ -262,12 +262,12 @@ impl KnownOutcomes {
 /// side by side.
 fn compare(
     suite: &Suite,
-    listed: &[Listed],
+    listed: &[ListedTest],
     launchers: [&Mpiexec; 2],
     side_by_side: usize,
     found: KnownOutcomes,
 ) -> Result<KnownOutcomes> {
-    let is_unknown = |test: &&Listed| !(found.has(0, test) && found.has(1, test));
+    let is_unknown = |test: &&ListedTest| !(found.has(0, test) && found.has(1, test));
     let unknown: Vec<_> = listed.iter().filter(is_unknown).cloned().collect();
     let pieces = lists::pieces(&unknown);
     let count = pieces.len();
@@ -317,7 +317,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 /// One test that differed, by itself, the launchers in turns.
 fn again(
     suite: &Suite,
-    test: &Listed,
+    test: &ListedTest,
     stock: &Mpiexec,
     ours: &Mpiexec,
     count: u32,

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result, bail, ensure};
 use clap::Parser;
 use it::load::Usage;
-use it::queue::Queue;
+use it::queue::SessionQueue;
 use it::{Run, gerbil, sweep};
 use session::status::Status;
 
@@ -72,7 +72,7 @@ fn run(options: &QueuedOptions) -> Result<()> {
     command(&line)?.success("gerbil session start")?;
     let runtime = tokio::runtime::Runtime::new()?;
     let outcome = runtime.block_on(async {
-        let queue = Queue::reach(&state, NAME).await?;
+        let queue = SessionQueue::reach(&state, NAME).await?;
         Filling::new(queue)?.fill(options).await
     });
     let stopped = command(&["session", "stop", NAME, "--now"])?;
@@ -83,13 +83,13 @@ fn run(options: &QueuedOptions) -> Result<()> {
 
 /// What is looked at meanwhile.
 struct Filling {
-    queue: Queue,
+    queue: SessionQueue,
     /// The ApplicationMaster's process.
     master: u32,
 }
 
 impl Filling {
-    fn new(queue: Queue) -> Result<Self> {
+    fn new(queue: SessionQueue) -> Result<Self> {
         let bed = queue.kept.owned.local.as_ref();
         let bed = fs::canonicalize(bed.context("no local cluster")?)?;
         let found = sweep::find(&bed)?;

@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result, ensure};
 use clap::Parser;
 use it::memory::Resident;
-use it::process::{self, Streams};
+use it::process::{self, ChildStreams};
 use it::{Cluster, Mpich, gerbil, mpi};
 
 /// How fast a rank's standard output comes through, and what it costs in memory, beside stock Hydra.
@@ -123,7 +123,7 @@ fn run() -> Result<()> {
 
 /// Runs `command` and reads all that it writes, after a pause of `still` behind the first bytes.
 fn flow(command: Command, folder: &Path, mib: usize, still: Duration) -> Result<Flow> {
-    let streams = Streams {
+    let streams = ChildStreams {
         stdin: Stdio::null(),
         stdout: Stdio::piped(),
         stderr: Stdio::inherit(),

@@ -7,7 +7,7 @@ use anyhow::{Context as _, Result, ensure};
 use nix::sys::signal::Signal;
 
 use super::disk::{self, SmallDisk};
-use super::network::{Connection, Cut, connections};
+use super::network::{Cut, TcpConnection, connections};
 use super::scene::{Scene, node_of};
 use crate::bed::Given;
 use crate::process::signal_by_id;
@@ -339,14 +339,14 @@ fn cut_from(
     master: SocketAddrV4,
 ) -> Result<()> {
     let all = connections(pid)?.into_iter();
-    let all: Vec<Connection> = all
+    let all: Vec<TcpConnection> = all
         .filter(|found| found.remote.port() == master.port())
         .collect();
     ensure!(!all.is_empty(), "{pid} has no connection to {master}");
     cut(scene, harms, all)
 }
 
-fn cut(scene: &Scene<'_>, harms: &mut Vec<Harm>, all: Vec<Connection>) -> Result<()> {
+fn cut(scene: &Scene<'_>, harms: &mut Vec<Harm>, all: Vec<TcpConnection>) -> Result<()> {
     let mut cut = Cut::new()?;
     for found in all {
         cut.connection(scene.cluster().folder(), found)?;
@@ -355,7 +355,7 @@ fn cut(scene: &Scene<'_>, harms: &mut Vec<Harm>, all: Vec<Connection>) -> Result
     Ok(())
 }
 
-fn to(pid: i32, address: std::net::Ipv4Addr) -> Result<Vec<Connection>> {
+fn to(pid: i32, address: std::net::Ipv4Addr) -> Result<Vec<TcpConnection>> {
     let all = connections(pid)?.into_iter();
     Ok(all.filter(|found| *found.remote.ip() == address).collect())
 }

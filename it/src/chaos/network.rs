@@ -12,7 +12,7 @@ use crate::command::Run;
 
 /// An established connection, as one of its processes sees it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Connection {
+pub struct TcpConnection {
     /// That process's end.
     pub local: SocketAddrV4,
     /// The other end.
@@ -24,7 +24,7 @@ pub struct Connection {
 /// # Errors
 ///
 /// It is gone.
-pub fn connections(pid: i32) -> Result<Vec<Connection>> {
+pub fn connections(pid: i32) -> Result<Vec<TcpConnection>> {
     let own = format!("/proc/{pid}");
     let mut inodes = BTreeSet::new();
     for entry in fs::read_dir(format!("{own}/fd")).with_context(|| format!("looking at {pid}"))? {
@@ -44,12 +44,12 @@ pub fn connections(pid: i32) -> Result<Vec<Connection>> {
 }
 
 /// One line of `/proc/net/tcp`: number, local, remote, state, …, inode in the tenth column.
-fn connection(line: &str, inodes: &BTreeSet<String>) -> Option<Connection> {
+fn connection(line: &str, inodes: &BTreeSet<String>) -> Option<TcpConnection> {
     const ESTABLISHED: &str = "01";
     let words: Vec<&str> = line.split_whitespace().collect();
     let is_ours = inodes.contains(*words.get(9)?);
     (*words.get(3)? == ESTABLISHED && is_ours).then_some(())?;
-    Some(Connection {
+    Some(TcpConnection {
         local: address(words.get(1)?)?,
         remote: address(words.get(2)?)?,
     })
@@ -93,7 +93,7 @@ impl Cut {
     /// # Errors
     ///
     /// The packet filter refuses.
-    pub fn connection(&mut self, cluster: &Path, found: Connection) -> Result<()> {
+    pub fn connection(&mut self, cluster: &Path, found: TcpConnection) -> Result<()> {
         for (from, to) in [(found.local, found.remote), (found.remote, found.local)] {
             let (source, sport) = (from.ip().to_string(), from.port().to_string());
             let (destination, dport) = (to.ip().to_string(), to.port().to_string());
@@ -233,7 +233,7 @@ mod tests {
         let all = connections(own).unwrap();
         let local = stream.local_addr().unwrap().to_string();
         let remote = stream.peer_addr().unwrap().to_string();
-        let is_it = |found: &&Connection| {
+        let is_it = |found: &&TcpConnection| {
             found.local.to_string() == local && found.remote.to_string() == remote
         };
         assert_eq!(all.iter().filter(is_it).count(), 1, "{all:?}");

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result, bail};
 
 use super::dice::Dice;
-use super::network::{Connection, connections};
+use super::network::{TcpConnection, connections};
 use super::{Case, session, traces};
 use crate::Cluster;
 use crate::bed::{Given, text_of};
@@ -245,7 +245,7 @@ impl<'a> Scene<'a> {
     /// # Errors
     ///
     /// There is none in time.
-    pub fn lanes(&mut self, master: u16) -> Result<Vec<Connection>> {
+    pub fn lanes(&mut self, master: u16) -> Result<Vec<TcpConnection>> {
         self.report()?;
         self.await_part("a lane", |scene| {
             let mut lanes = Vec::new();

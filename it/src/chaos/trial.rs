@@ -125,7 +125,7 @@ pub fn together(given: &Given, cases: &[&Case], seed: u64) -> Vec<Result<TrialRe
 }
 
 /// A job that is over.
-struct Over {
+struct TrialOver {
     id: String,
     host: Option<String>,
     finished: Finished,
@@ -164,7 +164,7 @@ fn until_it_is_over(
     program: &str,
     seed: u64,
     harms: &mut Vec<Harm>,
-) -> Result<Over> {
+) -> Result<TrialOver> {
     let fault = case.fault;
     let mut scene = Scene::begin(given, case, program, seed)?;
     // A session takes its job in no time.
@@ -254,7 +254,7 @@ fn until_it_is_over(
         leftovers,
         wrong,
     };
-    Ok(Over {
+    Ok(TrialOver {
         id,
         host,
         finished,
@@ -296,7 +296,7 @@ fn still_counted(given: &Given) -> Result<Vec<String>> {
     })
 }
 
-fn judge(case: &Case, given: &Given, over: &Over) -> Result<()> {
+fn judge(case: &Case, given: &Given, over: &TrialOver) -> Result<()> {
     let recorded = given.applications()?;
     let recorded = recorded.iter().find(|report| report.id == over.id);
     let recorded = recorded.context("YARN does not know the job")?;

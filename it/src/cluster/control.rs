@@ -12,7 +12,7 @@ use super::logs::excerpt;
 use super::{Cluster, devices};
 use crate::command::Run;
 use crate::daemon::Daemon;
-use crate::process::{self, Streams};
+use crate::process::{self, ChildStreams};
 use crate::wait;
 
 /// A daemon that was told to end.
@@ -53,7 +53,7 @@ impl Cluster {
             .create(true)
             .append(true)
             .open(folder.join("log"))?;
-        let streams = Streams {
+        let streams = ChildStreams {
             stdin: Stdio::null(),
             stdout: log.try_clone()?.into(),
             stderr: log.into(),

@@ -14,7 +14,7 @@ use anyhow::{Context as _, Result};
 use super::fleet::{Account, allow_files, run_nodes};
 use super::launcher::Launchers;
 use super::lot::Lot;
-use crate::process::{self, Streams};
+use crate::process::{self, ChildStreams};
 
 /// The word after `hollow` on its command line.
 pub const COMMAND: &str = "annex";
@@ -41,7 +41,7 @@ impl Annex {
         let program = std::env::current_exe()?.with_file_name("hollow");
         let mut command = Command::new(&program);
         command.arg(COMMAND);
-        let streams = Streams {
+        let streams = ChildStreams {
             stdin: Stdio::piped(),
             stdout: Stdio::piped(),
             stderr: Stdio::inherit(),

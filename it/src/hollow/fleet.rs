@@ -25,7 +25,7 @@ const READY: Duration = Duration::from_secs(120);
 const LEAVE: Duration = Duration::from_secs(5);
 /// What a fleet shall be.
 #[derive(Debug, Clone)]
-pub struct Plan {
+pub struct FleetPlan {
     /// Of the ResourceManager.
     pub version: Version,
     /// NodeManagers that register.
@@ -45,7 +45,7 @@ pub struct Plan {
 }
 
 /// A hundred nodes of Hadoop 3.4.2 with room for eight of the smallest containers each.
-impl Default for Plan {
+impl Default for FleetPlan {
     fn default() -> Self {
         Self {
             version: Version::V3_4_2,
@@ -111,7 +111,7 @@ impl Fleet {
     /// # Errors
     ///
     /// There are too many addresses wanted, or one is refused or not taken in in time.
-    pub fn start(plan: &Plan) -> Result<Self> {
+    pub fn start(plan: &FleetPlan) -> Result<Self> {
         if plan.nodes > HOLLOW_MAX {
             bail!("{} hollow nodes: at most {HOLLOW_MAX}", plan.nodes);
         }
@@ -212,7 +212,7 @@ impl Drop for Fleet {
 }
 
 /// The first nodes for this process, the others for annexes, at most `each` for one.
-fn lots(plan: &Plan, cluster: &Cluster, each: usize) -> Vec<Lot> {
+fn lots(plan: &FleetPlan, cluster: &Cluster, each: usize) -> Vec<Lot> {
     let firsts = (0..plan.nodes).step_by(each.max(1));
     firsts
         .map(|first| Lot {

@@ -19,5 +19,5 @@ pub mod launcher;
 mod lot;
 pub mod one_by_one;
 
-pub use fleet::{Account, Fleet, Plan};
+pub use fleet::{Account, Fleet, FleetPlan};
 pub use lot::Phases;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use anyhow::{Result, bail};
 use serde::Serialize;
 
-use super::lists::Listed;
+use super::lists::ListedTest;
 use super::run::TestResult;
 
 /// How often a test passed when it was run again by itself.
@@ -66,7 +66,7 @@ impl Comparison {
     /// # Errors
     ///
     /// One of them has none.
-    pub fn pair(listed: &[Listed], both: &[BTreeMap<String, TestResult>; 2]) -> Result<Self> {
+    pub fn pair(listed: &[ListedTest], both: &[BTreeMap<String, TestResult>; 2]) -> Result<Self> {
         let mut tests = Vec::new();
         for test in listed {
             let [stock, ours] = both;
@@ -135,7 +135,7 @@ mod tests {
 
     #[test]
     fn a_listed_test_without_an_outcome_is_an_error() {
-        let listed = Listed {
+        let listed = ListedTest {
             directory: "coll".into(),
             list: "testlist".into(),
             line: "allred 4".into(),

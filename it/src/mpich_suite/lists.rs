@@ -21,7 +21,7 @@ const PROCESSES: &str = "2";
 
 /// One test, as listed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Listed {
+pub struct ListedTest {
     /// The folder whose list has it, `coll` or `errors/coll`.
     pub directory: String,
     /// Which of the lists.
@@ -35,7 +35,7 @@ pub struct Listed {
     pub expected_failure: Option<String>,
 }
 
-impl Listed {
+impl ListedTest {
     /// The first folder of its path.
     #[must_use]
     pub fn top(&self) -> &str {
@@ -45,16 +45,16 @@ impl Listed {
 
 /// What runs in one go of `runtests`: neighbours of one list.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Piece {
+pub struct SuitePiece {
     /// Counted from 0.
     pub number: usize,
     /// The folder of the list.
     pub directory: String,
     /// The tests, in the list's order.
-    pub tests: Vec<Listed>,
+    pub tests: Vec<ListedTest>,
 }
 
-impl std::fmt::Display for Piece {
+impl std::fmt::Display for SuitePiece {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(
             out,
@@ -74,8 +74,8 @@ const PIECE: usize = 30;
 /// # Errors
 ///
 /// A list cannot be read.
-pub fn read(built: &Path, source: &Path) -> Result<Vec<Listed>> {
-    let mut reader = Reader {
+pub fn read(built: &Path, source: &Path) -> Result<Vec<ListedTest>> {
+    let mut reader = ListReader {
         built,
         source,
         names: BTreeMap::new(),
@@ -90,8 +90,8 @@ pub fn read(built: &Path, source: &Path) -> Result<Vec<Listed>> {
 /// `tests` in pieces that can run side by side. Tests of MPI-IO write files of the same names into
 /// their folder: those of one folder are one piece.
 #[must_use]
-pub fn pieces(tests: &[Listed]) -> Vec<Piece> {
-    let mut pieces: Vec<Piece> = Vec::new();
+pub fn pieces(tests: &[ListedTest]) -> Vec<SuitePiece> {
+    let mut pieces: Vec<SuitePiece> = Vec::new();
     let mut places: BTreeMap<(&str, &str), usize> = BTreeMap::new();
     let list = |name: &'static str| tests.iter().filter(move |test| test.list == name);
     // The suite's own tests before the many that repeat some of them.
@@ -101,7 +101,7 @@ pub fn pieces(tests: &[Listed]) -> Vec<Piece> {
         let open = place
             .filter(|place| test.directory.ends_with("io") || pieces[*place].tests.len() < PIECE);
         let place = open.unwrap_or_else(|| {
-            pieces.push(Piece {
+            pieces.push(SuitePiece {
                 number: pieces.len(),
                 directory: test.directory.clone(),
                 tests: Vec::new(),
@@ -114,14 +114,14 @@ pub fn pieces(tests: &[Listed]) -> Vec<Piece> {
     pieces
 }
 
-struct Reader<'a> {
+struct ListReader<'a> {
     built: &'a Path,
     source: &'a Path,
     names: BTreeMap<String, usize>,
-    all: Vec<Listed>,
+    all: Vec<ListedTest>,
 }
 
-impl Reader<'_> {
+impl ListReader<'_> {
     fn folder(&mut self, directory: &str) -> Result<()> {
         for list in NAMES {
             for line in lines(self.built, self.source, directory, list)? {
@@ -133,7 +133,7 @@ impl Reader<'_> {
                     continue;
                 }
                 let name = self.unique(entry.name(directory));
-                self.all.push(Listed {
+                self.all.push(ListedTest {
                     directory: directory.to_owned(),
                     list: list.to_owned(),
                     name,
@@ -233,7 +233,7 @@ impl TestLine {
 mod tests {
     use super::*;
 
-    fn suite() -> (tempfile::TempDir, Vec<Listed>) {
+    fn suite() -> (tempfile::TempDir, Vec<ListedTest>) {
         let folder = tempfile::tempdir().unwrap();
         let (built, source) = (folder.path().join("built"), folder.path().join("source"));
         for inner in ["coll", "errors/coll"] {
@@ -280,7 +280,7 @@ mod tests {
 
     #[test]
     fn pieces_are_short_except_where_tests_write_files() {
-        let test = |directory: &str, number: usize| Listed {
+        let test = |directory: &str, number: usize| ListedTest {
             directory: directory.to_owned(),
             list: "testlist".into(),
             line: format!("t{number}"),

@@ -42,7 +42,7 @@ pub struct Setting {
 
 /// All of it, as JSON has it.
 #[derive(Debug, Clone, Serialize)]
-pub struct Report {
+pub struct SuiteReport {
     /// Where and how.
     pub setting: Setting,
     /// Test by test.
@@ -96,7 +96,7 @@ impl Counts {
     }
 }
 
-impl Report {
+impl SuiteReport {
     /// The page.
     #[must_use]
     pub fn markdown(&self) -> String {
@@ -260,7 +260,7 @@ mod tests {
             ours: 0,
             of: 3,
         };
-        let report = Report {
+        let report = SuiteReport {
             setting: Setting {
                 command: "mpich-suite".into(),
                 date: "2026-01-01 10:00".into(),

@@ -10,7 +10,7 @@ use anyhow::{Context as _, Result, bail};
 use serde::{Deserialize, Serialize};
 
 use super::Suite;
-use super::lists::{Listed, Piece};
+use super::lists::{ListedTest, SuitePiece};
 use crate::command::Run;
 
 /// One go of `runtests`: some dozen tests of some seconds each, any of which may run into its limit of
@@ -68,7 +68,7 @@ impl TestResult {
 /// # Errors
 ///
 /// `runtests` did not run to its end, or left one out.
-pub fn piece(suite: &Suite, piece: &Piece, launcher: &Mpiexec) -> Result<Vec<TestResult>> {
+pub fn piece(suite: &Suite, piece: &SuitePiece, launcher: &Mpiexec) -> Result<Vec<TestResult>> {
     let list = format!("testlist.piece-{}", piece.number);
     runtests(suite, &piece.directory, &list, &piece.tests, launcher)
 }
@@ -78,7 +78,7 @@ pub fn piece(suite: &Suite, piece: &Piece, launcher: &Mpiexec) -> Result<Vec<Tes
 /// # Errors
 ///
 /// As [`piece`].
-pub fn alone(suite: &Suite, test: &Listed, launcher: &Mpiexec) -> Result<TestResult> {
+pub fn alone(suite: &Suite, test: &ListedTest, launcher: &Mpiexec) -> Result<TestResult> {
     let tests = std::slice::from_ref(test);
     let outcomes = runtests(suite, &test.directory, "testlist.alone", tests, launcher)?;
     let only = outcomes.into_iter().next();
@@ -90,7 +90,7 @@ fn runtests(
     suite: &Suite,
     directory: &str,
     list: &str,
-    tests: &[Listed],
+    tests: &[ListedTest],
     launcher: &Mpiexec,
 ) -> Result<Vec<TestResult>> {
     let path = suite.built().join(directory).join(list);
@@ -120,7 +120,7 @@ fn runtests(
         bail!("{what}: {}: {end}", finished.status);
     }
     let outcomes = read(&junit).with_context(|| what.clone())?;
-    let is_of = |test: &Listed, name: &str| {
+    let is_of = |test: &ListedTest, name: &str| {
         test.name == name
             || test
                 .name

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result, ensure};
 use it::bed::{Case, Given};
 use it::chaos::fault::Needs;
-use it::chaos::network::{Connection, Cut, connections};
+use it::chaos::network::{Cut, TcpConnection, connections};
 use it::expect;
 use it::process::signal_by_id;
 use it::sweep::FoundProcess;
@@ -77,7 +77,7 @@ fn spawns(given: &Given) -> Result<()> {
         .map(|found| found.local.port())
         .collect();
     let victim = launchers.last().context("no launcher")?.pid;
-    let links: Vec<Connection> = connections(victim)?
+    let links: Vec<TcpConnection> = connections(victim)?
         .into_iter()
         .filter(|found| served.contains(&found.remote.port()))
         .collect();

@@ -4,7 +4,7 @@ use ::session::status::Status;
 use anyhow::{Context as _, Result, ensure};
 use it::bed::{Case, DEADLINE, Given, text_of};
 use it::command::Running;
-use it::queue::Queue;
+use it::queue::SessionQueue;
 use it::session::{shows, start, stop, told};
 use it::{expect, wait};
 
@@ -190,7 +190,7 @@ fn thousand(given: &Given) -> Result<()> {
         jobs.filter(|job| job.waits.contains(words)).count()
     };
     let mut queue = runtime.block_on(async {
-        let mut queue = Queue::reach(&state, "s").await?;
+        let mut queue = SessionQueue::reach(&state, "s").await?;
         let holder = queue.submit("sleep", &["3600"], 6).await?;
         for number in 0..JOBS {
             let processes = u32::try_from(number % 6 + 1)?;

@@ -41,8 +41,8 @@ impl Protection {
             };
         }
         let encrypted = qop == Qop::AuthConf;
-        let outgoing = Keys::derive(session, "client-to-server");
-        let incoming = Keys::derive(session, "server-to-client");
+        let outgoing = SealKeys::derive(session, "client-to-server");
+        let incoming = SealKeys::derive(session, "server-to-client");
         Self {
             qop,
             sealer: Some(Sealer::new(&outgoing, encrypted)),
@@ -58,8 +58,8 @@ pub(crate) fn server_side(qop: Qop, session: [u8; 16]) -> (Option<Sealer>, Optio
         return (None, None);
     }
     let encrypted = qop == Qop::AuthConf;
-    let outgoing = Keys::derive(session, "server-to-client");
-    let incoming = Keys::derive(session, "client-to-server");
+    let outgoing = SealKeys::derive(session, "server-to-client");
+    let incoming = SealKeys::derive(session, "client-to-server");
     (
         Some(Sealer::new(&outgoing, encrypted)),
         Some(Opener::new(&incoming, encrypted)),
@@ -67,12 +67,12 @@ pub(crate) fn server_side(qop: Qop, session: [u8; 16]) -> (Option<Sealer>, Optio
 }
 
 /// Keys of one direction.
-struct Keys {
+struct SealKeys {
     signing: [u8; 16],
     sealing: [u8; 16],
 }
 
-impl Keys {
+impl SealKeys {
     fn derive(session: [u8; 16], direction: &str) -> Self {
         let signing = format!("Digest session key to {direction} signing key magic constant");
         let sealing = format!("Digest H(A1) to {direction} sealing key magic constant");
@@ -159,7 +159,7 @@ pub(crate) struct Sealer {
 }
 
 impl Sealer {
-    fn new(keys: &Keys, encrypted: bool) -> Self {
+    fn new(keys: &SealKeys, encrypted: bool) -> Self {
         let cipher = encrypted.then(|| keys.cipher());
         Self {
             signing: keys.signing,
@@ -203,7 +203,7 @@ pub(crate) struct Opener {
 }
 
 impl Opener {
-    fn new(keys: &Keys, encrypted: bool) -> Self {
+    fn new(keys: &SealKeys, encrypted: bool) -> Self {
         let cipher = encrypted.then(|| keys.cipher());
         Self {
             signing: keys.signing,
@@ -294,7 +294,7 @@ mod tests {
 
     /// A client's sealer and the opener that a server would have against it.
     fn pair(encrypted: bool) -> (Sealer, Opener) {
-        let keys = Keys::derive([7; 16], "client-to-server");
+        let keys = SealKeys::derive([7; 16], "client-to-server");
         (Sealer::new(&keys, encrypted), Opener::new(&keys, encrypted))
     }
 

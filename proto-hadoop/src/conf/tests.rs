@@ -25,9 +25,9 @@ fn value(settings: &Configuration, key: &str) -> String {
 }
 
 /// A folder of settings that is removed at the end.
-struct Folder(tempfile::TempDir);
+struct SettingsFolder(tempfile::TempDir);
 
-impl Folder {
+impl SettingsFolder {
     fn with(files: &[(&str, &str)]) -> Self {
         let folder = Self(tempfile::tempdir().unwrap());
         for (name, body) in files {
@@ -54,7 +54,7 @@ fn property(name: &str, value: &str) -> String {
 
 #[test]
 fn no_yarn_site_says_where_was_looked() {
-    let empty = Folder::with(&[("core-site.xml", "")]);
+    let empty = SettingsFolder::with(&[("core-site.xml", "")]);
     let error = empty.load().unwrap_err().to_string();
     for words in [
         "YARN_CONF_DIR is not set",
@@ -69,7 +69,7 @@ fn no_yarn_site_says_where_was_looked() {
 #[test]
 fn the_usual_folder_is_tried_where_no_variable_is_set() {
     let name = "yarn.resourcemanager.hostname";
-    let folder = Folder::with(&[("yarn-site.xml", &property(name, "usual"))]);
+    let folder = SettingsFolder::with(&[("yarn-site.xml", &property(name, "usual"))]);
     let usual = Path::new(&folder.path()).to_owned();
     let settings = Configuration::load_or_usual(&no_env, &usual).unwrap();
     assert_eq!(value(&settings, name), "usual");
@@ -103,12 +103,12 @@ fn a_log_in_that_is_not_spoken_is_refused() {
 
 #[test]
 fn each_file_comes_from_the_first_folder_that_has_it() {
-    let yarn = Folder::with(&[("yarn-site.xml", &property("where", "yarn"))]);
-    let hadoop = Folder::with(&[
+    let yarn = SettingsFolder::with(&[("yarn-site.xml", &property("where", "yarn"))]);
+    let hadoop = SettingsFolder::with(&[
         ("yarn-site.xml", &property("where", "hadoop")),
         ("core-site.xml", &property("fs.defaultFS", "hdfs://nn")),
     ]);
-    let home = Folder::with(&[
+    let home = SettingsFolder::with(&[
         (
             "etc/hadoop/hdfs-site.xml",
             &property("dfs.replication", "1"),
@@ -143,7 +143,7 @@ fn later_files_win_unless_an_earlier_one_is_final() {
                 <property><name>b</name><value>core</value></property>\
                 <property name='c' value='core' final='true'/>";
     let yarn = ["a", "b", "c"].map(|name| property(name, "yarn")).concat();
-    let folder = Folder::with(&[("core-site.xml", core), ("yarn-site.xml", &yarn)]);
+    let folder = SettingsFolder::with(&[("core-site.xml", core), ("yarn-site.xml", &yarn)]);
     let settings = folder.load().unwrap();
     let values = ["a", "b", "c"].map(|key| value(&settings, key));
     assert_eq!(values, ["core", "yarn", "core"]);
@@ -155,7 +155,7 @@ fn includes_are_read_with_their_fallback() {
                 <xi:include xmlns:xi='http://www.w3.org/2001/XInclude' href='none.xml'>\
                 <xi:fallback><property><name>f</name><value>fallback</value></property>\
                 </xi:fallback></xi:include>";
-    let folder = Folder::with(&[
+    let folder = SettingsFolder::with(&[
         ("yarn-site.xml", yarn),
         ("more/a.xml", "<include href='b.xml'/>"),
         ("more/b.xml", &property("b", "deep")),
@@ -168,11 +168,11 @@ fn includes_are_read_with_their_fallback() {
 
 #[test]
 fn includes_that_cannot_be_are_errors() {
-    let circle = Folder::with(&[("yarn-site.xml", "<include href='yarn-site.xml'/>")]);
+    let circle = SettingsFolder::with(&[("yarn-site.xml", "<include href='yarn-site.xml'/>")]);
     assert!(circle.load().unwrap_err().to_string().contains("circle"));
-    let missing = Folder::with(&[("yarn-site.xml", "<include href='none.xml'/>")]);
+    let missing = SettingsFolder::with(&[("yarn-site.xml", "<include href='none.xml'/>")]);
     assert!(missing.load().unwrap_err().to_string().contains("none.xml"));
-    let remote = Folder::with(&[("yarn-site.xml", "<include href='http://h/x.xml'/>")]);
+    let remote = SettingsFolder::with(&[("yarn-site.xml", "<include href='http://h/x.xml'/>")]);
     assert!(
         remote
             .load()
@@ -384,7 +384,7 @@ fn a_renamed_key_sets_and_reads_the_new_one() {
     // A final one stays, under both names.
     let core = "<property name='fs.default.name' value='hdfs://core' final='true'/>";
     let yarn = property("fs.defaultFS", "hdfs://yarn");
-    let folder = Folder::with(&[("core-site.xml", core), ("yarn-site.xml", &yarn)]);
+    let folder = SettingsFolder::with(&[("core-site.xml", core), ("yarn-site.xml", &yarn)]);
     assert_eq!(
         value(&folder.load().unwrap(), "fs.defaultFS"),
         "hdfs://core"

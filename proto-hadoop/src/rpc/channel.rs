@@ -20,7 +20,7 @@ use super::error::CallError;
 use super::frame::REQUEST_LIMIT;
 use super::message::{ClientId, Request};
 use super::retry::{Disposition, Idempotence, disposition};
-use super::round::{Round, jittered};
+use super::round::{RetryRound, jittered};
 use super::timing::Timing;
 use super::{handshake, names};
 
@@ -177,7 +177,7 @@ impl Channel {
             parameter,
         };
         let start = Instant::now();
-        let mut round = Round::default();
+        let mut round = RetryRound::default();
         loop {
             let (at, error) = match self.attempt(&request, method).await {
                 Ok(answer) => return Ok(answer),

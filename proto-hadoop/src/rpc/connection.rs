@@ -89,7 +89,7 @@ pub(crate) enum Miss {
 
 /// What the log-in leaves behind for the life of the connection.
 #[derive(Debug)]
-pub(crate) struct Session<S> {
+pub(crate) struct LoggedIn<S> {
     pub(crate) frames: FrameReader<ReadHalf<S>>,
     pub(crate) writer: WriteHalf<S>,
     /// Goes out before the first call, in the same write.
@@ -115,13 +115,13 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
-    pub(crate) fn start<S>(session: Session<S>, client: ClientId, timing: Timing) -> Self
+    pub(crate) fn start<S>(session: LoggedIn<S>, client: ClientId, timing: Timing) -> Self
     where
         S: AsyncRead + AsyncWrite + Send + 'static,
     {
         let calls = Arc::new(Calls::new());
         let (sender, queue) = mpsc::channel(QUEUE);
-        let Session {
+        let LoggedIn {
             frames,
             writer,
             preface,
@@ -129,7 +129,7 @@ impl Connection {
             sealer,
             opener,
         } = session;
-        let reader = Reader {
+        let reader = ConnectionReader {
             frames,
             opener,
             calls: Arc::clone(&calls),
@@ -190,13 +190,13 @@ impl Connection {
     }
 }
 
-struct Reader<S> {
+struct ConnectionReader<S> {
     frames: FrameReader<ReadHalf<S>>,
     opener: Option<Opener>,
     calls: Arc<Calls>,
 }
 
-impl<S: AsyncRead + AsyncWrite> Reader<S> {
+impl<S: AsyncRead + AsyncWrite> ConnectionReader<S> {
     async fn run(mut self) {
         let calls = Arc::clone(&self.calls);
         let end = tokio::select! {

@@ -12,7 +12,7 @@ use crate::wire::common::rpc_response_header_proto::RpcStatusProto;
 use crate::wire::common::rpc_sasl_proto::{SaslAuth, SaslState};
 
 use super::channel::Login;
-use super::connection::{Disconnect, Session, fatal};
+use super::connection::{Disconnect, LoggedIn, fatal};
 use super::frame::{FrameError, FrameReader};
 use super::message::{self, ClientId, Response};
 
@@ -29,10 +29,10 @@ pub(crate) async fn login<S: AsyncRead + AsyncWrite>(
     protocol: &str,
     login: &Login,
     client: ClientId,
-) -> Result<Session<S>, Disconnect> {
+) -> Result<LoggedIn<S>, Disconnect> {
     let (reader, writer) = tokio::io::split(stream);
     let frames = FrameReader::new(reader);
-    let mut session = Session {
+    let mut session = LoggedIn {
         frames,
         writer,
         preface: BytesMut::new(),
@@ -60,7 +60,7 @@ pub(crate) async fn login<S: AsyncRead + AsyncWrite>(
 
 /// NEGOTIATE, offer, INITIATE, SUCCESS.
 async fn exchange<S: AsyncRead + AsyncWrite>(
-    session: &mut Session<S>,
+    session: &mut LoggedIn<S>,
     token: &Token,
 ) -> Result<Protection, Disconnect> {
     let mut out = BytesMut::new();
@@ -101,7 +101,7 @@ fn sasl(state: SaslState) -> RpcSaslProto {
 
 /// The next message of the exchange, which must be in state `wanted`.
 async fn receive<S: AsyncRead + AsyncWrite>(
-    session: &mut Session<S>,
+    session: &mut LoggedIn<S>,
     wanted: SaslState,
 ) -> Result<RpcSaslProto, Disconnect> {
     let body = match session.frames.next().await {

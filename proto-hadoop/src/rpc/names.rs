@@ -46,13 +46,13 @@ struct Book {
 
 /// Names and their addresses.
 #[derive(Debug)]
-struct Names {
+struct NameCache {
     book: Mutex<Book>,
     work: Condvar,
     resolve: fn(&str) -> io::Result<Vec<IpAddr>>,
 }
 
-static NAMES: Names = Names {
+static NAMES: NameCache = NameCache {
     book: Mutex::new(Book {
         entries: BTreeMap::new(),
         waiting: VecDeque::new(),
@@ -88,7 +88,7 @@ pub(super) async fn addresses(address: &str) -> io::Result<Vec<SocketAddr>> {
     Ok(found.iter().map(|ip| SocketAddr::new(*ip, port)).collect())
 }
 
-impl Names {
+impl NameCache {
     fn lock(&self) -> MutexGuard<'_, Book> {
         self.book.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -194,8 +194,8 @@ mod tests {
         }
     }
 
-    fn slow() -> &'static Names {
-        Box::leak(Box::new(Names {
+    fn slow() -> &'static NameCache {
+        Box::leak(Box::new(NameCache {
             book: Mutex::default(),
             work: Condvar::new(),
             resolve: slowly,

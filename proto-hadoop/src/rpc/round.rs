@@ -9,14 +9,14 @@ const PAUSE_GROWTH_MAX: u32 = 8;
 
 /// What was tried since the last pause.
 #[derive(Default)]
-pub(super) struct Round {
+pub(super) struct RetryRound {
     /// Rounds before this one.
     earlier: u32,
     tried: usize,
     failed: Vec<(usize, CallError)>,
 }
 
-impl Round {
+impl RetryRound {
     /// The round after this one.
     pub(super) fn next(self) -> Self {
         Self {

@@ -11,9 +11,13 @@ const SOON: Duration = Duration::from_secs(20);
 
 /// A port with few places, and those who came in.
 async fn port(
-    bounds: Bounds,
+    bounds: StrangerBounds,
     keys: &Keys,
-) -> (SocketAddr, mpsc::Receiver<io::Result<Known>>, JoinSet<()>) {
+) -> (
+    SocketAddr,
+    mpsc::Receiver<io::Result<KnownPeer>>,
+    JoinSet<()>,
+) {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
     let address = listener.local_addr().unwrap();
     let (known, came) = mpsc::channel(4);
@@ -48,11 +52,11 @@ async fn come_in(address: SocketAddr, keys: &JobKeys) {
 #[tokio::test]
 async fn who_means_it_gets_in_beside_a_flood_that_says_nothing() {
     let keys = JobKeys::new();
-    let bounds = Bounds {
+    let bounds = StrangerBounds {
         most: 8,
         deadline: Duration::from_secs(2),
         spared: Duration::from_millis(100),
-        ..Bounds::default()
+        ..StrangerBounds::default()
     };
     let (address, mut came, _tasks) = port(bounds, &keys.appmaster).await;
     let mut flood = Vec::new();
@@ -72,9 +76,9 @@ async fn who_means_it_gets_in_beside_a_flood_that_says_nothing() {
 #[tokio::test]
 async fn a_handshake_byte_by_byte_ends_at_its_deadline() {
     let keys = JobKeys::new();
-    let bounds = Bounds {
+    let bounds = StrangerBounds {
         deadline: Duration::from_millis(500),
-        ..Bounds::default()
+        ..StrangerBounds::default()
     };
     let (address, mut came, _tasks) = port(bounds, &keys.appmaster).await;
     let mut stream = TcpStream::connect(address).await.unwrap();
@@ -97,7 +101,7 @@ async fn a_handshake_byte_by_byte_ends_at_its_deadline() {
 
 #[tokio::test]
 async fn a_flood_of_refusals_is_none_of_lines() {
-    let mut strangers = Strangers::new(Bounds::default());
+    let mut strangers = Strangers::new(StrangerBounds::default());
     for _ in 0..1000 {
         strangers.refused("a peer", "no certificate");
     }

@@ -139,7 +139,7 @@ impl SchedulerBed {
         let (news_sender, news) = mpsc::channel(places);
         let draft = Draft::new(RequestTable::default());
         let host = "here".to_owned();
-        let task = ResourceManager::new(
+        let task = ResourceManagerTask::new(
             client,
             host,
             1,

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::candidate::Candidate;
 use super::rest::Rest;
-use crate::{Listed, Rejection};
+use crate::{ListedHost, Rejection};
 
 /// The listed nodes that are not held, in order of the list, each with its listed processes. Of
 /// several nodes of one host, the one with the smallest id is meant.
@@ -63,7 +63,7 @@ pub(super) fn counts(rest: &Rest<'_>) -> Result<Vec<u32>, Rejection> {
         let number = held.entry(share.processes).or_default();
         *number = number.saturating_add(1);
     }
-    let mut is_open = |entry: &Listed| match held.get_mut(&entry.processes) {
+    let mut is_open = |entry: &ListedHost| match held.get_mut(&entry.processes) {
         Some(number @ 1..) => {
             *number = number.saturating_sub(1);
             false

@@ -62,7 +62,7 @@ use crate::{ClusterView, Demand, Mode, NodeShare, Placement, Rejection};
 /// use std::num::NonZeroU32;
 ///
 /// use policy::allocate::place;
-/// use policy::{ClusterView, Counted, Demand, Listed, MiB, Mode, NodeId, NodeView, Resources};
+/// use policy::{ClusterView, Counted, Demand, ListedHost, MiB, Mode, NodeId, NodeView, Resources};
 ///
 /// let node = |host: &str, free: u64| NodeView {
 ///     id: NodeId(format!("{host}:45454")),
@@ -79,7 +79,7 @@ use crate::{ClusterView, Demand, Mode, NodeShare, Placement, Rejection};
 ///     counted: Counted::Memory,
 ///     ..ClusterView::default()
 /// };
-/// let listed = |host: &str, processes| Listed {
+/// let listed = |host: &str, processes| ListedHost {
 ///     host: Some(host.into()),
 ///     processes,
 /// };

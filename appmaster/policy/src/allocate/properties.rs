@@ -12,8 +12,8 @@ use super::rack::units_now;
 use super::reasons::reasons;
 use super::rest::Rest;
 use crate::{
-    ClusterView, Counted, Demand, Listed, MiB, Mode, Near, NodeId, NodeShare, NodeView, Numbering,
-    Placement, Rejection, Resources, degraded,
+    ClusterView, Counted, Demand, ListedHost, MiB, Mode, Near, NodeId, NodeShare, NodeView,
+    Numbering, Placement, Rejection, Resources, degraded,
 };
 
 const CASES: u32 = 2000;
@@ -69,7 +69,7 @@ prop_compose! {
     /// Entries on hosts of `view`, a few without a host or on one that is not there.
     fn any_list(view: ClusterView)(
         entries in proptest::collection::vec((0usize..24, 1u32..7, 0u32..60), 0..10),
-    ) -> Vec<Listed> {
+    ) -> Vec<ListedHost> {
         let mut taken = BTreeSet::new();
         let mut listed = Vec::new();
         for (node, processes, odd) in entries {
@@ -80,7 +80,7 @@ prop_compose! {
                 (_, node) => node.map(|node| node.host.clone()),
             };
             if host.is_none() || taken.insert(host.clone()) {
-                listed.push(Listed { host, processes });
+                listed.push(ListedHost { host, processes });
             }
         }
         listed

@@ -5,7 +5,7 @@ use std::num::NonZeroU32;
 use proptest::prelude::*;
 
 use super::*;
-use crate::{Counted, Listed, Resources};
+use crate::{Counted, ListedHost, Resources};
 
 /// Nodes of 8 units of 1024 MiB, so many of them free.
 fn cluster(rooms: &[(&str, u64)]) -> ClusterView {
@@ -31,7 +31,7 @@ fn demand(entries: &[(&str, u32)], processes: u32) -> Demand {
     Demand {
         listed: entries
             .iter()
-            .map(|(host, processes)| Listed {
+            .map(|(host, processes)| ListedHost {
                 host: Some((*host).into()),
                 processes: *processes,
             })

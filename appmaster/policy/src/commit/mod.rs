@@ -26,9 +26,9 @@
 //! Four machines, each a list of single calls: [`Setup`] makes the job's folder and becomes its owner,
 //! [`AttemptCommit`] commits an attempt, [`JobCommit`] commits the job or gives it up, from wherever an
 //! earlier one stopped, and [`Inherited`] does so for an ApplicationMaster that knows no more of the job than
-//! where its output goes, which it has from a record ([`Records`]). Each is asked for its [`next`](Setup::next) call, and told the [`CallAnswer`]. A call
-//! may be carried out twice. The job's files go to their places [`AT_ONCE`] at a time, begun in the order of the
-//! manifest; every other call waits for the one before.
+//! where its output goes, which it has from a record ([`Records`]). Each is asked for its [`next`](Setup::next) call,
+//! and told the [`CallAnswer`]. A call may be carried out twice. The job's files go to their places [`AT_ONCE`] at a
+//! time, begun in the order of the manifest; every other call waits for the one before.
 //!
 //! **What is proved**, by walking through every order of steps of a few machines on one NameNode, whose answers the
 //! tests on real daemons compare with a NameNode's; each walk prints its states and transitions, and has a floor:

@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::messages::{Grant, Member};
 use super::shortfall::Missing;
 use super::silence::Unanswered;
-use super::words::{Grant, Member};
 use crate::{ClusterView, ContainerId, Millis, NodeId, NodeShare, NodeView, Placement, Resources};
 
 /// What is wanted, what is asked for and what has come.

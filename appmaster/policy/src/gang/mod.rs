@@ -20,18 +20,18 @@ mod choosing;
 mod gathering;
 mod limits;
 mod members;
+mod messages;
 mod shortfall;
 mod silence;
-mod words;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 pub use chance::Chance;
 pub use limits::{GangLimits, LONGEST_GATHER, LONGEST_LOOK, LONGEST_PAUSE, SHORTEST_REISSUE};
-pub use shortfall::Missing;
-pub use words::{
+pub use messages::{
     GangAction, GangEvent, GangPhase, GivenUp, Grant, LetGo, Loss, Member, NoRoom, Silent, Unused,
 };
+pub use shortfall::Missing;
 
 use self::members::Members;
 use self::shortfall::Shortfall;

@@ -16,28 +16,30 @@
 //! that is lost are gone, whoever has them, and come back to nobody.
 
 mod homes;
+mod messages;
 mod needs;
 mod sizes;
 mod tasks;
 #[cfg(test)]
 mod tests;
 mod waits;
-mod words;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::schedule::{
     AttemptIx, AttemptOutcome, ContainerIx, Decision, Event, Job, JobIx, Nanos, Need, Node, NodeIx,
-    ResourceName, Scheduler, SessionDriver, Slot, SlotIx, Stage, StageState, Taken, Task, level,
+    ResourceName, Scheduler, SessionDriver, Slot, SlotIx, SlotUse, Stage, StageState, Task, level,
 };
 use crate::{
     ClusterView, ContainerId, Counted, Millis, NodeId, NodeView, ResourceTypes, Resources,
 };
 
 pub use homes::Home;
+pub use messages::{
+    Lack, Lent, Offer, SlotRequest, StageTerms, TaskInput, TaskStart, Waits, Wants, Word,
+};
 pub use waits::WaitingLine;
-pub use words::{Lack, Lent, Offer, SlotRequest, StageTerms, Start, TaskInput, Waits, Wants, Word};
 
 #[derive(Debug)]
 struct Borrower {
@@ -284,7 +286,8 @@ impl Lending {
     pub fn offers(&self) -> impl Iterator<Item = (&Offer, u32)> {
         self.offers.iter().map(|(ix, offer)| {
             let slots = self.driver.session().slots();
-            let lent = slots.filter(|(_, slot)| slot.container == *ix && slot.taken != Taken::Free);
+            let lent =
+                slots.filter(|(_, slot)| slot.container == *ix && slot.taken != SlotUse::Free);
             (offer, u32::try_from(lent.count()).unwrap_or(u32::MAX))
         })
     }
@@ -393,7 +396,7 @@ impl Lending {
         let mut slots = (0_u32..).zip(session.slots_of(container));
         let (place, _) = slots.find(|(_, other)| **other == slot)?;
         let offer = self.offers.get(&container)?;
-        let start = Start {
+        let start = TaskStart {
             job: *self.numbers.get(&attempt.job)?,
             attempt: ix,
             stage: attempt.stage,

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::Lending;
-use super::words::{Lack, Word};
+use super::messages::{Lack, Word};
 use crate::schedule::{Event, NodeIx, ResourceName, Stage, has_locks};
 use crate::{ContainerId, Millis};
 

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::words::{Offer, TaskInput, Word};
+use super::messages::{Offer, TaskInput, Word};
 use super::{Lending, nanos};
 use crate::Millis;
 use crate::schedule::{

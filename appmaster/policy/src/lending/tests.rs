@@ -55,7 +55,7 @@ fn starts(words: Vec<Word>) -> Vec<(AttemptIx, Stage, u32, ContainerId, u32)> {
     let starts = words.into_iter().map(|word| match word {
         Word::Start(start) => {
             assert_eq!(start.job, 1);
-            let Start {
+            let TaskStart {
                 attempt,
                 stage,
                 task,

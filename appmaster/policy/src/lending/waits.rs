@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::sync::Arc;
 
-use super::words::{Waits, Wants};
+use super::messages::{Waits, Wants};
 use super::{Borrower, Lending, sizes};
 use crate::Resources;
-use crate::schedule::{JobIx, Need, Stage, Taken, can_run};
+use crate::schedule::{JobIx, Need, SlotUse, Stage, can_run};
 
 /// Those that wait as they stand now: looked at once, and then one after the other.
 ///
@@ -101,7 +101,7 @@ impl Lending {
             if stays && offer.is_some_and(|offer| sizes::fits(unit, offer.pool)) {
                 all = all.saturating_add(1);
                 let fits = can_run(session, job, stage, ix).is_ok();
-                free = free.saturating_add(u32::from(fits && slot.taken == Taken::Free));
+                free = free.saturating_add(u32::from(fits && slot.taken == SlotUse::Free));
             }
         }
         (free, all)

@@ -10,13 +10,13 @@
 //! is handed on. Nothing is started until every container is granted. Whatever happens the job ends:
 //! every phase but the wait for containers has a deadline, and that one has one if the user gives it.
 
-mod words;
+mod messages;
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-pub use words::{LifecycleAction, LifecycleEvent, LifecyclePhase};
+pub use messages::{LifecycleAction, LifecycleEvent, LifecyclePhase};
 
 pub use crate::gang::{
     Grant, LONGEST_GATHER, LONGEST_LOOK, LONGEST_PAUSE, Missing, SHORTEST_REISSUE, Unused,

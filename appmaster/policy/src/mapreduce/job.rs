@@ -3,15 +3,15 @@
 use std::collections::BTreeMap;
 
 use super::fetches::{AtFault, Fetches};
+use super::messages::{Action, Digest, Event, JobFailure};
 use super::outputs::{MapOutputPlace, Outputs};
 use super::reduces::Reduces;
 use super::skips::{SkipOutcome, Skips};
-use super::words::{Action, Digest, Event, JobFailure};
 use crate::schedule::{AttemptIx, AttemptOutcome, ContainerIx, Stage, TaskIx};
 
 /// An attempt that is under way.
 #[derive(Clone, Copy, Debug)]
-struct Attempt {
+struct OpenAttempt {
     stage: Stage,
     task: TaskIx,
     at: ContainerIx,
@@ -30,7 +30,7 @@ pub struct MaxAttempts {
 #[derive(Clone, Debug)]
 pub struct MapReduceMachine {
     max_attempts: MaxAttempts,
-    attempts: BTreeMap<AttemptIx, Attempt>,
+    attempts: BTreeMap<AttemptIx, OpenAttempt>,
     failures: BTreeMap<(Stage, TaskIx), u32>,
     outputs: Outputs,
     reduces: Reduces,
@@ -115,7 +115,8 @@ impl MapReduceMachine {
                 task,
                 at,
             } => {
-                self.attempts.insert(attempt, Attempt { stage, task, at });
+                self.attempts
+                    .insert(attempt, OpenAttempt { stage, task, at });
                 Vec::new()
             }
             Event::Mapped { attempt, digest } => self.mapped(attempt, digest),
@@ -150,7 +151,7 @@ impl MapReduceMachine {
     }
 
     fn mapped(&mut self, attempt: AttemptIx, digest: Digest) -> Vec<Action> {
-        let Some(Attempt { task: map, at, .. }) = self.attempts.remove(&attempt) else {
+        let Some(OpenAttempt { task: map, at, .. }) = self.attempts.remove(&attempt) else {
             return Vec::new();
         };
         if let Some(first) = self.outputs.of(map) {
@@ -249,7 +250,7 @@ impl MapReduceMachine {
         if let Some(partition) = self.partition_of(ix) {
             self.reduces.give_up(partition, ix);
         }
-        let Some(Attempt { stage, task, .. }) = self.attempts.remove(&ix) else {
+        let Some(OpenAttempt { stage, task, .. }) = self.attempts.remove(&ix) else {
             return Vec::new();
         };
         match how {
@@ -280,7 +281,7 @@ impl MapReduceMachine {
 
     /// An attempt failed over a record or a group: what it was not told to leave out is left out by those that follow.
     fn failed_on(&mut self, ix: AttemptIx, record: u64) -> Vec<Action> {
-        let Some(Attempt { stage, task, .. }) = self.attempts.get(&ix).copied() else {
+        let Some(OpenAttempt { stage, task, .. }) = self.attempts.get(&ix).copied() else {
             return Vec::new();
         };
         match self.skips.found((stage, task), record) {

@@ -26,12 +26,12 @@ mod fetches;
 pub mod gathering;
 mod job;
 mod map_set;
+mod messages;
 mod outputs;
 mod reduces;
 mod skips;
 #[cfg(test)]
 mod tests;
-mod words;
 
 pub use job::{MapReduceMachine, MaxAttempts};
-pub use words::{Action, Digest, Event, JobFailure};
+pub use messages::{Action, Digest, Event, JobFailure};

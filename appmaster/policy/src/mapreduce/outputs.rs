@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::map_set::MapSet;
-use super::words::Digest;
+use super::messages::Digest;
 use crate::schedule::{AttemptIx, ContainerIx, TaskIx};
 
 /// The output of a map.

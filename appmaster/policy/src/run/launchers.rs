@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::words::{RunEvent, Seat};
+use super::messages::{RunEvent, Seat};
 use crate::ContainerId;
 
 /// Every container of the job that was ordered to start and has not been given back.

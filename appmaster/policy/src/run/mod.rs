@@ -17,19 +17,19 @@ mod cause;
 mod ending;
 mod launchers;
 mod limits;
+mod messages;
 mod ranks;
 mod repeating;
 mod running;
 mod starting;
 mod who;
-mod words;
 
 use std::collections::BTreeSet;
 
 pub use cause::{Cause, KillReason, Limit, OutOfMemory, SeenMemory};
 pub use limits::RunLimits;
+pub use messages::{PmiStage, RunAction, RunEvent, RunPhase, Seat, Verdict};
 pub use who::Who;
-pub use words::{PmiStage, RunAction, RunEvent, RunPhase, Seat, Verdict};
 
 use self::launchers::Launchers;
 use self::ranks::{Ranks, Seats};

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::cause::Cause;
+use super::messages::{PmiStage, RunEvent, RunPhase, Seat};
 use super::who::Who;
-use super::words::{PmiStage, RunEvent, RunPhase, Seat};
 use crate::{ContainerId, End, Rank};
 
 /// The running job: its containers and which ranks are still there.

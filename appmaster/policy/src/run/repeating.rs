@@ -6,12 +6,12 @@
 //! same would happen again.
 //!
 //! Where no rank had been started yet there was no run that failed: what was lost is replaced under the same
-//! number, a few times ([`Limits::replacements`](super::Limits)), and nobody has to be waited for.
+//! number, a few times ([`RunLimits::replacements`](super::RunLimits)), and nobody has to be waited for.
 //!
 //! A loss can be known before its reason. Ranks that fail because a neighbour is gone must not be
-//! blamed for it, so such a failure waits a moment ([`Limits::blame`](super::Limits::blame)) for the
+//! blamed for it, so such a failure waits a moment ([`RunLimits::blame`](super::RunLimits::blame)) for the
 //! news of the loss. A launcher whose link broke may still run its ranks, unknown to everybody: the
-//! next run waits until the launcher has missed us, too ([`Limits::lease`](super::Limits::lease)),
+//! next run waits until the launcher has missed us, too ([`RunLimits::lease`](super::RunLimits::lease)),
 //! unless YARN says that its container is over.
 
 use super::ranks::Ranks;

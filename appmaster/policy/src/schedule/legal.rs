@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::can_run::{can_run, can_run_blindly, could_run, fits};
-use super::{Decision, JobIx, Session, SlotIx, Stage, Taken, TaskIx};
+use super::{Decision, JobIx, Session, SlotIx, SlotUse, Stage, TaskIx};
 
 /// Whether a decision can be carried out, as far as one who is `blind` to elements can tell.
 pub(super) fn legal(session: &Session, decision: &Decision, blind: bool) -> Result<(), String> {
@@ -27,7 +27,7 @@ pub(super) fn legal(session: &Session, decision: &Decision, blind: bool) -> Resu
             let moved = session.attempt(*attempt).ok_or("the attempt is over")?;
             let settled = session
                 .slot(moved.slot)
-                .is_some_and(|slot| slot.taken == Taken::Busy(*attempt));
+                .is_some_and(|slot| slot.taken == SlotUse::Busy(*attempt));
             settled
                 .then_some(())
                 .ok_or("the attempt does not run, or moves already")?;

@@ -84,7 +84,7 @@ pub use hpe_literal::HpeLiteral;
 pub use ids::{AttemptIx, ContainerIx, JobIx, Nanos, NodeIx, SlotIx, TaskIx};
 pub use job::{Job, Need, Stage, StageState, Task};
 pub use named::{POLICIES, UnknownPolicy, WRAPPERS, named, names, of_session};
-pub use place::{Container, Node, Slot, Speed, Taken};
+pub use place::{Container, Node, Slot, SlotUse, Speed};
 pub use remaining::remaining;
 pub use saved::{Saved, Snapshot};
 pub use session::{Attempt, Class, Owner, Session};

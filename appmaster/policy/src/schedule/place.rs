@@ -56,7 +56,7 @@ pub struct Slot {
     /// Cores that an attempt here is bound to; empty where it is not bound.
     pub cpus: Vec<u32>,
     /// Who has it.
-    pub taken: Taken,
+    pub taken: SlotUse,
 }
 
 impl Slot {
@@ -68,14 +68,14 @@ impl Slot {
             stages: stages.iter().copied().collect(),
             speed: Speed::Plain,
             cpus: Vec::new(),
-            taken: Taken::Free,
+            taken: SlotUse::Free,
         }
     }
 }
 
 /// Who has a slot. An order is no fact: what was decided is reserved until the launcher confirms it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Taken {
+pub enum SlotUse {
     /// Nobody: a task may start on it.
     Free,
     /// Kept for what was decided and is not confirmed.

@@ -11,7 +11,7 @@ use super::{
     TaskIx,
 };
 
-/// A [`Driver`](super::Driver) between two events.
+/// A [`SessionDriver`](super::SessionDriver) between two events.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Snapshot {
     pub(super) session: Session,

@@ -149,7 +149,7 @@ fn other_types_are_named_as_the_cluster_names_them() {
     );
     let listed = Demand {
         mode: Mode::None,
-        listed: vec![Listed {
+        listed: vec![ListedHost {
             host: Some("n0".into()),
             processes: 3,
         }],

@@ -4,8 +4,8 @@ use std::num::NonZeroU32;
 
 use policy::allocate::{Reasons, place, reasons, reasons_beside};
 use policy::{
-    ClusterView, Counted, Demand, GPU, Listed, MiB, Mode, NodeId, NodeShare, NodeView, Placement,
-    Rejection, ResourceTypes, Resources,
+    ClusterView, Counted, Demand, GPU, ListedHost, MiB, Mode, NodeId, NodeShare, NodeView,
+    Placement, Rejection, ResourceTypes, Resources,
 };
 
 mod all;
@@ -80,7 +80,7 @@ fn list(mode: Mode, entries: &[(&str, u32)]) -> Demand {
         mode,
         listed: entries
             .iter()
-            .map(|(host, processes)| Listed {
+            .map(|(host, processes)| ListedHost {
                 host: Some((*host).into()),
                 processes: *processes,
             })

@@ -1,8 +1,8 @@
 use std::num::NonZeroU32;
 
 use policy::{
-    Circumstances, ClusterView, Counted, Demand, Listed, MiB, Mode, NodeId, NodeView, Resources,
-    choose,
+    Circumstances, ClusterView, Counted, Demand, ListedHost, MiB, Mode, NodeId, NodeView,
+    Resources, choose,
 };
 
 /// Nodes of 8 units of 1024 MiB, so many of them free.
@@ -29,7 +29,7 @@ fn demand(entries: &[(&str, u32)], processes: u32) -> Demand {
     Demand {
         listed: entries
             .iter()
-            .map(|(host, processes)| Listed {
+            .map(|(host, processes)| ListedHost {
                 host: Some((*host).into()),
                 processes: *processes,
             })

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::*;
-use policy::{Listed, Mode};
+use policy::{ListedHost, Mode};
 use sim::duel::allocators::{as_listed, full_or_not, where_there_is_room};
 
 /// `processes` on as many nodes, one process of a whole node each.
@@ -11,7 +11,7 @@ fn asking(place: Allocator, processes: u32, limits: GangLimits, seed: u64) -> Mp
     let processes = NonZeroU32::new(processes).unwrap();
     let mut demand = Demand::anywhere(processes, Resources::new(4096, 1));
     demand.listed = (1..=processes.get())
-        .map(|i| Listed {
+        .map(|i| ListedHost {
             host: Some(format!("n{i}")),
             processes: 1,
         })

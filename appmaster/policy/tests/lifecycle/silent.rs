@@ -1,7 +1,7 @@
 //! Nodes that do not answer, looks that become rare, containers that take long.
 
 use super::*;
-use policy::{Listed, Mode};
+use policy::{ListedHost, Mode};
 
 fn begun(mut job: MpiMachine, view: &ClusterView) -> (MpiMachine, Vec<LifecycleAction>) {
     assert_eq!(
@@ -138,7 +138,7 @@ fn who_does_not_answer_while_the_queue_names_no_room_is_not_accused() {
 
 #[test]
 fn a_mode_that_is_bound_to_its_nodes_says_who_is_silent_and_for_how_long() {
-    let listed = |number: u32| Listed {
+    let listed = |number: u32| ListedHost {
         host: Some(format!("n{number}")),
         processes: 1,
     };

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use policy::schedule::{Bundle, Stage};
 
-use super::settings::Settings;
+use super::settings::HpeSettings;
 use crate::workload::AlikeNodes;
 
 /// How many nodes of each kind.
@@ -44,7 +44,7 @@ pub(super) const GPU: &str = "acc/gpu";
 pub(super) const TASK_MB: u64 = 1024;
 
 impl HpeCluster {
-    pub(super) fn nodes(self, settings: &Settings) -> Vec<AlikeNodes> {
+    pub(super) fn nodes(self, settings: &HpeSettings) -> Vec<AlikeNodes> {
         let kinds = [(self.gpu, 1), (self.cpu, 0)];
         let there = kinds.into_iter().filter(|(count, _)| *count > 0);
         let nodes = there.map(|(count, gpus)| {

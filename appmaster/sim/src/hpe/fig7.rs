@@ -4,9 +4,9 @@ use anyhow::Result;
 
 use super::chart;
 use super::clusters::{E1, E2, E3, HpeCluster};
-use super::figure::{Claim, Drawing, Figure, FigureRow, FigureTable};
+use super::figure::{Claim, Drawing, FigureRow, FigureTable, HpeFigure};
 use super::jobs::Version;
-use super::world::{Policy, World, gain};
+use super::world::{HpeWorld, Policy, gain};
 
 const QUEUE: &str = "MDW";
 
@@ -16,7 +16,7 @@ const SMALL: f64 = 10.0;
 /// Ends of M, D, W and the queue.
 type Ends = [f64; 4];
 
-fn ends(world: &World, cluster: HpeCluster, policy: Policy, version: Version) -> Result<Ends> {
+fn ends(world: &HpeWorld, cluster: HpeCluster, policy: Policy, version: Version) -> Result<Ends> {
     let outcome = world.play(cluster, policy, version, QUEUE)?;
     let mut jobs = outcome.jobs.iter().map(|job| job.end_s);
     let mut next = || jobs.next().unwrap_or(f64::NAN);
@@ -24,7 +24,7 @@ fn ends(world: &World, cluster: HpeCluster, policy: Policy, version: Version) ->
     Ok([m, d, w, m.max(d).max(w)])
 }
 
-pub(super) fn figure(world: &World) -> Result<Figure> {
+pub(super) fn figure(world: &HpeWorld) -> Result<HpeFigure> {
     let cpu_e1 = ends(world, E1, Policy::Barrier, Version::Cpu)?;
     let cpu_e2 = ends(world, E2, Policy::Barrier, Version::Cpu)?;
     let cpu_e3 = ends(world, E3, Policy::Hpe, Version::Cpu)?;
@@ -45,7 +45,7 @@ pub(super) fn figure(world: &World) -> Result<Figure> {
             .map(|(name, ends)| FigureRow::new(name, ends.to_vec()))
             .to_vec(),
     };
-    Ok(Figure {
+    Ok(HpeFigure {
         name: "fig7",
         title: "each job, and the queue, on each cluster",
         caption: vec![

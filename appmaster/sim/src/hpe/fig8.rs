@@ -4,9 +4,9 @@ use anyhow::Result;
 
 use super::chart;
 use super::clusters::{E2, E3, HpeCluster};
-use super::figure::{Claim, Drawing, Figure, FigureRow, FigureTable};
+use super::figure::{Claim, Drawing, FigureRow, FigureTable, HpeFigure};
 use super::jobs::Version;
-use super::world::{Policy, World, gain};
+use super::world::{HpeWorld, Policy, gain};
 
 /// M, D, W, repeated.
 const QUEUES: [&str; 3] = ["MDW", "MDWMDW", "MDWMDWMDW"];
@@ -14,7 +14,7 @@ const QUEUES: [&str; 3] = ["MDW", "MDWMDW", "MDWMDWMDW"];
 /// Ends of the queues of 3, 6 and 9 jobs.
 pub(super) type Ends = [f64; 3];
 
-pub(super) fn ends(world: &World, cluster: HpeCluster, policy: Policy) -> Result<Ends> {
+pub(super) fn ends(world: &HpeWorld, cluster: HpeCluster, policy: Policy) -> Result<Ends> {
     let mut ends = [0.0; 3];
     for (end, queue) in ends.iter_mut().zip(QUEUES) {
         *end = world.ends(cluster, policy, Version::Gpu, queue)?;
@@ -31,7 +31,7 @@ pub(super) fn gains(base: Ends, ours: Ends) -> Ends {
     gains
 }
 
-pub(super) fn figure(world: &World) -> Result<Figure> {
+pub(super) fn figure(world: &HpeWorld) -> Result<HpeFigure> {
     let base = ends(world, E2, Policy::Barrier)?;
     let hpe = ends(world, E3, Policy::Hpe)?;
     let gained = gains(base, hpe);
@@ -61,7 +61,7 @@ pub(super) fn figure(world: &World) -> Result<Figure> {
             .to_owned(),
     ];
     caption.push(blind(world)?);
-    Ok(Figure {
+    Ok(HpeFigure {
         name: "fig8",
         title: "the queue as it grows",
         caption,
@@ -99,7 +99,7 @@ fn claims(base: Ends, hpe: Ends, [three, six, nine]: Ends) -> Vec<Claim> {
 }
 
 /// The same with other policies and other slots.
-fn beside(world: &World, columns: Vec<String>, base: Ends, hpe: Ends) -> Result<FigureTable> {
+fn beside(world: &HpeWorld, columns: Vec<String>, base: Ends, hpe: Ends) -> Result<FigureTable> {
     let fifo = ends(world, E2, Policy::Fifo)?;
     let fifo_e3 = ends(world, E3, Policy::Fifo)?;
     let literal = ends(world, E3, Policy::Literal)?;
@@ -132,7 +132,7 @@ fn beside(world: &World, columns: Vec<String>, base: Ends, hpe: Ends) -> Result<
 }
 
 /// What becomes of the jobs where nobody knows what they need.
-fn blind(world: &World) -> Result<String> {
+fn blind(world: &HpeWorld) -> Result<String> {
     let outcome = world.play(E3, Policy::Blind, Version::Gpu, QUEUES[0])?;
     let failed = outcome
         .bars

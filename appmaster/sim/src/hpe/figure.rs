@@ -4,7 +4,7 @@ use serde::Serialize;
 
 /// What a figure shows.
 #[derive(Clone, Debug, Serialize)]
-pub struct Figure {
+pub struct HpeFigure {
     /// `fig7`.
     pub name: &'static str,
     /// What it is about.
@@ -82,7 +82,7 @@ impl Claim {
     }
 }
 
-impl Figure {
+impl HpeFigure {
     /// As a section of a page.
     #[must_use]
     pub fn markdown(&self) -> String {

@@ -6,8 +6,8 @@
 //! say: those of [`jobs`] are ours, as every caption repeats. So the figures' numbers are a model's, and what can be
 //! compared with the paper is the [`Claim`]s: each is printed with the paper's number, ours, and whether it holds.
 //!
-//! A [`World`] plays queues; [`fig4`], [`fig7`], [`fig8`], [`fig9`] and [`sweep`] make a [`Figure`] each of what comes
-//! out. All jobs of a queue are submitted at 0, and `age` is 0, as in the paper, unless it is told otherwise.
+//! An [`HpeWorld`] plays queues; [`fig4`], [`fig7`], [`fig8`], [`fig9`] and [`sweep`] make an [`HpeFigure`] each of what
+//! comes out. All jobs of a queue are submitted at 0, and `age` is 0, as in the paper, unless it is told otherwise.
 
 mod chart;
 mod clusters;
@@ -25,10 +25,10 @@ mod world;
 use anyhow::{Result, bail};
 
 pub use clusters::{E1, E2, E3, HpeCluster};
-pub use figure::{Claim, Drawing, Figure, FigureRow, FigureTable};
+pub use figure::{Claim, Drawing, FigureRow, FigureTable, HpeFigure};
 pub use jobs::Version;
 pub use orders::{orders, spread};
-pub use world::{Policy, World, gain};
+pub use world::{HpeWorld, Policy, gain};
 
 /// The figures, by what they are called on the command line.
 pub const FIGURES: [&str; 5] = ["fig4", "fig7", "fig8", "fig9", "sweep"];
@@ -38,7 +38,7 @@ pub const FIGURES: [&str; 5] = ["fig4", "fig7", "fig8", "fig9", "sweep"];
 /// # Errors
 ///
 /// There is no such figure, or a run does not come to its end.
-pub fn figures(name: &str, world: &World) -> Result<Vec<Figure>> {
+pub fn figures(name: &str, world: &HpeWorld) -> Result<Vec<HpeFigure>> {
     match name {
         "fig4" => Ok(vec![fig4::figure(world)?]),
         "fig7" => Ok(vec![fig7::figure(world)?]),

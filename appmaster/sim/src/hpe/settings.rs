@@ -28,7 +28,7 @@ pub(super) const KEYS: [(&str, &str); 11] = [
 
 /// The settings.
 #[derive(Clone, Debug)]
-pub(super) struct Settings {
+pub(super) struct HpeSettings {
     pub(super) cut: Cut,
     /// Of each node, for tasks of either stage; `None`: as `cut` says.
     pub(super) slots: Option<usize>,
@@ -43,7 +43,7 @@ pub(super) struct Settings {
     seed: String,
 }
 
-impl Default for Settings {
+impl Default for HpeSettings {
     fn default() -> Self {
         Self {
             cut: Cut::default(),
@@ -59,7 +59,7 @@ impl Default for Settings {
     }
 }
 
-impl Settings {
+impl HpeSettings {
     /// `slots.map.gpu=3`.
     pub(super) fn set(&mut self, text: &str) -> Result<()> {
         let (key, value) = text.split_once('=').unwrap_or((text, ""));

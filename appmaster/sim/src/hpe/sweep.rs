@@ -5,8 +5,8 @@ use anyhow::{Context as _, Result};
 use super::clusters::{E2, E3};
 use super::fig8::{ends, gains};
 use super::fig9::{Both, three};
-use super::figure::{Figure, FigureRow, FigureTable};
-use super::world::{Policy, World};
+use super::figure::{FigureRow, FigureTable, HpeFigure};
+use super::world::{HpeWorld, Policy};
 
 const M_MAPS: [u32; 4] = [16, 32, 48, 64];
 const D_MAPS: [u32; 3] = [32, 64, 96];
@@ -21,7 +21,7 @@ struct Set {
     base: f64,
 }
 
-fn sets(world: &World) -> Result<Vec<Set>> {
+fn sets(world: &HpeWorld) -> Result<Vec<Set>> {
     let mut sets = Vec::new();
     for m in M_MAPS {
         for d in D_MAPS {
@@ -35,7 +35,7 @@ fn sets(world: &World) -> Result<Vec<Set>> {
     Ok(sets)
 }
 
-fn set(world: &World, maps: [u32; 3], device: f64) -> Result<Set> {
+fn set(world: &HpeWorld, maps: [u32; 3], device: f64) -> Result<Set> {
     let mut world = world.clone();
     for (name, maps) in ['M', 'D', 'W'].into_iter().zip(maps) {
         let kind = world.jobs.kind(name).context("M, D and W are there")?;
@@ -52,7 +52,7 @@ fn set(world: &World, maps: [u32; 3], device: f64) -> Result<Set> {
     })
 }
 
-pub(super) fn figure(world: &World) -> Result<Figure> {
+pub(super) fn figure(world: &HpeWorld) -> Result<HpeFigure> {
     let sets = sets(world)?;
     let all = f64::from(u32::try_from(sets.len())?);
     let share = |holds: &dyn Fn(&Set) -> bool| {
@@ -91,7 +91,7 @@ pub(super) fn figure(world: &World) -> Result<Figure> {
     let mut nine: Vec<f64> = sets.iter().map(|set| set.gains[2]).collect();
     nine.sort_by(f64::total_cmp);
     let at = |index: usize| nine.get(index).copied().unwrap_or(f64::NAN);
-    Ok(Figure {
+    Ok(HpeFigure {
         name: "sweep",
         title: "the claims with other numbers",
         caption: vec![

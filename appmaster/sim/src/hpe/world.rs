@@ -5,15 +5,15 @@ use policy::schedule::named;
 
 use super::clusters::HpeCluster;
 use super::jobs::{JobKinds, Version};
-use super::settings::{KEYS, Settings};
+use super::settings::{HpeSettings, KEYS};
 use crate::run::in_seconds;
 use crate::{AlikeNodes, RunResult, Workload, WorkloadJob, WorkloadRun};
 
 /// What the figures are made of: the jobs' numbers, the nodes' slots, the policies' keys.
 #[derive(Clone, Debug, Default)]
-pub struct World {
+pub struct HpeWorld {
     pub(super) jobs: JobKinds,
-    pub(super) settings: Settings,
+    pub(super) settings: HpeSettings,
 }
 
 /// Who chooses.
@@ -31,7 +31,7 @@ pub enum Policy {
     Literal,
 }
 
-impl World {
+impl HpeWorld {
     /// Other numbers for a job: `M:maps=16,load=3`.
     ///
     /// # Errors
@@ -88,7 +88,7 @@ impl World {
     ///
     /// It stands for none.
     pub fn job(&self, letter: char, place: usize, version: Version) -> Result<WorkloadJob> {
-        let Settings { nodes, time, .. } = self.settings;
+        let HpeSettings { nodes, time, .. } = self.settings;
         let mut job = self.jobs.job(letter, place, version)?;
         for phase in [&mut job.maps, &mut job.reduces].into_iter().flatten() {
             phase.count = phase.count.div_ceil(nodes);
@@ -101,7 +101,7 @@ impl World {
 
     /// What every caption says.
     pub(super) fn caption(&self) -> String {
-        let Settings {
+        let HpeSettings {
             slots, nodes, time, ..
         } = self.settings;
         let mut caption = self.jobs.caption();

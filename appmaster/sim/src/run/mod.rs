@@ -25,8 +25,8 @@ use crate::workload::{Workload, seconds};
 use devices::DeviceLines;
 pub(crate) use outcome::in_seconds;
 pub use outcome::{Bar, JobTimes, RunResult};
+use timing::CallTiming;
 pub use timing::TIMED_OF;
-use timing::Timing;
 use trace::Trace;
 
 /// Something that happens at a time.
@@ -97,7 +97,7 @@ pub struct WorkloadRun<'a> {
     ordered: u32,
     wakes: Option<Nanos>,
     records: bool,
-    timing: Option<Timing>,
+    timing: Option<CallTiming>,
     /// All jobs are submitted before anything is decided.
     queued: bool,
     outcome: RunResult,
@@ -145,7 +145,7 @@ impl<'a> WorkloadRun<'a> {
     /// Takes the time of decisions, of some events for all.
     #[must_use]
     pub const fn timed(mut self) -> Self {
-        self.timing = Some(Timing::new());
+        self.timing = Some(CallTiming::new());
         self
     }
 

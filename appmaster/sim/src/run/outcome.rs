@@ -36,11 +36,11 @@ pub struct RunResult {
     /// How many events were played.
     pub events: u64,
     /// What of the processor's time went into the session and its policy, about, the rest being the simulator's own;
-    /// 0 where it was not [timed](crate::Run::timed).
+    /// 0 where it was not [timed](crate::WorkloadRun::timed).
     pub deciding: Duration,
     /// SHA-256 of the decisions: equal runs have equal ones.
     pub digest: String,
-    /// What was told and decided, where that is [recorded](crate::Run::recording).
+    /// What was told and decided, where that is [recorded](crate::WorkloadRun::recording).
     pub record: Vec<RecordLine>,
 }
 

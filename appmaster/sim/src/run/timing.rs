@@ -10,13 +10,13 @@ pub const TIMED_OF: u64 = 17;
 
 /// The time of some calls, and how many there were.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Timing {
+pub(super) struct CallTiming {
     calls: u64,
     timed: u32,
     took: Duration,
 }
 
-impl Timing {
+impl CallTiming {
     pub(super) const fn new() -> Self {
         Self {
             calls: 0,
@@ -51,11 +51,11 @@ impl Timing {
 mod tests {
     use std::time::Duration;
 
-    use super::{TIMED_OF, Timing};
+    use super::{CallTiming, TIMED_OF};
 
     #[test]
     fn those_that_are_timed_stand_for_all() {
-        let mut timing = Timing::new();
+        let mut timing = CallTiming::new();
         assert_eq!(timing.all(), Duration::ZERO);
         let numbers: Vec<u64> = (0..100).map(|number| timing.of(|| number)).collect();
         assert_eq!(numbers, (0..100).collect::<Vec<_>>());

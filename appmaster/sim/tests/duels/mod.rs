@@ -1,7 +1,7 @@
 //! Many duels of each kind.
 
 use policy::gang::Allocator;
-use policy::{Demand, Listed, Mode, allocate};
+use policy::{Demand, ListedHost, Mode, allocate};
 use sim::duel::allocators::{full_or_not, where_there_is_room};
 use sim::duel::tournament;
 
@@ -28,7 +28,7 @@ fn jobs_that_wait_for_full_nodes_all_finish_and_leave_nothing_behind() {
 /// The processes of `demand`, one on each of the first hosts.
 fn listed(demand: &mut Demand) {
     demand.listed = (1..=demand.processes.get())
-        .map(|i| Listed {
+        .map(|i| ListedHost {
             host: Some(format!("n{i}")),
             processes: 1,
         })

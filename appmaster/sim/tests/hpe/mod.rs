@@ -1,14 +1,14 @@
 //! The claims of Pamar's figures, with the tables as they stand.
 
-use sim::hpe::{E3, FIGURES, Figure, Policy, Version, World, figures};
+use sim::hpe::{E3, FIGURES, HpeFigure, HpeWorld, Policy, Version, figures};
 
-fn figure(name: &str) -> Figure {
-    let mut made = figures(name, &World::default()).unwrap();
+fn figure(name: &str) -> HpeFigure {
+    let mut made = figures(name, &HpeWorld::default()).unwrap();
     made.pop().unwrap()
 }
 
 /// The values of a row of a table.
-fn row<'a>(figure: &'a Figure, table: usize, name: &str) -> &'a [f64] {
+fn row<'a>(figure: &'a HpeFigure, table: usize, name: &str) -> &'a [f64] {
     let rows = &figure.tables[table].rows;
     let row = rows.iter().find(|row| row.name == name);
     &row.unwrap().values
@@ -25,7 +25,7 @@ fn close(values: &[f64], wanted: &[f64]) {
     );
 }
 
-fn every_claim_holds(figure: &Figure, count: usize) {
+fn every_claim_holds(figure: &HpeFigure, count: usize) {
     assert_eq!(figure.claims.len(), count);
     for claim in &figure.claims {
         assert!(claim.holds, "{}: {claim:?}", figure.name);
@@ -98,7 +98,7 @@ fn a_figure_is_a_page_its_numbers_and_its_charts() {
 
 #[test]
 fn jobs_and_nodes_can_be_others_and_what_is_not_known_is_refused_with_what_is() {
-    let mut world = World::default();
+    let mut world = HpeWorld::default();
     world.set_job("M:maps=48,store=1").unwrap();
     world.set("slots.map.gpu=3").unwrap();
     world.set("ways=2").unwrap();
@@ -129,7 +129,7 @@ fn jobs_and_nodes_can_be_others_and_what_is_not_known_is_refused_with_what_is() 
 
 #[test]
 fn a_smaller_world_is_as_the_large_one() {
-    let mut world = World::default();
+    let mut world = HpeWorld::default();
     world.set("scale.time=10").unwrap();
     world.set("scale.nodes=2").unwrap();
     let outcome = world.play(E3, Policy::Hpe, Version::Gpu, "MDW").unwrap();

@@ -13,7 +13,7 @@ use job::wire::task_event::Event as OfTask;
 use job::wire::task_order::Order;
 use job::{FileAt, MpiProgram, Split, StageTerms};
 use policy::Resources;
-use policy::lending::Start;
+use policy::lending::TaskStart;
 use policy::schedule::{AttemptIx, ContainerIx, Level};
 use storage::Address;
 
@@ -142,7 +142,7 @@ impl Bed {
     fn place(&mut self, stage: Stage, task: u32, container: u32) -> AttemptIx {
         let attempt = AttemptIx(self.attempts);
         self.attempts += 1;
-        self.tell(WorkEvent::OfTasks(MapReduceEvent::Placed(Start {
+        self.tell(WorkEvent::OfTasks(MapReduceEvent::Placed(TaskStart {
             job: 0,
             attempt,
             stage,

@@ -8,7 +8,7 @@ use tokio::time::timeout;
 
 use super::attach::{Coming, attach_over};
 use super::lost::ROOT_PATIENCE;
-use super::mirror::{Mirrored, Mirroring, Over};
+use super::mirror::{JobOver, Mirrored, Mirroring};
 use super::{Follower, LATER};
 use crate::dial::Dialled;
 use crate::ended::{Ended, chain, conclude, judge};
@@ -77,7 +77,7 @@ impl InSession<'_> {
     }
 
     /// What the ApplicationMaster's last word comes to.
-    fn said(&self, over: Over) -> Ended {
+    fn said(&self, over: JobOver) -> Ended {
         let was_killed = over.verdict.state() == wire::FinalState::Killed;
         let mut ended = conclude(over.verdict, over.signalled);
         let is_asked = over.signalled.is_some() || over.is_late;

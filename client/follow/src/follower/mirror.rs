@@ -46,7 +46,7 @@ pub(super) struct Mirroring {
 /// What came of mirroring a job.
 pub(super) enum Mirrored {
     /// The ApplicationMaster has said how it ended.
-    Over(Box<Over>),
+    Over(Box<JobOver>),
     /// The user has asked for the end once more, by this signal; or to leave a job that goes on.
     Urged(u8),
     /// The link broke without a verdict.
@@ -61,7 +61,7 @@ pub(super) enum Mirrored {
 }
 
 /// The end of a job, by the word of its ApplicationMaster.
-pub(super) struct Over {
+pub(super) struct JobOver {
     pub verdict: wire::Verdict,
     /// What may follow it, for as long as we are there.
     pub events: Streaming<wire::JobEvent>,
@@ -250,7 +250,7 @@ impl Follower<'_> {
             }
         };
         match verdict {
-            Some(verdict) => Mirrored::Over(Box::new(Over {
+            Some(verdict) => Mirrored::Over(Box::new(JobOver {
                 verdict,
                 events,
                 presence: Presence {

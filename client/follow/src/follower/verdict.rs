@@ -8,7 +8,7 @@ use tokio::time::timeout;
 
 use super::attach::Attached;
 use super::lost::ROOT_PATIENCE;
-use super::mirror::{Mirrored, Mirroring, Over};
+use super::mirror::{JobOver, Mirrored, Mirroring};
 use super::patiently;
 use super::submitted_application::{Followed, SubmittedApplication};
 use crate::ended::{conclude, judge};
@@ -42,8 +42,8 @@ impl SubmittedApplication<'_> {
     }
 
     /// What the ApplicationMaster's last word comes to.
-    async fn said(&mut self, over: Over) -> Result<Followed, FollowError> {
-        let Over {
+    async fn said(&mut self, over: JobOver) -> Result<Followed, FollowError> {
+        let JobOver {
             verdict,
             mut events,
             presence: _until_the_end,

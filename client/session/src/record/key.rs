@@ -7,7 +7,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::{FILE_MAX, Folder, SessionRecord, Written, check, file, understood};
+use super::{FILE_MAX, SessionRecord, SessionsFolder, Written, check, file, understood};
 use crate::error::SessionError;
 use crate::name::Name;
 
@@ -55,7 +55,7 @@ impl SessionRecord {
     }
 }
 
-impl Folder {
+impl SessionsFolder {
     /// Keeps a session whose key another host has written to `from`, or gives on standard input (`-`), under
     /// the name that it has there or under `name`.
     ///

@@ -5,12 +5,12 @@ use std::fs;
 use std::io::Write as _;
 use std::path::PathBuf;
 
-use super::{Folder, SessionRecord};
+use super::{SessionRecord, SessionsFolder};
 
 /// What a file's name ends with.
 const SUFFIX: &str = ".at";
 
-impl Folder {
+impl SessionsFolder {
     /// Where the ApplicationMaster was, `host:port`; `None`: nobody has found it yet.
     pub(crate) fn noted(&self, kept: &SessionRecord) -> Option<String> {
         let text = fs::read_to_string(self.noted_at(kept)).ok()?;

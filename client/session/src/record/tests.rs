@@ -4,9 +4,9 @@ use tempfile::TempDir;
 
 use super::*;
 
-fn folder() -> (TempDir, Folder) {
+fn folder() -> (TempDir, SessionsFolder) {
     let state = TempDir::new().unwrap();
-    let folder = Folder::below(Some(state.path().to_path_buf()));
+    let folder = SessionsFolder::below(Some(state.path().to_path_buf()));
     (state, folder.unwrap())
 }
 
@@ -145,7 +145,7 @@ fn another_build_and_nonsense_are_told_apart() {
 
 #[test]
 fn without_a_home_there_is_no_folder() {
-    let refused = Folder::below(None).unwrap_err();
+    let refused = SessionsFolder::below(None).unwrap_err();
     assert!(refused.to_string().contains("XDG_STATE_HOME"));
     assert_eq!(refused.exit(), Exit::Config);
 }
@@ -178,7 +178,7 @@ fn a_key_brings_a_session_to_another_host() {
 fn a_key_that_is_none_or_no_secret_is_refused() {
     let (state, folder) = folder();
     let key = state.path().join("key");
-    let refused = |folder: &Folder| folder.import(&key, None).unwrap_err();
+    let refused = |folder: &SessionsFolder| folder.import(&key, None).unwrap_err();
     let mut mine = kept("night");
     mine.write_key(&key).unwrap();
     fs::set_permissions(&key, Permissions::from_mode(0o640)).unwrap();
@@ -207,7 +207,7 @@ fn a_key_that_is_none_or_no_secret_is_refused() {
 #[test]
 fn what_a_command_that_was_killed_has_left_goes_after_a_while() {
     let state = TempDir::new().unwrap();
-    let folder = Folder::of_applications(Some(state.path().to_path_buf())).unwrap();
+    let folder = SessionsFolder::of_applications(Some(state.path().to_path_buf())).unwrap();
     folder.sweep(Duration::ZERO);
     let kept = kept("application_1700000000000_0042");
     assert!(folder.keep(&kept).unwrap());
@@ -215,5 +215,5 @@ fn what_a_command_that_was_killed_has_left_goes_after_a_while() {
     assert_eq!(folder.names().unwrap(), [kept.name]);
     folder.sweep(Duration::ZERO);
     assert!(folder.names().unwrap().is_empty());
-    assert!(Folder::of_applications(None).is_err());
+    assert!(SessionsFolder::of_applications(None).is_err());
 }

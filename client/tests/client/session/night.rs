@@ -11,7 +11,7 @@ use nix::unistd::Pid;
 use proto_hadoop::yarn::{ApplicationSubmission, ContainerLaunch, Resource, YarnApplicationState};
 use proto_hadoop::{ApplicationClient, ApplicationId, ApplicationMasterClient};
 use session::record::Owned;
-use session::{Folder, SessionRecord};
+use session::{SessionRecord, SessionsFolder};
 use tempfile::TempDir;
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::process::{Child, Command};
@@ -31,7 +31,7 @@ pub struct Night {
     pub master: ApplicationMasterClient,
     pub id: ApplicationId,
     pub appmaster: Serving,
-    pub kept: Folder,
+    pub kept: SessionsFolder,
 }
 
 impl Night {
@@ -70,7 +70,7 @@ impl Night {
             manager.scheduler_address()
         );
         std::fs::write(conf.join("yarn-site.xml"), settings).unwrap();
-        let kept = Folder::below(Some(folder.path().join("state"))).unwrap();
+        let kept = SessionsFolder::below(Some(folder.path().join("state"))).unwrap();
         let night = Self {
             folder,
             manager,

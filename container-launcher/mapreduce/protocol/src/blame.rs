@@ -11,13 +11,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use rustix::fs::{MemfdFlags, ftruncate, memfd_create};
 
-use crate::shared::{self, BYTES, SharedPage};
+use crate::shared_page::{self, BYTES, SharedPage};
 
 /// Words of eight bytes that a slot has.
 const WORDS: usize = 8;
 /// Most slots of one page.
 const SLOTS: u32 = 64;
-const _: () = assert!(SLOTS as usize * WORDS == shared::WORDS);
+const _: () = assert!(SLOTS as usize * WORDS == shared_page::WORDS);
 
 /// What a task is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

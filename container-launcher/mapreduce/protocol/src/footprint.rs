@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use rustix::fs::{MemfdFlags, ftruncate, memfd_create};
 
 use crate::blame::Page;
-use crate::shared::{BYTES, SharedPage};
+use crate::shared_page::{BYTES, SharedPage};
 
 /// The page of the blame page's file.
 const NUMBER: usize = 1;

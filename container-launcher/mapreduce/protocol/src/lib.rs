@@ -12,7 +12,7 @@ mod json;
 mod message;
 pub mod nearest;
 pub mod settings;
-mod shared;
+mod shared_page;
 pub mod splits;
 
 pub use blame::{Blame, Page, Phase};

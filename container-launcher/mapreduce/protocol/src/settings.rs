@@ -4,7 +4,7 @@ use crate::nearest;
 
 /// One setting: its name, its default, what it means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Known {
+pub struct KnownSetting {
     /// Hadoop's where Hadoop has it.
     pub name: &'static str,
     /// Its value where none is given; empty: none.
@@ -14,212 +14,212 @@ pub struct Known {
 }
 
 /// All settings that do something, in the order of the help.
-pub const KNOWN: &[Known] = &[
-    Known {
+pub const KNOWN: &[KnownSetting] = &[
+    KnownSetting {
         name: REDUCES,
         default: "",
         meaning: "number of reduces; without it one a GiB of input, 0: none",
     },
-    Known {
+    KnownSetting {
         name: ARENA,
         default: "192",
         meaning: "MiB in which a map collects and sorts",
     },
-    Known {
+    KnownSetting {
         name: COMPRESS_MAP,
         default: "",
         meaning: "whether map output is compressed where that makes it shorter; without it yes, but not with --local \
                   while a quarter of the free memory holds the input",
     },
-    Known {
+    KnownSetting {
         name: CODEC_MAP,
         default: "lz4",
         meaning: "with what: none, lz4, zstd",
     },
-    Known {
+    KnownSetting {
         name: COMPRESS,
         default: "false",
         meaning: "whether output is compressed",
     },
-    Known {
+    KnownSetting {
         name: CODEC,
         default: "gzip",
         meaning: "with what: gzip, bzip2, zstd, deflate",
     },
-    Known {
+    KnownSetting {
         name: SPLIT_MAX,
         default: "134217728",
         meaning: "most bytes of a split",
     },
-    Known {
+    KnownSetting {
         name: SPLIT_PACK,
         default: "67108864",
         meaning: "small files share a split up to so many bytes",
     },
-    Known {
+    KnownSetting {
         name: RECURSIVE,
         default: "false",
         meaning: "whether folders inside of input folders are read",
     },
-    Known {
+    KnownSetting {
         name: LINES,
         default: "1",
         meaning: "lines of a split of NLines",
     },
-    Known {
+    KnownSetting {
         name: MAPS,
         default: "2",
         meaning: "number of maps where input is no file",
     },
-    Known {
+    KnownSetting {
         name: RECORD_LENGTH,
         default: "",
         meaning: "bytes of a record of FixedLength",
     },
-    Known {
+    KnownSetting {
         name: LINE_MAX,
         default: "",
         meaning: "longest line, bytes; without it gerbil.record.max",
     },
-    Known {
+    KnownSetting {
         name: DELIMITER,
         default: "",
         meaning: "what ends a record of text, instead of an end of line",
     },
-    Known {
+    KnownSetting {
         name: KV_SEPARATOR,
         default: "\t",
         meaning: "what separates key and value of KeyValueText",
     },
-    Known {
+    KnownSetting {
         name: SEPARATOR,
         default: "\t",
         meaning: "what text output puts between key and value",
     },
-    Known {
+    KnownSetting {
         name: TIMEOUT,
         default: "600000",
         meaning: "ms without progress after which a task is ended; 0: never",
     },
-    Known {
+    KnownSetting {
         name: MAP_ATTEMPTS,
         default: "1",
         meaning: "times that a map is tried (on a cluster: 4)",
     },
-    Known {
+    KnownSetting {
         name: REDUCE_ATTEMPTS,
         default: "1",
         meaning: "times that a reduce is tried (on a cluster: 4)",
     },
-    Known {
+    KnownSetting {
         name: RECORD_MAX,
         default: "",
         meaning: "longest record, bytes; without it a quarter of the arena",
     },
-    Known {
+    KnownSetting {
         name: MEMORY,
         default: "0",
         meaning: "MiB that a task process may have in memory; 0: no limit",
     },
-    Known {
+    KnownSetting {
         name: SKIP,
         default: "0",
         meaning: "records that each map may leave out because the job's code failed on them (--skip-bad)",
     },
-    Known {
+    KnownSetting {
         name: SKIP_GROUPS,
         default: "0",
         meaning: "groups, keys with their values, that each reduce may leave out for the same reason (--skip-bad)",
     },
-    Known {
+    KnownSetting {
         name: REPEAT,
         default: "false",
         meaning: "whether each map is done twice, which must give the same records: for finding code that does not",
     },
-    Known {
+    KnownSetting {
         name: QUIET,
         default: "false",
         meaning: "whether nothing is said but what fails",
     },
-    Known {
+    KnownSetting {
         name: MAP_MEMORY,
         default: "",
         meaning: "on a cluster: MiB that a map takes of its container; without it those of a slot",
     },
-    Known {
+    KnownSetting {
         name: REDUCE_MEMORY,
         default: "",
         meaning: "on a cluster: the same of a reduce",
     },
-    Known {
+    KnownSetting {
         name: COPIES,
         default: "5",
         meaning: "on a cluster: launchers that a reduce fetches from at the same time",
     },
-    Known {
+    KnownSetting {
         name: LOCAL_DISK,
         default: "0",
         meaning: "on a cluster: MiB that all tasks of a container may have on the disks of its node; 0: as much as \
                   there is (--local-disk)",
     },
-    Known {
+    KnownSetting {
         name: LOCAL_DISKS,
         default: "",
         meaning: "on a cluster: the same on some nodes, HOST=MIB with commas between them, each as YARN names it",
     },
-    Known {
+    KnownSetting {
         name: DISK_FULLNESS,
         default: "0",
         meaning: "on a cluster: hundredths of a disk that may be taken, by whomever, before tasks leave it; 0: all; \
                   without it 5 below the cluster's own limit",
     },
-    Known {
+    KnownSetting {
         name: MAP_SPECULATIVE,
         default: "true",
         meaning: "on a cluster: whether a map that takes much longer than others is tried a second time beside it",
     },
-    Known {
+    KnownSetting {
         name: REDUCE_SPECULATIVE,
         default: "true",
         meaning: "on a cluster: the same of a reduce",
     },
-    Known {
+    KnownSetting {
         name: NEEDS_MAP,
         default: "",
         meaning: "on a cluster: what a node must have for a map, its combiner included: cpu, gpu, fpga, or a type that \
                   the cluster counts; without it what the program declares, or what is found in it",
     },
-    Known {
+    KnownSetting {
         name: NEEDS_REDUCE,
         default: "",
         meaning: "on a cluster: the same of a reduce",
     },
-    Known {
+    KnownSetting {
         name: DEVICE_FRACTION,
         default: "0.25",
         meaning: "on a cluster: of the smallest device's memory, how much a split of a map that needs a GPU may fill",
     },
-    Known {
+    KnownSetting {
         name: OPENCL_PROCESSORS,
         default: "false",
         meaning: "whether OpenCL's devices that are processors, as PoCL's, stand in for GPUs: to test kernels",
     },
-    Known {
+    KnownSetting {
         name: NODE_FAILURES,
         default: "3",
         meaning: "on a cluster: failed attempts of the job after which a node gets no further one while there is another; 0: no node is avoided",
     },
-    Known {
+    KnownSetting {
         name: JOB_NAME,
         default: "",
         meaning: "on a cluster: what lists call the job",
     },
-    Known {
+    KnownSetting {
         name: PRIORITY,
         default: "",
         meaning: "on a cluster: higher goes first; a number, or VERY_HIGH, HIGH, NORMAL, LOW, VERY_LOW",
     },
-    Known {
+    KnownSetting {
         name: QUEUE,
         default: "",
         meaning: "on a cluster, where there is no session: the queue of the application, unless --queue names one",

@@ -38,13 +38,13 @@ pub(super) struct DeviceLock(#[expect(dead_code, reason = "its lock is what coun
 
 /// Where to wait, and for which places.
 #[derive(Clone, Debug)]
-pub(super) struct Queue {
+pub(super) struct DeviceQueue {
     folder: PathBuf,
     devices: Vec<String>,
     ways: u32,
 }
 
-impl Queue {
+impl DeviceQueue {
     /// For `ways` places of each of `devices`.
     pub(super) const fn new(folder: PathBuf, devices: Vec<String>, ways: u32) -> Self {
         Self {
@@ -251,12 +251,12 @@ mod tests {
 
     use super::*;
 
-    fn queue(folder: &Path, devices: &[&str], ways: u32) -> Queue {
+    fn queue(folder: &Path, devices: &[&str], ways: u32) -> DeviceQueue {
         let devices = devices.iter().map(|device| (*device).to_owned());
-        Queue::new(folder.join("turns"), devices.collect(), ways)
+        DeviceQueue::new(folder.join("turns"), devices.collect(), ways)
     }
 
-    fn waiting(queue: &Queue) -> usize {
+    fn waiting(queue: &DeviceQueue) -> usize {
         numbers(queue.folder()).map_or(0, |all| all.len())
     }
 

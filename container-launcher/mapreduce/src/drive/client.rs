@@ -14,7 +14,7 @@ use crate::input::splits::OpenNamed;
 
 /// The other end of a driver's socket.
 #[derive(Debug)]
-pub(crate) struct Client {
+pub(crate) struct DriverSocket {
     connection: Rc<RefCell<Connection>>,
     submissions: Cell<u32>,
     /// Settings of the cluster, below those of the plan.
@@ -25,7 +25,7 @@ pub(crate) struct Client {
     pub(crate) split_max: BTreeMap<String, u64>,
 }
 
-impl Client {
+impl DriverSocket {
     /// Hears the answer to the driver's hello. It ends with the client, so it waits for that alone. None: it is
     /// refused, and the client says why.
     pub(crate) fn greet(mut connection: Connection) -> Result<Option<Self>> {

@@ -2,7 +2,7 @@
 
 use crate::app::App;
 use crate::arguments::Arguments;
-use crate::drive::client::Client;
+use crate::drive::client::DriverSocket;
 use crate::drive::submit::Submit;
 use crate::error::{Error, Result};
 use crate::settings::Settings;
@@ -12,7 +12,7 @@ use crate::settings::Settings;
 pub struct Run<'a> {
     pub(crate) app: &'a App,
     pub(crate) arguments: &'a Arguments,
-    pub(crate) client: &'a Client,
+    pub(crate) client: &'a DriverSocket,
 }
 
 impl<'a> Run<'a> {

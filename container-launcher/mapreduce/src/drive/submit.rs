@@ -7,7 +7,7 @@ use serde::Serialize;
 use crate::app::App;
 use crate::arguments::Arguments;
 use crate::context::Counters;
-use crate::drive::client::Client;
+use crate::drive::client::DriverSocket;
 use crate::error::{Context as _, Error, Result};
 use crate::input::splits::splits;
 use crate::job::Spec;
@@ -20,7 +20,7 @@ use crate::task::map::sizes;
 pub struct Submit<'a> {
     app: &'a App,
     arguments: &'a Arguments,
-    client: &'a Client,
+    client: &'a DriverSocket,
     order: Submission,
     settings: Vec<(String, String)>,
 }
@@ -29,7 +29,7 @@ impl<'a> Submit<'a> {
     pub(crate) fn new(
         app: &'a App,
         arguments: &'a Arguments,
-        client: &'a Client,
+        client: &'a DriverSocket,
         job: &str,
     ) -> Self {
         Self {
@@ -165,7 +165,7 @@ fn reduces(spec: &Spec, settings: &Settings, splits: &[Vec<Piece>]) -> Result<u3
 /// A job that is under way. When the driver returns, jobs that nobody waited for are waited for.
 #[derive(Debug)]
 pub struct Submitted<'a> {
-    client: &'a Client,
+    client: &'a DriverSocket,
     number: u32,
     output: String,
 }
@@ -193,7 +193,7 @@ impl<'a> Submitted<'a> {
 /// A job that has ended well.
 #[derive(Debug)]
 pub struct Finished<'a> {
-    client: &'a Client,
+    client: &'a DriverSocket,
     counters: Counters,
     output: String,
 }

@@ -6,21 +6,21 @@ use std::process::ExitStatus;
 use gerbil_task::{Blame, FrameError};
 
 use super::process::{LEAVE, RoleProcess};
-use super::queue::{Fault, LocalTask};
+use super::queue::{AttemptFault, LocalTask};
 use super::slot::Slot;
 use crate::error::Error;
 
 /// Why an attempt failed, and whether its process is of use any more.
 pub(super) struct AttemptFailure {
     pub(super) sentence: String,
-    pub(super) fault: Fault,
+    pub(super) fault: AttemptFault,
 }
 
 impl From<Error> for AttemptFailure {
     fn from(error: Error) -> Self {
         Self {
             sentence: error.to_string(),
-            fault: Fault { record: None },
+            fault: AttemptFault { record: None },
         }
     }
 }
@@ -33,8 +33,8 @@ impl From<FrameError> for AttemptFailure {
 
 impl Slot<'_> {
     /// The record that a map's code had.
-    pub(super) fn fault(&self, work: &LocalTask, blame: &Blame) -> Fault {
-        Fault {
+    pub(super) fn fault(&self, work: &LocalTask, blame: &Blame) -> AttemptFault {
+        AttemptFault {
             record: work.blamed().record(blame),
         }
     }

@@ -22,7 +22,7 @@ use crate::error::{Error, Result};
 use crate::settings::Settings;
 
 /// A driver, and what became of the jobs that it submitted.
-struct Client<'a> {
+struct LocalClient<'a> {
     app: &'a App,
     arguments: &'a Arguments,
     interrupts: &'a Interrupts,
@@ -40,7 +40,7 @@ pub(crate) fn serve(app: &App, arguments: &Arguments) -> Result<(), (Error, u8)>
         let orphans = descent::Orphans::adopt();
         let mut driver = RoleProcess::start("drive", &words, Stdio::inherit())?;
         driver.connection = driver.connection.of_driver();
-        let mut client = Client {
+        let mut client = LocalClient {
             app,
             arguments,
             interrupts,
@@ -56,7 +56,7 @@ pub(crate) fn serve(app: &App, arguments: &Arguments) -> Result<(), (Error, u8)>
     })
 }
 
-impl<'a> Client<'a> {
+impl<'a> LocalClient<'a> {
     fn greet(&mut self) -> Result<()> {
         let (version, plan) = match self.hear(Some(Instant::now() + HELLO))? {
             FromDriver::Hello { version, plan } => (version, plan),

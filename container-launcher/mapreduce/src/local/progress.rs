@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use gerbil_task::{Page, Phase};
 
-use super::queue::Queue;
+use super::queue::TaskQueue;
 
 /// How often a terminal is written to.
 const OFTEN: Duration = Duration::from_millis(250);
@@ -40,7 +40,7 @@ impl Progress {
         }
     }
 
-    pub(crate) fn show(&mut self, queue: &Queue, page: &Page, slots: usize) {
+    pub(crate) fn show(&mut self, queue: &TaskQueue, page: &Page, slots: usize) {
         if !self.terminal || self.shown.is_some_and(|shown| shown.elapsed() < OFTEN) {
             return;
         }

@@ -80,7 +80,7 @@ struct TaskQueueState {
 
 /// The tasks of a job.
 #[derive(Debug)]
-pub(crate) struct Queue {
+pub(crate) struct TaskQueue {
     state: Mutex<TaskQueueState>,
     changed: Condvar,
     reduces: u32,
@@ -94,7 +94,7 @@ pub(crate) struct Queue {
 
 /// What is to be done about a failed attempt.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Fault {
+pub(crate) struct AttemptFault {
     /// The record that the user's code had, if the process died on it.
     pub(crate) record: Option<u64>,
 }
@@ -130,7 +130,7 @@ fn judge(task: u32, before: &[Partition], now: &[Partition]) -> Result<Option<St
     }
 }
 
-impl Queue {
+impl TaskQueue {
     pub(crate) fn new(splits: Vec<Vec<Piece>>, reduces: u32, settings: &Settings) -> Result<Self> {
         let maps = splits.len();
         let order = |(task, pieces)| {
@@ -322,7 +322,7 @@ impl Queue {
 
     /// An attempt has failed: the task is tried again, without the record that killed it where that is
     /// allowed, or the job has failed.
-    pub(crate) fn failed(&self, work: LocalTask, sentence: &str, fault: Fault) {
+    pub(crate) fn failed(&self, work: LocalTask, sentence: &str, fault: AttemptFault) {
         let mut state = self.lock();
         state.outcome.failed_attempts += 1;
         let again = match work {

@@ -11,7 +11,7 @@ use super::commit::Committer;
 use super::memory::Outputs;
 use super::process::{LOOK, NotStarted, RoleProcess};
 use super::progress::Progress;
-use super::queue::{Fault, LocalTask, Queue};
+use super::queue::{AttemptFault, LocalTask, TaskQueue};
 use super::{LocalJob, Stop};
 use crate::error::{Context as _, Error, Result};
 use crate::settings::{MEMORY, Settings, TIMEOUT};
@@ -27,7 +27,7 @@ pub(super) struct Slot<'a> {
     /// What its tasks have on the disk.
     pub(super) footprint: Footprint,
     pub(super) scratch: &'a File,
-    pub(super) queue: &'a Queue,
+    pub(super) queue: &'a TaskQueue,
     pub(super) committer: &'a Committer,
     pub(super) outputs: &'a Outputs,
     pub(super) timeout: Option<Duration>,
@@ -37,7 +37,7 @@ pub(super) struct Slot<'a> {
 /// What all slots share: the tasks, and where it goes what they leave.
 #[derive(Clone, Copy)]
 pub(super) struct Ground<'a> {
-    pub(super) queue: &'a Queue,
+    pub(super) queue: &'a TaskQueue,
     pub(super) committer: &'a Committer,
     pub(super) outputs: &'a Outputs,
 }
@@ -123,7 +123,8 @@ impl Slot<'_> {
             let mut ready = match process.take().map_or_else(|| self.start(), Ok) {
                 Ok(ready) => ready,
                 Err(NotStarted::Killed(sentence)) => {
-                    self.queue.failed(work, &sentence, Fault { record: None });
+                    self.queue
+                        .failed(work, &sentence, AttemptFault { record: None });
                     continue;
                 }
                 Err(NotStarted::Never(error)) => {

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::hint::black_box;
 use std::os::unix::fs::FileExt as _;
 
-use super::{Figure, clock};
+use super::{MeasuredFigure, clock};
 use crate::error::Result;
 use crate::sort::pages::{self, AHEAD};
 
@@ -110,7 +110,7 @@ pub(super) fn copied_files<'f>(
     Ok(clock() - began)
 }
 
-impl Figure {
+impl MeasuredFigure {
     /// Says what this cannot be faster than.
     pub(super) const fn beside(mut self, of: &'static str, limit: f64) -> Self {
         self.limit = Some((of, limit));

@@ -22,17 +22,17 @@ pub(crate) const SMALL: u64 = 16 << 20;
 pub(crate) struct Spill {
     file: File,
     /// Behind the file: it is closed before it is counted no more.
-    counted: Counted,
+    counted: CountedFile,
 }
 
 /// What of a footprint is a file's.
 #[derive(Debug, Default)]
-struct Counted {
+struct CountedFile {
     footprint: Option<Footprint>,
     bytes: AtomicU64,
 }
 
-impl Counted {
+impl CountedFile {
     fn grow(&mut self, bytes: u64) {
         if let Some(footprint) = &self.footprint {
             footprint.grow(bytes);
@@ -41,7 +41,7 @@ impl Counted {
     }
 }
 
-impl Drop for Counted {
+impl Drop for CountedFile {
     fn drop(&mut self) {
         if let Some(footprint) = &self.footprint {
             footprint.shrink(*self.bytes.get_mut());
@@ -54,7 +54,7 @@ impl From<File> for Spill {
     fn from(file: File) -> Self {
         Self {
             file,
-            counted: Counted::default(),
+            counted: CountedFile::default(),
         }
     }
 }
@@ -64,7 +64,7 @@ impl Spill {
     pub(crate) fn left(file: OwnedFd, slot: &Footprint) -> Self {
         Self {
             file: file.into(),
-            counted: Counted {
+            counted: CountedFile {
                 bytes: AtomicU64::new(slot.take()),
                 footprint: Some(slot.of_launcher()),
             },
@@ -125,7 +125,7 @@ impl Scratch {
     pub(crate) fn on_disk(&self) -> Result<Spill> {
         Ok(Spill {
             file: self.nameless()?,
-            counted: Counted {
+            counted: CountedFile {
                 footprint: self.footprint.clone(),
                 bytes: AtomicU64::new(0),
             },

@@ -22,7 +22,7 @@ const NEW_MAX: u64 = 80;
 /// 1.4 times as long.
 #[derive(Clone, Copy, Default)]
 #[repr(align(32))]
-struct Slot {
+struct TableSlot {
     /// As in [`Sought`].
     low: u64,
     /// As in [`Sought`]; of a longer key, where it lies in the arena.
@@ -90,7 +90,7 @@ pub(crate) enum Inserted {
 
 /// The table.
 pub(crate) struct CombineTable {
-    slots: Vec<Slot>,
+    slots: Vec<TableSlot>,
     used: usize,
     arena: Vec<u8>,
     /// Most bytes of slots and arena together.
@@ -103,7 +103,7 @@ pub(crate) struct CombineTable {
 impl CombineTable {
     pub(crate) fn new(budget: usize) -> Self {
         Self {
-            slots: vec![Slot::default(); FIRST],
+            slots: vec![TableSlot::default(); FIRST],
             used: 0,
             arena: Vec::new(),
             budget,
@@ -194,7 +194,7 @@ impl CombineTable {
         while self.slots[at].key_length != 0 {
             at = (at + 1) & mask;
         }
-        self.slots[at] = Slot {
+        self.slots[at] = TableSlot {
             low: sought.low,
             high,
             value: stored,
@@ -245,16 +245,16 @@ impl CombineTable {
     }
 
     fn bytes(&self) -> usize {
-        self.slots.len() * size_of::<Slot>() + self.arena.len()
+        self.slots.len() * size_of::<TableSlot>() + self.arena.len()
     }
 
     /// Doubles the table, unless that were beyond its budget.
     fn grow(&mut self, more: usize) -> bool {
         // Old and new slots live together for a moment.
-        if self.bytes() + 2 * self.slots.len() * size_of::<Slot>() + more > self.budget {
+        if self.bytes() + 2 * self.slots.len() * size_of::<TableSlot>() + more > self.budget {
             return false;
         }
-        let doubled = vec![Slot::default(); self.slots.len() * 2];
+        let doubled = vec![TableSlot::default(); self.slots.len() * 2];
         let mask = doubled.len() - 1;
         for slot in std::mem::replace(&mut self.slots, doubled) {
             if slot.key_length == 0 {
@@ -315,7 +315,7 @@ mod tests {
 
     use proptest::prelude::*;
 
-    use super::{CombineTable, Inserted, Slot, Sought};
+    use super::{CombineTable, Inserted, Sought, TableSlot};
     use crate::error::Result;
 
     fn append(left: &[u8], right: &[u8], out: &mut Vec<u8>) -> Result<()> {
@@ -332,7 +332,7 @@ mod tests {
 
     #[test]
     fn no_slot_lies_in_two_cache_lines() {
-        assert_eq!(size_of::<Slot>(), 32);
+        assert_eq!(size_of::<TableSlot>(), 32);
         let table = CombineTable::new(1 << 20);
         assert_eq!(table.slots.as_ptr().align_offset(32), 0);
     }

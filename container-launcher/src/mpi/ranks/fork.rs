@@ -19,7 +19,7 @@ use crate::mpi::environment;
 use crate::mpi::yielding::WAITS_VARIABLE;
 use crate::out_of_memory::Kills;
 use crate::process::exec::SOCKET_FD;
-use crate::process::start::Start;
+use crate::process::start::ProcessStart;
 use crate::process::streams::{self, Outer};
 use crate::process::{self, Grants};
 use crate::program::{self, LocalRanks};
@@ -97,7 +97,7 @@ pub(crate) async fn fork(
             let before = bound(share, rank, processors.as_ref());
             let (pmi, socket) = UnixStream::pair()?;
             let id = process::Id { job, number: rank };
-            let start = Start::new(id, &command, streams)
+            let start = ProcessStart::new(id, &command, streams)
                 .suggest(environment::of_rank(rank.saturating_sub(first), local_rank))
                 .suggest(terminal.map(|terminal| ("TERM", terminal.name.as_str())))
                 .suggest(grants.gpus.as_ref().map(devices::Grant::variable))

@@ -14,7 +14,7 @@ use it::settings::File;
 use it::{mapreduce, wait};
 use job::MapReduceReport;
 use job::history::{AttemptEnd, JobHistory, TaskStage};
-use sim::hpe::{HpeCluster, World};
+use sim::hpe::{HpeCluster, HpeWorld};
 use tempfile::TempDir;
 
 use crate::figures::{QueueRun, Real};
@@ -46,7 +46,7 @@ pub(crate) struct Bench {
 
 impl Bench {
     /// The nodes of `cluster`, each in a container's eyes with a machine of its own.
-    pub(crate) fn start(world: &World, cluster: HpeCluster) -> Result<Self> {
+    pub(crate) fn start(world: &HpeWorld, cluster: HpeCluster) -> Result<Self> {
         let mut gpus = Vec::new();
         let mut slots = 0;
         for kind in world.nodes(cluster) {
@@ -160,7 +160,7 @@ impl Bench {
     }
 
     /// One queue, from when slots come free to its end.
-    pub(crate) fn play(&self, world: &World, run: &QueueRun) -> Result<Real> {
+    pub(crate) fn play(&self, world: &HpeWorld, run: &QueueRun) -> Result<Real> {
         // Containers look into it.
         let trial = self.given.folder.join("trial");
         fs::create_dir(&trial)?;

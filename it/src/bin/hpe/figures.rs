@@ -4,7 +4,7 @@ use std::ops::RangeInclusive;
 
 use anyhow::{Context as _, Result};
 use it::results::{Axis, Chart, Figure, Series, Setting, Table};
-use sim::hpe::{E1, E2, E3, HpeCluster, Policy, Version, World, gain, orders, spread};
+use sim::hpe::{E1, E2, E3, HpeCluster, HpeWorld, Policy, Version, gain, orders, spread};
 
 use crate::{HpeOptions, Name};
 
@@ -103,7 +103,7 @@ impl QueueRun {
 }
 
 impl Played {
-    pub(crate) fn new(world: &World, run: &QueueRun, real: Real) -> Result<Self> {
+    pub(crate) fn new(world: &HpeWorld, run: &QueueRun, real: Real) -> Result<Self> {
         let outcome = world.play(run.cluster, run.policy, run.version, &run.queue)?;
         Ok(Self {
             run: run.clone(),

@@ -17,7 +17,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::{Parser, ValueEnum};
 use it::results::{Setting, page};
-use sim::hpe::World;
+use sim::hpe::HpeWorld;
 
 use bench::Bench;
 use figures::{Played, QueueRun, figure};
@@ -84,7 +84,7 @@ fn run() -> Result<()> {
     if options.figures.is_empty() {
         options.figures = Name::value_variants().to_vec();
     }
-    let mut world = World::default();
+    let mut world = HpeWorld::default();
     world.set("scale.nodes=2")?;
     world.set(&format!("scale.time={}", options.time))?;
     world.set(&format!("slots={}", options.slots))?;

@@ -24,7 +24,7 @@ const PROGRAM: &str = "pi_mc";
 
 /// One job.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Taken {
+pub(crate) struct TakenTime {
     /// Seconds from the end of `MPI_Init` to the result, as the program tells.
     pub(crate) computing: f64,
     /// Seconds from the last process's start to the last one's end.
@@ -40,8 +40,8 @@ pub(crate) struct Taken {
 pub(crate) struct OneNodeRow {
     pub(crate) processes: u32,
     pub(crate) samples: u64,
-    pub(crate) all: Taken,
-    pub(crate) none: Taken,
+    pub(crate) all: TakenTime,
+    pub(crate) none: TakenTime,
 }
 
 impl OneNodeRow {
@@ -98,7 +98,7 @@ impl Bench {
         Ok(bench)
     }
 
-    fn run(&self, mode: &str, processes: u32, samples: u64) -> Result<Taken> {
+    fn run(&self, mode: &str, processes: u32, samples: u64) -> Result<TakenTime> {
         let list = self.cluster.folder().join("one-node");
         std::fs::write(&list, format!("{}:{processes}\n", self.one))?;
         let (list, count) = (bed::text_of(&list)?, processes.to_string());
@@ -122,7 +122,7 @@ impl Bench {
         );
         let said = finished.stdout_text();
         let at = &report.phases;
-        Ok(Taken {
+        Ok(TakenTime {
             computing: told(&said).with_context(|| format!("the program said {said:?}"))?,
             execution: (at.ended_us - at.processes_started_us) as f64 / 1e6,
             whole: finished.wall.as_secs_f64(),
@@ -181,7 +181,7 @@ mod tests {
 
     #[test]
     fn on_one_node_a_job_is_as_slow_as_its_cores_are_few() {
-        let taken = |computing| Taken {
+        let taken = |computing| TakenTime {
             computing,
             execution: computing + 1.0,
             whole: computing + 2.0,

@@ -4,7 +4,7 @@ use anyhow::{Context as _, Result};
 use it::results::{Axis, Chart, Figure, Series, Setting, Table};
 
 use crate::command;
-use crate::one_node::{Bench, CORES, NODES, OneNodeRow, THOUSANDTHS, Taken};
+use crate::one_node::{Bench, CORES, NODES, OneNodeRow, THOUSANDTHS, TakenTime};
 
 /// The paper's slowdown, and the processes and the cores of the one node that it is of.
 const PAPER: (f64, f64, f64) = (8.8, 70.0, 8.0);
@@ -71,8 +71,9 @@ fn table(first: &str, rows: &[OneNodeRow], name: impl Fn(&OneNodeRow) -> String)
         "none: nodes degraded",
     ]);
     for row in rows {
-        let both =
-            |value: fn(&Taken) -> f64| format!("{:.2}, {:.2}", value(&row.all), value(&row.none));
+        let both = |value: fn(&TakenTime) -> f64| {
+            format!("{:.2}, {:.2}", value(&row.all), value(&row.none))
+        };
         table.row([
             name(row),
             format!("{:.2}", row.all.computing),

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 use it::hollow::job::{Desk, seconds};
-use it::hollow::{Fleet, Plan, one_by_one};
+use it::hollow::{Fleet, FleetPlan, one_by_one};
 use it::results::{Axis, Chart, Figure, Series, Setting, Spread, Table};
 
 use crate::{DEADLINE, FigureResult, command, say};
@@ -112,9 +112,9 @@ const METHOD: &str = "Hollow nodes under a real ResourceManager with its default
 
 /// The paper's own experiment.
 pub(crate) fn figure_14(quick: bool) -> FigureResult {
-    let plan = Plan {
+    let plan = FleetPlan {
         nodes: 18,
-        ..Plan::default()
+        ..FleetPlan::default()
     };
     let fleet = Fleet::start(&plan)?;
     let setting = Setting::begin(&fleet.cluster().version()?)?;
@@ -160,11 +160,11 @@ pub(crate) fn figure_14(quick: bool) -> FigureResult {
 
 /// Far beyond it.
 pub(crate) fn to_ten_thousand(quick: bool) -> FigureResult {
-    let plan = Plan {
+    let plan = FleetPlan {
         nodes: 100,
         memory_mib: 128 << 10,
         vcores: 128,
-        ..Plan::default()
+        ..FleetPlan::default()
     };
     let fleet = Fleet::start(&plan)?;
     let setting = Setting::begin(&fleet.cluster().version()?)?;

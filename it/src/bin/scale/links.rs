@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result};
 use it::hollow::job::{Desk, appmaster, seconds};
-use it::hollow::{Fleet, Plan};
+use it::hollow::{Fleet, FleetPlan};
 use it::load::{self, Usage};
 use it::results::{Axis, Chart, Figure, Series, Setting, Table};
 use it::{Daemon, wait};
@@ -20,7 +20,7 @@ const MEMORY_TARGET_MB: f64 = 150.0;
 const PROCESSOR_TARGET: f64 = 10.0;
 
 /// What was counted while a job ran.
-struct Count {
+struct LinkCount {
     resident_mb: f64,
     peak_mb: f64,
     /// Of one core, percent.
@@ -31,8 +31,8 @@ struct Count {
 struct LinksRow {
     links: u32,
     joining: f64,
-    idle: Count,
-    busy: Count,
+    idle: LinkCount,
+    busy: LinkCount,
     allocates_per_second: f64,
 }
 
@@ -42,12 +42,12 @@ pub(crate) fn measure(quick: bool) -> FigureResult {
         false => &[100, 500, 1000, 2000],
     };
     let most = sizes.last().copied().context("no size")?;
-    let plan = Plan {
+    let plan = FleetPlan {
         // The ApplicationMaster's node has less room than the others, and is left alone.
         nodes: usize::try_from(most)? + 1,
         memory_mib: 2048,
         vcores: 2,
-        ..Plan::default()
+        ..FleetPlan::default()
     };
     let fleet = Fleet::start(&plan)?;
     let setting = Setting::begin(&fleet.cluster().version()?)?;
@@ -87,7 +87,7 @@ fn run(
     desk: &Desk,
     links: u32,
     program: &str,
-) -> Result<(Count, job::report::Report, f64)> {
+) -> Result<(LinkCount, job::report::Report, f64)> {
     // Long enough for all to join on a busy machine; the ranks begin when all have.
     let lasts = (SETTLE + COUNT).as_secs() + 5;
     let joined = fleet.account()?.joined;
@@ -107,7 +107,7 @@ fn run(
     let report = started.finish(fleet)?;
     let lived = seconds(report.phases.registered_us, report.phases.ended_us);
     let per_second = f64::from(report.allocates) / lived;
-    let count = Count {
+    let count = LinkCount {
         resident_mb: after.0.resident_mb(),
         peak_mb: load::megabytes(after.0.peak_kib),
         appmaster: after.0.percent_since(&before.0),

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result};
 use it::hollow::job::{Desk, seconds};
-use it::hollow::{Fleet, Plan};
+use it::hollow::{Fleet, FleetPlan};
 use it::load::{self, All, Usage};
 use it::results::{Axis, Chart, Figure, Series, Setting, Table};
 use it::{Daemon, wait};
@@ -76,12 +76,12 @@ pub(crate) fn measure(quick: bool) -> FigureResult {
 }
 
 fn one(nodes: usize, setting: &mut Option<Setting>) -> Result<NodesRow> {
-    let plan = Plan {
+    let plan = FleetPlan {
         nodes,
         memory_mib: 2048,
         vcores: 2,
         heap_mib: HEAP_MIB,
-        ..Plan::default()
+        ..FleetPlan::default()
     };
     let fleet = Fleet::start(&plan)?;
     if setting.is_none() {

@@ -24,7 +24,7 @@ const CLOSED: u32 = 0o700;
 
 /// A container that was accepted.
 #[derive(Debug)]
-pub(super) struct Start {
+pub(super) struct AcceptedStart {
     pub(super) identifier: ContainerIdentifier,
     pub(super) launch: ContainerLaunch,
     pub(super) stop: CancellationToken,
@@ -64,7 +64,7 @@ pub(super) struct Desk {
     /// Containers that ever ran here: a grant starts a container once.
     used: Mutex<BTreeSet<ContainerId>>,
     trust: Mutex<Trust>,
-    starts: mpsc::Sender<Start>,
+    starts: mpsc::Sender<AcceptedStart>,
     /// Ends everything.
     pub(super) closing: CancellationToken,
     /// A container has ended: the ResourceManager is told at once.
@@ -90,7 +90,7 @@ impl Desk {
         id: NodeId,
         options: NodeManagerOptions,
         hollow: Hollow,
-    ) -> Result<(Self, mpsc::Receiver<Start>), MiniError> {
+    ) -> Result<(Self, mpsc::Receiver<AcceptedStart>), MiniError> {
         let made = DirBuilder::new()
             .recursive(true)
             .mode(CLOSED)
@@ -183,7 +183,7 @@ impl Desk {
         };
         lock(&self.containers).insert(id, entry);
         self.alive.send_modify(|alive| *alive += 1);
-        room.send(Start {
+        room.send(AcceptedStart {
             identifier,
             launch,
             stop,

@@ -13,7 +13,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-use super::containers::{Desk, Start};
+use super::containers::{AcceptedStart, Desk};
 use super::environment::{self, ContainerFolders};
 use super::files::FileError;
 use super::process::{ContainerProcess, PRELAUNCH};
@@ -29,7 +29,7 @@ const CLOSED: u32 = 0o700;
 const SECRET: u32 = 0o600;
 
 /// Runs containers, each in a task of its own, until the node ends.
-pub(super) async fn keep(desk: Arc<Desk>, mut starts: mpsc::Receiver<Start>) {
+pub(super) async fn keep(desk: Arc<Desk>, mut starts: mpsc::Receiver<AcceptedStart>) {
     let mut running = JoinSet::new();
     loop {
         tokio::select! {
@@ -60,7 +60,7 @@ fn doing(doing: &'static str) -> impl FnOnce(io::Error) -> BeginError {
     move |source| BeginError::Io { doing, source }
 }
 
-async fn one(desk: Arc<Desk>, start: Start) {
+async fn one(desk: Arc<Desk>, start: AcceptedStart) {
     let id = start.identifier.container;
     if let Some(life) = stand_in(&desk, &start) {
         let code = tokio::select! {
@@ -95,7 +95,7 @@ async fn one(desk: Arc<Desk>, start: Start) {
 }
 
 /// What lives in the place of the container's process, on a hollow node.
-fn stand_in(desk: &Desk, start: &Start) -> Option<Life> {
+fn stand_in(desk: &Desk, start: &AcceptedStart) -> Option<Life> {
     let accepted = Accepted {
         node: &desk.id,
         container: start.identifier.container,
@@ -104,7 +104,7 @@ fn stand_in(desk: &Desk, start: &Start) -> Option<Life> {
     desk.hollow.stand_in.as_ref()?.stand_in(&accepted)
 }
 
-fn log_folder(desk: &Desk, start: &Start) -> PathBuf {
+fn log_folder(desk: &Desk, start: &AcceptedStart) -> PathBuf {
     let id = start.identifier.container;
     desk.options
         .folder
@@ -116,7 +116,7 @@ fn log_folder(desk: &Desk, start: &Start) -> PathBuf {
 /// Brings the files, writes the script and starts it; the process and its folder.
 async fn begin(
     desk: &Desk,
-    start: &Start,
+    start: &AcceptedStart,
     logs: &Path,
 ) -> Result<(ContainerProcess, PathBuf), BeginError> {
     let launch = &start.launch;
@@ -178,7 +178,7 @@ fn write(path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
 }
 
 /// Until the process has ended, by itself or on order.
-async fn live(process: &mut ContainerProcess, start: &Start) -> i32 {
+async fn live(process: &mut ContainerProcess, start: &AcceptedStart) -> i32 {
     let ended = tokio::select! {
         ended = process.ended() => ended,
         () = start.stop.cancelled() => {

@@ -22,7 +22,7 @@ const GRANT_HOLDS: Duration = Duration::from_secs(600);
 pub(super) const ABORTED: i32 = proto_hadoop::yarn::exit_status::ABORTED;
 
 /// Rows under one (priority, allocation request id), by resource name.
-pub(super) type Rows = BTreeMap<String, ResourceRequest>;
+pub(super) type RequestRows = BTreeMap<String, ResourceRequest>;
 
 /// A container that an application holds.
 #[derive(Debug, Clone)]
@@ -51,7 +51,7 @@ pub(super) struct ApplicationRecord {
     pub(super) registered: bool,
     /// When its ApplicationMaster was last heard of; none before it was started.
     pub(super) heard: Option<Instant>,
-    pub(super) asks: BTreeMap<(i32, i64), Rows>,
+    pub(super) asks: BTreeMap<(i32, i64), RequestRows>,
     pub(super) blacklist: BTreeSet<String>,
     pub(super) held: BTreeMap<ContainerId, HeldContainer>,
     next_container: i64,
@@ -69,7 +69,7 @@ pub(super) struct ApplicationRecord {
 
 /// The master keys.
 #[derive(Debug)]
-pub(super) struct Keys {
+pub(super) struct MasterKeys {
     /// The newest last; the ones before it stay valid.
     pub(super) am: Vec<MasterKey>,
     pub(super) nm: MasterKey,
@@ -97,7 +97,7 @@ pub(super) struct Books {
     pub(super) next_application: i32,
     pub(super) applications: BTreeMap<ApplicationId, ApplicationRecord>,
     pub(super) nodes: BTreeMap<NodeId, Node>,
-    pub(super) keys: Keys,
+    pub(super) keys: MasterKeys,
     /// For the task that starts ApplicationMasters.
     pub(super) launches: Vec<Launch>,
 }
@@ -122,7 +122,7 @@ impl Books {
             options,
             applications: BTreeMap::new(),
             nodes: BTreeMap::new(),
-            keys: Keys {
+            keys: MasterKeys {
                 am: vec![MasterKey::generate(1)],
                 nm: MasterKey::generate(1),
                 container: MasterKey::generate(1),

@@ -13,7 +13,7 @@
 use proto_hadoop::yarn::{ANY, NmToken, NodeState, Resource};
 use proto_hadoop::{ApplicationId, NodeId};
 
-use super::books::{Books, Launch, Rows};
+use super::books::{Books, Launch, RequestRows};
 use super::nodes::RACK;
 
 /// Request priority of an ApplicationMaster's own container.
@@ -125,7 +125,7 @@ enum Level {
     Any,
 }
 
-fn count_down(rows: &mut Rows, node: &NodeId, level: Level) {
+fn count_down(rows: &mut RequestRows, node: &NodeId, level: Level) {
     let names: &[&str] = match level {
         Level::Host => &[&node.host, RACK, ANY],
         Level::Rack => &[RACK, ANY],
@@ -160,7 +160,7 @@ fn find(books: &Books, id: ApplicationId) -> Option<((i32, i64), NodeId, Resourc
     None
 }
 
-fn may(rows: &Rows, node: &NodeId, level: Level) -> bool {
+fn may(rows: &RequestRows, node: &NodeId, level: Level) -> bool {
     let counts = |name: &str| rows.get(name).is_some_and(|row| row.containers > 0);
     let relaxed = |name: &str| rows.get(name).is_some_and(|row| row.relax_locality);
     match level {

@@ -3,7 +3,7 @@
 use super::record_stage;
 use crate::schedule::session::{Attempt, ScheduleState};
 use crate::schedule::{
-    AttemptIx, AttemptOutcome, AttemptPhase, Decision, JobIx, Nanos, SlotIx, Stage, Taken, TaskIx,
+    AttemptIx, AttemptOutcome, AttemptPhase, Decision, JobIx, Nanos, SlotIx, SlotUse, Stage, TaskIx,
 };
 
 impl ScheduleState {
@@ -28,8 +28,8 @@ impl ScheduleState {
                 };
                 moved.to = Some(*to);
                 let from = moved.slot;
-                self.take(from, Taken::Moving(*attempt));
-                self.take(*to, Taken::Reserved(decision.clone()));
+                self.take(from, SlotUse::Moving(*attempt));
+                self.take(*to, SlotUse::Reserved(decision.clone()));
             }
             Decision::Swap { one, other } => {
                 for (whose, with) in [(*one, *other), (*other, *one)] {
@@ -40,7 +40,7 @@ impl ScheduleState {
                     attempt.swaps = Some(with);
                     attempt.to = to;
                     let from = attempt.slot;
-                    self.take(from, Taken::Moving(whose));
+                    self.take(from, SlotUse::Moving(whose));
                 }
             }
             Decision::Stop { attempt, .. } => {
@@ -71,7 +71,7 @@ impl ScheduleState {
             }
             Decision::Hold { job, slots, until } => {
                 for slot in slots {
-                    self.take(*slot, Taken::Reserved(decision.clone()));
+                    self.take(*slot, SlotUse::Reserved(decision.clone()));
                     self.hold(*slot, *job, *until);
                 }
             }
@@ -102,7 +102,7 @@ impl ScheduleState {
             stopping: false,
         };
         self.attempts.insert(ix, attempt);
-        self.take(slot, Taken::Reserved(why.clone()));
+        self.take(slot, SlotUse::Reserved(why.clone()));
         self.take_pending(job, stage, task);
         self.spend(job, stage, slot, u64::saturating_sub);
         self.count(job, stage, 1, 0);
@@ -176,7 +176,7 @@ impl ScheduleState {
         };
         attempt.began = Some(now);
         let slot = attempt.slot;
-        self.take(slot, Taken::Busy(ix));
+        self.take(slot, SlotUse::Busy(ix));
     }
 
     pub(super) fn progress(&mut self, ix: AttemptIx, (phase, done, of): (AttemptPhase, u64, u64)) {
@@ -202,13 +202,13 @@ impl ScheduleState {
                     attempt.slot = from;
                 }
                 let slot = attempt.slot;
-                self.take(slot, Taken::Busy(other));
+                self.take(slot, SlotUse::Busy(other));
             }
         } else {
             let given_up = if ok { Some(from) } else { to };
             given_up.into_iter().for_each(|slot| self.free(slot));
         }
-        self.take(stays, Taken::Busy(ix));
+        self.take(stays, SlotUse::Busy(ix));
     }
 
     pub(super) fn ended(&mut self, ix: AttemptIx, how: AttemptOutcome) {
@@ -242,7 +242,7 @@ impl ScheduleState {
                 if let Some(attempt) = self.attempts.get_mut(&other) {
                     (attempt.to, attempt.swaps) = (None, None);
                     let slot = attempt.slot;
-                    self.take(slot, Taken::Busy(other));
+                    self.take(slot, SlotUse::Busy(other));
                 }
             }
             None => to.into_iter().for_each(|slot| self.free(slot)),

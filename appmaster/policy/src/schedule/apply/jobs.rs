@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::{put, record_stage};
 use crate::Few;
 use crate::schedule::session::{
-    Class, JobRecord, Listed, NodeRecord, Owner, ScheduleState, TaskRecord, Tasks,
+    Class, JobRecord, ListedStage, NodeRecord, Owner, ScheduleState, TaskRecord, Tasks,
 };
 use crate::schedule::{AttemptIx, Job, JobIx, Nanos, Need, SlotIx, Stage, Task, TaskIx};
 
@@ -24,7 +24,7 @@ impl ScheduleState {
                 .or_default()
                 .insert((job.seq, ix));
         }
-        let unfinished = Listed {
+        let unfinished = ListedStage {
             pending: false,
             unfinished: true,
         };
@@ -243,7 +243,7 @@ impl ScheduleState {
         let waited = state.waiting_since;
         state.waiting_since = waits.then(|| waited.unwrap_or(now));
         let waiting_since = state.waiting_since;
-        let after = Listed {
+        let after = ListedStage {
             pending,
             unfinished: !left && !state.is_done(),
         };
@@ -266,7 +266,14 @@ impl ScheduleState {
     }
 
     /// Brings the orders in line that do not go by numbers of attempts.
-    fn list(&mut self, ix: JobIx, stage: Stage, class: Class, before: Listed, after: Listed) {
+    fn list(
+        &mut self,
+        ix: JobIx,
+        stage: Stage,
+        class: Class,
+        before: ListedStage,
+        after: ListedStage,
+    ) {
         let Some(Job {
             seq,
             priority,

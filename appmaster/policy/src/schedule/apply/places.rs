@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::schedule::session::{Attempt, ContainerRecord, NodeRecord, ScheduleState};
 use crate::schedule::{
     AttemptIx, AttemptOutcome, Bundle, Container, ContainerIx, JobIx, Nanos, Node, NodeIx, Slot,
-    SlotIx, Stage, Taken, TaskIx,
+    SlotIx, SlotUse, Stage, TaskIx,
 };
 
 impl ScheduleState {
@@ -50,7 +50,7 @@ impl ScheduleState {
             ix,
             Slot {
                 container,
-                taken: Taken::Free,
+                taken: SlotUse::Free,
                 ..slot.clone()
             },
         );
@@ -80,7 +80,7 @@ impl ScheduleState {
         let mut kept = kept.to_vec();
         for ix in over {
             match self.slots.get(ix).map(|slot| &slot.taken) {
-                Some(Taken::Free) => self.remove_slot(*ix),
+                Some(SlotUse::Free) => self.remove_slot(*ix),
                 // It goes with its attempt.
                 Some(_) => {
                     if let Some(slot) = self.slots.get_mut(ix) {
@@ -230,7 +230,7 @@ impl ScheduleState {
         let Some(slot) = self.slots.get_mut(&ix) else {
             return;
         };
-        slot.taken = Taken::Free;
+        slot.taken = SlotUse::Free;
         let gone = slot.stages.is_empty();
         let Some(record) = self.containers.get(&slot.container) else {
             return;
@@ -255,7 +255,7 @@ impl ScheduleState {
         }
     }
 
-    pub(super) fn take(&mut self, ix: SlotIx, taken: Taken) {
+    pub(super) fn take(&mut self, ix: SlotIx, taken: SlotUse) {
         self.let_loose(ix);
         let Some(slot) = self.slots.get_mut(&ix) else {
             return;

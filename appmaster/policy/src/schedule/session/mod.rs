@@ -79,7 +79,7 @@ pub(super) struct JobRecord {
     /// Where partitions are gathered.
     pub(super) homes: BTreeMap<u32, NodeIx>,
     /// The orders that each stage stands in.
-    pub(super) listed: Few<Stage, Listed>,
+    pub(super) listed: Few<Stage, ListedStage>,
     /// Attempts under way, of all stages.
     pub(super) under_way: u32,
     /// The stages that stand in `by_running`, and under which number.
@@ -91,7 +91,7 @@ pub(super) struct JobRecord {
 
 /// In which orders of jobs a stage of one stands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Listed {
+pub(super) struct ListedStage {
     /// Those of jobs with pending tasks.
     pub(super) pending: bool,
     /// The one of jobs whose stage is not done.

@@ -2,7 +2,7 @@
 
 use crate::schedule::element::has_each;
 use crate::schedule::{
-    Container, ContainerIx, JobIx, Nanos, Node, NodeIx, Session, Slot, SlotIx, Taken,
+    Container, ContainerIx, JobIx, Nanos, Node, NodeIx, Session, Slot, SlotIx, SlotUse,
 };
 
 impl Session {
@@ -147,6 +147,6 @@ impl Session {
 
     pub(in crate::schedule) fn is_free(&self, slot: SlotIx) -> bool {
         self.slot(slot)
-            .is_some_and(|slot| slot.taken == Taken::Free)
+            .is_some_and(|slot| slot.taken == SlotUse::Free)
     }
 }

@@ -187,7 +187,7 @@ fn play(policy: &str, steps: &[ScheduleStep], reload: usize) -> Vec<Decision> {
     for (ix, slot) in session.slots() {
         assert_eq!(
             slot.taken,
-            crate::schedule::Taken::Free,
+            crate::schedule::SlotUse::Free,
             "{policy}: slot {ix}"
         );
         let container = session.container(slot.container).unwrap();

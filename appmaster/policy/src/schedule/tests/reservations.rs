@@ -2,11 +2,11 @@
 
 use super::bed::{Bed, jobs};
 use crate::schedule::{
-    AttemptIx, AttemptOutcome, ContainerIx, Decision, Event, JobIx, Nanos, SlotIx, Stage, Taken,
+    AttemptIx, AttemptOutcome, ContainerIx, Decision, Event, JobIx, Nanos, SlotIx, SlotUse, Stage,
     TaskIx,
 };
 
-fn taken(bed: &Bed, slot: u32) -> &Taken {
+fn taken(bed: &Bed, slot: u32) -> &SlotUse {
     &bed.driver.session().slot(SlotIx(slot)).unwrap().taken
 }
 
@@ -14,11 +14,11 @@ fn taken(bed: &Bed, slot: u32) -> &Taken {
 fn a_slot_is_reserved_until_the_launcher_says_that_the_attempt_runs() {
     let mut bed = Bed::new("fifo", 1, 1);
     let decisions = bed.submit("ann", Stage::Map, 1);
-    assert_eq!(*taken(&bed, 0), Taken::Reserved(decisions[0].clone()));
+    assert_eq!(*taken(&bed, 0), SlotUse::Reserved(decisions[0].clone()));
     let attempt = bed.begin(0);
-    assert_eq!(*taken(&bed, 0), Taken::Busy(attempt));
+    assert_eq!(*taken(&bed, 0), SlotUse::Busy(attempt));
     bed.end(0, AttemptOutcome::Done);
-    assert_eq!(*taken(&bed, 0), Taken::Free);
+    assert_eq!(*taken(&bed, 0), SlotUse::Free);
 }
 
 #[test]
@@ -49,18 +49,18 @@ fn a_move_that_fails_restores_what_was() {
     bed.tell(&Event::Ordered(order.clone()));
     assert_eq!(
         (taken(&bed, 0), taken(&bed, 1)),
-        (&Taken::Moving(attempt), &Taken::Reserved(order.clone()))
+        (&SlotUse::Moving(attempt), &SlotUse::Reserved(order.clone()))
     );
     bed.tell(&Event::Moved { attempt, ok: false });
     assert_eq!(
         (taken(&bed, 0), taken(&bed, 1)),
-        (&Taken::Busy(attempt), &Taken::Free)
+        (&SlotUse::Busy(attempt), &SlotUse::Free)
     );
     bed.tell(&Event::Ordered(order));
     bed.tell(&Event::Moved { attempt, ok: true });
     assert_eq!(
         (taken(&bed, 0), taken(&bed, 1)),
-        (&Taken::Free, &Taken::Busy(attempt))
+        (&SlotUse::Free, &SlotUse::Busy(attempt))
     );
 }
 
@@ -76,13 +76,13 @@ fn an_attempt_that_ends_while_it_moves_frees_both_slots() {
     bed.end(0, AttemptOutcome::Done);
     assert_eq!(
         (taken(&bed, 0), taken(&bed, 1)),
-        (&Taken::Free, &Taken::Free)
+        (&SlotUse::Free, &SlotUse::Free)
     );
     // Its word comes late.
     bed.tell(&Event::Moved { attempt, ok: true });
     assert_eq!(
         (taken(&bed, 0), taken(&bed, 1)),
-        (&Taken::Free, &Taken::Free)
+        (&SlotUse::Free, &SlotUse::Free)
     );
 }
 
@@ -98,14 +98,14 @@ fn two_attempts_change_places() {
     });
     assert_eq!(
         (taken(&bed, 0), taken(&bed, 1)),
-        (&Taken::Busy(other), &Taken::Busy(one))
+        (&SlotUse::Busy(other), &SlotUse::Busy(one))
     );
     // One of them ends in the middle: the other stays where it is.
     bed.tell(&Event::Ordered(Decision::Swap { one, other }));
     bed.end(1, AttemptOutcome::Done);
     assert_eq!(
         (taken(&bed, 0), taken(&bed, 1)),
-        (&Taken::Busy(other), &Taken::Free)
+        (&SlotUse::Busy(other), &SlotUse::Free)
     );
 }
 

@@ -82,9 +82,9 @@ impl GangScheduling {
 }
 
 /// Higher priorities first, then who has least of what is meant for it, then in order of submission.
-type Turn = (Reverse<i32>, Share, u64);
+type GangTurn = (Reverse<i32>, Share, u64);
 
-fn turn(inner: &dyn Scheduler, session: &Session, job: JobIx) -> Option<Turn> {
+fn turn(inner: &dyn Scheduler, session: &Session, job: JobIx) -> Option<GangTurn> {
     let known = session.job(job)?;
     let standing = inner.standing(session, job);
     Some((Reverse(known.priority), standing, known.seq))

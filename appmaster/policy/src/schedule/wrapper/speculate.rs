@@ -5,7 +5,7 @@
 
 use crate::schedule::can_run::fits;
 use crate::schedule::{
-    Attempt, AttemptIx, Decision, Nanos, NodeIx, Saved, Scheduler, Session, SlotIx, Stage, Taken,
+    Attempt, AttemptIx, Decision, Nanos, NodeIx, Saved, Scheduler, Session, SlotIx, SlotUse, Stage,
     Why, remaining,
 };
 
@@ -138,7 +138,7 @@ impl Scheduler for Speculate {
 fn twin_of_a_winner(session: &Session) -> Option<AttemptIx> {
     let runs = |attempt: &Attempt| {
         let slot = session.slot(attempt.slot);
-        slot.is_some_and(|slot| slot.taken != Taken::Free) && !attempt.stopping
+        slot.is_some_and(|slot| slot.taken != SlotUse::Free) && !attempt.stopping
     };
     let mut late = session.late();
     late.find(|(_, attempt)| runs(attempt)).map(|(ix, _)| ix)

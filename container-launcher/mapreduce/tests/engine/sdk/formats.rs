@@ -104,21 +104,21 @@ impl InputFormat for UpTo {
 
 /// Counts what it is handed, whatever it is; says how many it was, at the end.
 #[cfg(test)]
-struct Count<I> {
+struct CountingFormat<I> {
     seen: u64,
     of: std::marker::PhantomData<fn(I)>,
 }
 
 #[cfg(test)]
-const fn count<I>() -> Count<I> {
-    Count {
+const fn count<I>() -> CountingFormat<I> {
+    CountingFormat {
         seen: 0,
         of: std::marker::PhantomData,
     }
 }
 
 #[cfg(test)]
-impl<I: InputFormat> Mapper for Count<I> {
+impl<I: InputFormat> Mapper for CountingFormat<I> {
     type Input = I;
     type Key = u64;
     type Value = u64;

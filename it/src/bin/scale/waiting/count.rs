@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result};
 use it::hollow::job::{Desk, seconds};
-use it::hollow::{Fleet, Plan};
+use it::hollow::{Fleet, FleetPlan};
 use it::load::Usage;
 use it::results::Spread;
 use it::{Daemon, wait};
@@ -79,7 +79,7 @@ impl Mark {
 pub(super) fn count_once(
     fleet: &Fleet,
     desk: &Desk,
-    plan: &Plan,
+    plan: &FleetPlan,
     waiting: usize,
     since: Instant,
     lasts: Duration,

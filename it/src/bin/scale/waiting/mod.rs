@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use clap::Args;
 use it::hollow::job::{Desk, Started, appmasters};
-use it::hollow::{Fleet, Plan};
+use it::hollow::{Fleet, FleetPlan};
 use it::process::signal_by_id;
 use it::wait;
 use nix::sys::signal::Signal;
@@ -82,12 +82,12 @@ pub(crate) fn measure(quick: bool, smaller: &Smaller) -> FigureResult {
     if let Some(jobs) = &smaller.jobs {
         sizes.waiting.clone_from(jobs);
     }
-    let plan = Plan {
+    let plan = FleetPlan {
         nodes: sizes.nodes,
         memory_mib: HELD_MIB + FREE_MIB,
         vcores: 4,
         heap_mib: HEAP_MIB,
-        ..Plan::default()
+        ..FleetPlan::default()
     };
     let fleet = Fleet::start(&plan)?;
     let setting = it::results::Setting::begin(&fleet.cluster().version()?)?;

@@ -83,12 +83,12 @@ pub enum Word {
     /// A gang has its slots.
     Lent(Lent),
     /// A task is to be started.
-    Start(Start),
+    Start(TaskStart),
     /// An attempt is to be ended.
     Stop {
         /// The number that its job was told by.
         job: u32,
-        /// The attempt, as [`Start`] numbered it.
+        /// The attempt, as [`TaskStart`] numbered it.
         attempt: AttemptIx,
         /// The reason, as its job is told it.
         why: Why,
@@ -97,7 +97,7 @@ pub enum Word {
 
 /// A task has a slot.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Start {
+pub struct TaskStart {
     /// The number that its job was told by.
     pub job: u32,
     /// As which it runs.

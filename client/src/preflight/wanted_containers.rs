@@ -10,7 +10,7 @@ use proto_hadoop::{ApplicationClient, ApplicationId};
 
 use super::{PreflightError, amount, candidates};
 use crate::arguments::LocalDisk;
-use crate::hostfile::Names;
+use crate::hostfile::HostNames;
 
 /// What a session, or an application of MapReduce jobs, is to hold.
 #[derive(Debug)]
@@ -20,7 +20,7 @@ pub(crate) struct WantedContainers<'a> {
     /// The size of each.
     pub container: Resources,
     /// Hosts where it takes none.
-    pub exclude: &'a [Names],
+    pub exclude: &'a [HostNames],
 }
 
 /// What the cluster has, for a new application.
@@ -61,7 +61,7 @@ pub(crate) async fn held(
 /// Asks the ResourceManager for a new application, and what there is for it.
 pub(crate) async fn ground(
     rm: &ApplicationClient,
-    exclude: &[Names],
+    exclude: &[HostNames],
     disk: &LocalDisk,
 ) -> Result<Ground, PreflightError> {
     let asked = tokio::try_join!(rm.nodes(&[]), rm.new_application());
