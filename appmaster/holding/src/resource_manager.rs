@@ -8,19 +8,19 @@ use std::time::{Duration, Instant};
 
 use policy::{ContainerId, Millis, NodeId};
 use proto_hadoop::yarn::{
-    AllocateRequest, AllocateResponse, AmCommand, Container, FinalApplicationStatus, NmTokens,
-    NodeState, Resource,
+    AllocateRequest, AllocateResponse, AmCommand, Container, NmTokens, NodeState, Resource,
 };
 use proto_hadoop::{ApplicationMasterClient, CallError};
-use tokio::time::{sleep, timeout, timeout_at};
+use tokio::time::{sleep, timeout_at};
 
 use crate::container_event::{ContainerEvent, ContainerEventSender, Granted};
-use crate::next_allocate::{Draft, Finish};
+use crate::next_allocate::Draft;
 use crate::nodes;
 use crate::requests::Origin;
 
 mod meaning;
 mod pace;
+mod unregister;
 
 use meaning::{Meaning, meaning};
 
@@ -28,8 +28,6 @@ use meaning::{Meaning, meaning};
 const SHORTEST_WAIT: Duration = Duration::from_secs(1);
 /// Refusals in a row after which the ResourceManager is believed.
 const REFUSALS: u32 = 4;
-/// Between two tries to unregister, when one failed.
-const FINISH_PAUSE: Duration = Duration::from_millis(200);
 
 /// What became of the application's registration.
 #[derive(Clone, Copy, Debug, Default)]
@@ -212,21 +210,6 @@ impl ResourceManagerTask {
         }
     }
 
-    /// For as long as the ResourceManager would wait for us, and it may be restarting. Nothing runs any
-    /// more: what has ended well need not fear the next attempt, but would be recorded as a failure.
-    async fn unregister(&mut self, finish: &Finish) {
-        let span = match finish.status {
-            FinalApplicationStatus::Succeeded => self.patience.saturating_mul(2),
-            _ => self.patience,
-        };
-        let taken = timeout(span, self.finish(finish)).await;
-        self.counts.unregistered = taken.unwrap_or(false);
-        if !self.counts.unregistered {
-            tracing::error!("could not unregister: YARN will judge by our exit");
-        }
-        self.tell(ContainerEvent::Finished(self.counts)).await;
-    }
-
     async fn tell(&self, heard: ContainerEvent) {
         // Without a loop there is nobody to tell.
         let _told = self.heard.send(heard).await.is_ok();
@@ -379,23 +362,6 @@ impl ResourceManagerTask {
             }
         });
         granted.collect()
-    }
-
-    /// True when the ResourceManager has taken it; false when it will not.
-    async fn finish(&mut self, finish: &Finish) -> bool {
-        let Finish {
-            status,
-            diagnostics,
-        } = finish;
-        loop {
-            match self.client.finish(*status, diagnostics, &self.page).await {
-                Ok(()) => return true,
-                Err(error) if error.is_attempt_gone() => return false,
-                Err(error) if error.is_not_registered() => self.register_again().await,
-                Err(error) => tracing::warn!("finishApplicationMaster: {error}"),
-            }
-            sleep(FINISH_PAUSE).await;
-        }
     }
 }
 

@@ -14,15 +14,17 @@ use proto_hadoop::server::{
     FinishCall, Keyring, MasterKey, Protocol, Refusal, RegisterCall, Server,
 };
 use proto_hadoop::yarn::{
-    AllocateRequest, Container, ContainerState, ContainerStatus, Counted, Registration,
+    AllocateRequest, Container, ContainerState, ContainerStatus, Counted, FinalApplicationStatus,
+    Registration,
 };
 use proto_hadoop::{AppAttemptId, ApplicationId, NodeId};
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
+use tokio::time::timeout;
 
 use super::*;
-use crate::next_allocate::Nodes;
+use crate::next_allocate::{Finish, Nodes};
 use crate::requests::{Asking, RequestTable};
 
 /// Whatever a test waits for comes within this.
