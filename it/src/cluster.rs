@@ -1,6 +1,7 @@
 //! A stock Hadoop cluster on this machine.
 
 mod builder;
+mod changed;
 mod control;
 mod decommission;
 mod devices;

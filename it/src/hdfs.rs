@@ -1,6 +1,6 @@
 //! What tests do to the cluster's HDFS, as its superuser, over the NameNode's own REST interface.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
 
 use anyhow::{Context as _, Result, bail};
@@ -180,12 +180,30 @@ impl Hdfs {
     ///
     /// It does not answer.
     pub fn is_ready(&self, stores: usize) -> Result<bool> {
+        let state = self.bean("FSNamesystemState")?;
+        Ok(state["FSState"] == "Operational" && state["NumLiveDataNodes"] == stores)
+    }
+
+    /// Where the DataNodes that it takes for alive serve blocks.
+    ///
+    /// # Errors
+    ///
+    /// It does not answer.
+    pub fn data_nodes(&self) -> Result<BTreeSet<String>> {
+        let state = self.bean("NameNodeInfo")?;
+        let live = state["LiveNodes"].as_str().context("no live nodes")?;
+        let live: BTreeMap<String, Value> = serde_json::from_str(live)?;
+        let served = live.values().map(|of| of["xferaddr"].to_string());
+        Ok(served.collect())
+    }
+
+    /// What the NameNode says of itself.
+    fn bean(&self, name: &str) -> Result<Value> {
         let url = format!(
-            "http://{}:9870/jmx?qry=Hadoop:service=NameNode,name=FSNamesystemState",
+            "http://{}:9870/jmx?qry=Hadoop:service=NameNode,name={name}",
             self.address
         );
-        let state = json(&url)?;
-        let bean = state.pointer("/beans/0").cloned().unwrap_or_default();
-        Ok(bean["FSState"] == "Operational" && bean["NumLiveDataNodes"] == stores)
+        let all = json(&url)?;
+        Ok(all.pointer("/beans/0").cloned().unwrap_or_default())
     }
 }

@@ -117,6 +117,16 @@ fn escape(text: &str) -> String {
         .replace('>', "&gt;")
 }
 
+/// A written file with one more value, which comes last and so holds.
+#[must_use]
+pub fn property(text: &str, name: &str, value: &str) -> String {
+    let (name, value) = (escape(name), escape(value));
+    let property = format!(
+        "  <property><name>{name}</name><value>{value}</value></property>\n</configuration>"
+    );
+    text.replace("</configuration>", &property)
+}
+
 /// The scheduler's settings as the release's archive ships them; no jar holds that file. `queues` get
 /// the share of the cluster that each names, in percent, and `default` keeps the rest.
 #[must_use]
@@ -161,6 +171,14 @@ mod tests {
     fn values_are_escaped() {
         let settings = Settings::from([("a.b".to_owned(), "1 < 2 & 3".to_owned())]);
         assert!(xml(&settings).contains("<name>a.b</name><value>1 &lt; 2 &amp; 3</value>"));
+    }
+
+    #[test]
+    fn a_value_is_added_behind_all_others() {
+        let text = property(&xml(&Settings::new()), "a", "1 & 2");
+        let added =
+            "  <property><name>a</name><value>1 &amp; 2</value></property>\n</configuration>\n";
+        assert!(text.ends_with(added), "{text}");
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use anyhow::{Result, ensure};
 use it::resource_manager::ApplicationReport;
-use it::settings::File as Setting;
+use it::settings::{File as Setting, property};
 use it::{Cluster, Finished, Mpich, expect, gerbil, wait};
 
 /// Long enough for a cold start on a busy machine, short beside any of YARN's own time-outs.
@@ -112,10 +112,7 @@ impl Given {
         for (file, name, value) in changes {
             let path = folder.join(file.name());
             let old = fs::read_to_string(&path)?;
-            let property = format!(
-                "<property><name>{name}</name><value>{value}</value></property>\n</configuration>"
-            );
-            fs::write(&path, old.replace("</configuration>", &property))?;
+            fs::write(&path, property(&old, name, value))?;
         }
         Ok(folder)
     }
