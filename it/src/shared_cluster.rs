@@ -3,10 +3,11 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use anyhow::{Context as _, Result, anyhow};
+use anyhow::{Context as _, Result, anyhow, ensure};
 
 use crate::cluster::{Builder, Cluster};
 use crate::hadoop::Version;
+use crate::sweep;
 
 /// A place for one running cluster.
 #[derive(Debug)]
@@ -52,22 +53,22 @@ impl SharedCluster {
         .with_context(|| format!("a cluster of Hadoop {version}"))
     }
 
-    /// Takes the running cluster down. All users must have let it go.
+    /// Takes the running cluster down, which leaves nothing. All users must have let it go.
     ///
     /// # Errors
     ///
-    /// Somebody still holds it; it ends with the process then.
+    /// Somebody still holds it, and it ends with the process then; or something of it is left.
     pub fn end(&self) -> Result<()> {
-        match self
-            .running
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take()
-        {
-            Some((_, Ok(cluster))) => Arc::into_inner(cluster)
-                .map(drop)
-                .context("the cluster is still in use"),
-            _ => Ok(()),
-        }
+        let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some((_, Ok(cluster))) = running.take() else {
+            return Ok(());
+        };
+        let cluster = Arc::into_inner(cluster).context("the cluster is still in use")?;
+        let folder = cluster.folder().to_owned();
+        drop(cluster);
+        ensure!(!folder.exists(), "{} is left", folder.display());
+        let left = sweep::find(&folder.join("nodes").join(""))?;
+        ensure!(left.is_empty(), "{left:?} are left");
+        Ok(())
     }
 }

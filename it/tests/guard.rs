@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::OnceLock;
 use std::time::{Duration, SystemTime};
 
 use it::cluster::Size;
@@ -27,9 +28,39 @@ fn distributed_shell(cluster: &Cluster, script: &str, containers: usize) -> Comm
     )
 }
 
+/// The panic unwinds through the guard. That an end like any other leaves nothing, each suite sees of its clusters.
 #[test]
-fn a_cluster_serves_stock_clients_and_leaves_nothing() {
+fn a_cluster_serves_stock_clients_and_leaves_nothing_when_a_test_panics() {
     let began = SystemTime::now();
+    let network = OnceLock::new();
+    let caught = std::panic::catch_unwind(|| {
+        let cluster = serves_stock_clients();
+        network.get_or_init(|| cluster.nodes()[0].host.octets()[1]);
+        std::panic::panic_any(cluster.folder().to_owned());
+    });
+    let folder = match caught.unwrap_err().downcast::<PathBuf>() {
+        Ok(folder) => *folder,
+        Err(other) => std::panic::resume_unwind(other),
+    };
+    assert_gone(&folder);
+    // Web servers name the folders that they unpack into after their address.
+    let web = format!("127_{}_0_", network.get().unwrap());
+    let left: Vec<_> = fs::read_dir(std::env::temp_dir())
+        .unwrap()
+        .flatten()
+        .filter(|entry| entry.file_name().to_string_lossy().contains(&web))
+        .filter(|entry| {
+            let made = entry.metadata().and_then(|found| found.modified());
+            // Other clusters have had this network before.
+            made.is_ok_and(|made| made >= began)
+        })
+        .map(|entry| entry.path())
+        .collect();
+    assert!(left.is_empty(), "{left:?}");
+}
+
+#[cfg(test)]
+fn serves_stock_clients() -> Cluster {
     let sizes = [
         Size {
             memory_mib: 4096,
@@ -105,27 +136,10 @@ fn a_cluster_serves_stock_clients_and_leaves_nothing() {
     cluster.start(Daemon::NodeManager(0)).unwrap();
     cluster.wait_for_nodes(2).unwrap();
 
-    let folder = cluster.folder().to_owned();
-    let network = cluster.nodes()[0].host.octets()[1];
-    drop(cluster);
-    assert_gone(&folder);
-    // Web servers name the folders that they unpack into after their address.
-    let web = format!("127_{network}_0_");
-    let left: Vec<_> = fs::read_dir(std::env::temp_dir())
-        .unwrap()
-        .flatten()
-        .filter(|entry| entry.file_name().to_string_lossy().contains(&web))
-        .filter(|entry| {
-            let made = entry.metadata().and_then(|found| found.modified());
-            // Other clusters have had this network before.
-            made.is_ok_and(|made| made >= began)
-        })
-        .map(|entry| entry.path())
-        .collect();
-    assert!(left.is_empty(), "{left:?}");
+    cluster
 }
 
-/// A process that dies by `-9` cannot clean up; its warden does.
+/// A process that dies by `-9` cannot clean up; its warden does. It takes its cluster, which nobody shares, with it.
 #[test]
 fn a_killed_owner_leaves_nothing() {
     let mut command = Command::new(env!("CARGO_BIN_EXE_cluster"));
@@ -155,17 +169,6 @@ fn a_killed_owner_leaves_nothing() {
     })
     .unwrap();
     assert!(!escaped.wait().unwrap().success());
-    assert_gone(&folder);
-}
-
-/// A panic unwinds through the guard.
-#[test]
-fn a_panicking_test_leaves_nothing() {
-    let caught = std::panic::catch_unwind(|| {
-        let cluster = Cluster::builder().nodes(1).without_hdfs().start().unwrap();
-        std::panic::panic_any(cluster.folder().to_owned());
-    });
-    let folder = *caught.unwrap_err().downcast::<PathBuf>().unwrap();
     assert_gone(&folder);
 }
 
