@@ -39,6 +39,7 @@
 
 pub mod archives;
 pub mod bed;
+pub mod booked;
 pub mod cache;
 pub mod calls;
 pub mod cargo;

@@ -6,7 +6,7 @@ use it::victims::kill_master;
 use it::{expect, wait};
 use nix::sys::signal::Signal;
 
-use crate::program::{StartedJob, said};
+use it::booked::{StartedJob, said};
 
 pub const CASES: &[(&str, Case)] = &[
     (

@@ -12,7 +12,7 @@ use proto_hadoop::yarn::{AllocateRequest, ApplicationFilter};
 use proto_hadoop::{ApplicationClient, ApplicationId, ApplicationMasterClient, Timing};
 use tokio::task::JoinSet;
 
-use crate::program::StartedJob;
+use it::booked::StartedJob;
 
 pub const CASES: &[(&str, Case)] = &[(
     "busy: jobs wait, begin and end under a ResourceManager that turns calls away",

@@ -4,7 +4,7 @@ use anyhow::{Context as _, Result, ensure};
 use it::bed::{Case, DEADLINE, Given};
 use it::wait;
 
-use crate::program::StartedJob;
+use it::booked::StartedJob;
 
 pub const CASES: &[(&str, Case)] = &[
     ("failover: a running job goes on", running),

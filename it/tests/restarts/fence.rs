@@ -8,7 +8,7 @@ use it::Daemon;
 use it::bed::{Case, Given};
 use it::{expect, wait};
 
-use crate::program::StartedJob;
+use it::booked::StartedJob;
 
 /// After this silence YARN takes an ApplicationMaster for dead.
 pub const EXPIRY: Duration = Duration::from_secs(16);

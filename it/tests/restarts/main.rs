@@ -6,7 +6,6 @@ mod busy;
 mod failover;
 mod fence;
 mod preemption;
-mod program;
 mod rolling;
 mod runs;
 

@@ -6,7 +6,7 @@ use it::cluster::Size;
 use it::settings::File;
 use it::{Builder, Cluster};
 
-use crate::program::{StartedJob, said};
+use it::booked::{StartedJob, said};
 
 pub const CASES: &[(&str, Case)] = &[(
     "preemption: a container that another queue takes is named, and replaced",

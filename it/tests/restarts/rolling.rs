@@ -8,7 +8,7 @@ use it::settings::File;
 use it::{Builder, Cluster, Daemon, Finished, wait};
 use nix::sys::signal::Signal;
 
-use crate::program::StartedJob;
+use it::booked::StartedJob;
 
 pub const CASES: &[(&str, Case)] = &[
     (

@@ -6,7 +6,7 @@ use it::bed::{Case, Given};
 use it::expect;
 use it::victims::{kill_launcher, nodes_without_master};
 
-use crate::program::{StartedJob, said};
+use it::booked::{StartedJob, said};
 
 /// As many ranks as fill three nodes beside the ApplicationMaster.
 const WIDE: [&str; 2] = ["-o", "false"];

@@ -4,9 +4,10 @@ use std::fs;
 use std::path::PathBuf;
 
 use anyhow::{Result, ensure};
-use it::bed::{Given, text_of};
-use it::command::Running;
-use it::{Finished, wait};
+
+use crate::bed::{DEADLINE, Given, text_of};
+use crate::command::Running;
+use crate::{Finished, wait};
 
 /// A rank writes itself into the book, holds a lock that its run has to itself, and waits. The lock goes
 /// with the process, and no child keeps it.
@@ -20,14 +21,20 @@ while [ ! -e "$1/gate" ]; do sleep 0.1 9>&-; done
 exit 0"#;
 
 /// A job of that program.
+#[derive(Debug)]
 pub struct StartedJob {
     folder: PathBuf,
     ranks: usize,
+    /// Its `gerbil-run`.
     pub running: Running,
 }
 
 impl StartedJob {
     /// Starts it and does not wait.
+    ///
+    /// # Errors
+    ///
+    /// It is not so, or cannot be found out; so for all here.
     pub fn start(given: &Given, name: &str, ranks: usize, arguments: &[&str]) -> Result<Self> {
         let script = given.script("booked", SCRIPT)?;
         let folder = given.folder.join(name);
@@ -45,6 +52,10 @@ impl StartedJob {
     }
 
     /// Starts it and waits until every rank runs.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::start`].
     pub fn running(given: &Given, name: &str, ranks: usize, arguments: &[&str]) -> Result<Self> {
         let job = Self::start(given, name, ranks, arguments)?;
         job.wait_for_runs(1)?;
@@ -52,8 +63,12 @@ impl StartedJob {
     }
 
     /// Waits until every rank has begun so often.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::start`].
     pub fn wait_for_runs(&self, runs: usize) -> Result<()> {
-        let all = wait::until("all ranks of the run", it::bed::DEADLINE, || {
+        let all = wait::until("all ranks of the run", DEADLINE, || {
             Ok((self.begun() >= runs * self.ranks).then_some(()))
         });
         all.map_err(|error| error.context(self.running.stderr_so_far()))
@@ -65,6 +80,10 @@ impl StartedJob {
     }
 
     /// Lets it end, which it does well, after so many runs of which no two were side by side.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::start`].
     pub fn let_go(self, runs: usize) -> Result<Finished> {
         fs::write(self.folder.join("gate"), "")?;
         let (begun, beside) = (self.begun(), self.folder.join("beside"));
@@ -82,6 +101,10 @@ impl StartedJob {
     }
 
     /// It ends without being let go, after so many runs.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::start`].
     pub fn ends(self, runs: usize) -> Result<Finished> {
         let finished = self.running.finish()?;
         let book = fs::read_to_string(self.folder.join("book"))?;
@@ -92,6 +115,10 @@ impl StartedJob {
 }
 
 /// What `gerbil-run` said of the matter.
+///
+/// # Errors
+///
+/// It is something else.
 pub fn said(finished: &Finished, words: &[&str]) -> Result<()> {
     let stderr = finished.stderr_text();
     for word in words {
