@@ -1,5 +1,6 @@
 //! What every case is given, and jobs that run for as long as the test wants.
 
+use std::collections::BTreeSet;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
@@ -79,6 +80,19 @@ impl Given {
         let finished = self.gerbil(arguments)?.finish()?;
         expect::failure(&self.cluster, &finished, code, words)?;
         Ok(finished)
+    }
+
+    /// `count` ranks of a shell script, each there once.
+    pub fn ranks(&self, count: usize) -> Result<()> {
+        let script = self.script("rank", "echo \"$PMI_RANK\"")?;
+        let finished = self.succeeds(&["-n", &count.to_string(), &script])?;
+        let stdout = finished.stdout_text();
+        let ranks: BTreeSet<usize> = stdout.lines().map(str::parse).collect::<Result<_, _>>()?;
+        ensure!(
+            ranks == (0..count).collect() && stdout.lines().count() == count,
+            "{stdout}"
+        );
+        Ok(())
     }
 
     /// Every application, oldest first.

@@ -4,13 +4,22 @@
 use anyhow::{Result, ensure};
 use it::Builder;
 use it::bed::{Case, Given};
-use it::reported::{reported, shares};
+use it::reported::{hosts, reported, shares};
 use it::settings::File;
 
 pub const CASES: &[(&str, Case)] = &[(
     "resource types: processes go where the cluster counts what they want",
     where_it_is,
 )];
+
+/// Of one release.
+pub const FURTHER: &[(&str, Case)] = &[
+    (
+        "resource types: what can never be given is refused",
+        refused,
+    ),
+    ("resource types: a job waits for those of another", waits),
+];
 
 const TYPE: &str = "acc/kmeans-map";
 const ONE: &str = "acc/kmeans-map=1";
@@ -57,5 +66,40 @@ fn where_it_is(given: &Given) -> Result<()> {
     let explained = explained.finish()?.success("the explained job")?;
     let told = explained.stderr_text();
     ensure!(told.contains(&format!("3 {TYPE}")), "{told}");
+    given.is_clean()
+}
+
+fn refused(given: &Given) -> Result<()> {
+    let unknown = [
+        "does not count acc/other",
+        "it counts yarn.io/gpu, acc/kmeans-map",
+    ];
+    let line = ["-n", "1", "--resource", "acc/other=1", "true"];
+    given.fails(&line, 65, &unknown)?;
+    let line = ["-n", "1", "--resource", "acc/kmeans-map=4", "true"];
+    let too_large = ["4 acc/kmeans-map", "3 acc/kmeans-map", "--resource"];
+    given.fails(&line, 65, &too_large)?;
+    let too_many = ["together hold 4", "acc/kmeans-map is not shared"];
+    given.fails(&["-n", "5", "--resource", ONE, "true"], 65, &too_many)?;
+    let list = format!("{}:2", hosts(given)[1]);
+    given.fails(
+        &["-r", "none", "-hosts", &list, "--resource", ONE, "true"],
+        65,
+        &["can never hold 2 processes", "NodeManager's acc/kmeans-map"],
+    )?;
+    Ok(())
+}
+
+fn waits(given: &Given) -> Result<()> {
+    let (first, _) = given.held("first", &["-n", "3", "--resource", ONE])?;
+    let program = given.script("short", "true")?;
+    let line = ["-n", "1", "--resource", "acc/kmeans-map=2", &program];
+    let mut second = given.gerbil(&line)?.start()?;
+    second.wait_for_stderr("waiting: ")?;
+    // Many heartbeats later it still does.
+    it::wait::pause(std::time::Duration::from_secs(5));
+    ensure!(!second.is_over()?, "it did not wait");
+    first.let_go()?;
+    second.finish()?.success("the job that waited")?;
     given.is_clean()
 }

@@ -1,10 +1,14 @@
 //! The main job, and what else has to hold on every release of Hadoop: the wire of proto-hadoop, RPC that
-//! is protected, MapReduce and sessions, GPUs and a site's own resource types that YARN counts.
+//! is protected, MapReduce and sessions, GPUs and a site's own resource types that YARN counts. On one release or two
+//! what wants such a cluster, too: cores that are counted, ApplicationMasters that are missed soon.
 
 mod cases;
 mod countable;
+mod deploy_mode;
+mod fence;
 mod gpus;
 mod mapreduce;
+mod sizes;
 mod wire;
 
 use std::io::Write as _;
@@ -38,21 +42,31 @@ fn main() -> ExitCode {
         ));
     }
     let group = |(version, protection)| {
-        let cluster = Cluster::builder().nodes(NODES);
-        let cluster = cluster.set(File::Core, "hadoop.rpc.protection", protection);
-        // They need a `/dev` of their own.
-        let (cluster, gpus) = match is_root {
-            true => (cluster.gpus(GPUS), gpus::CASES),
-            false => (cluster, &[][..]),
-        };
-        let on_all = &[
+        let mut cluster =
+            Cluster::builder()
+                .nodes(NODES)
+                .set(File::Core, "hadoop.rpc.protection", protection);
+        let mut cases = vec![
             cases::CASES,
             countable::CASES,
             wire::CASES,
             mapreduce::CASES,
-            gpus,
         ];
-        Group::new(countable::counting(cluster), on_all).on(version)
+        // They need a `/dev` of their own.
+        if is_root {
+            cluster = cluster.gpus(GPUS);
+            cases.push(gpus::CASES);
+        }
+        // The oldest line and the newest that has every test jar.
+        if [Version::V2_10_2, Version::V3_4_2].contains(&version) {
+            cluster = deploy_mode::expiring(cluster);
+            cases.push(deploy_mode::CASES);
+        }
+        if version == Version::V3_4_2 {
+            cases.extend([countable::FURTHER, sizes::CASES, fence::CASES]);
+            cases.extend(is_root.then_some(gpus::FURTHER));
+        }
+        Group::new(countable::counting(cluster), &cases).on(version)
     };
     suite::run(RELEASES.map(group).into())
 }

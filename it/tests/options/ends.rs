@@ -4,7 +4,6 @@ use anyhow::{Result, ensure};
 use it::expect;
 use nix::sys::signal::Signal;
 
-use crate::sizes::ranks;
 use it::bed::{Case, DEADLINE, Given, said};
 
 pub const CASES: &[(&str, Case)] = &[
@@ -141,5 +140,5 @@ fn several_fail(given: &Given) -> Result<()> {
 }
 
 fn sixty_four(given: &Given) -> Result<()> {
-    ranks(given, 64)
+    given.ranks(64)
 }

@@ -6,7 +6,6 @@ mod flags;
 mod memory;
 mod queues;
 mod shared_folder;
-mod sizes;
 mod streams;
 mod waiting;
 
@@ -57,14 +56,7 @@ fn groups() -> Vec<Group> {
             "0.01",
         )
         // Hadoop's default lets all priorities be 0.
-        .set(File::Yarn, "yarn.cluster.max-application-priority", "10");
-    let counting_cores = Cluster::builder()
-        .nodes(2)
-        .set(
-            File::CapacityScheduler,
-            &scheduler("resource-calculator"),
-            "org.apache.hadoop.yarn.util.resource.DominantResourceCalculator",
-        )
+        .set(File::Yarn, "yarn.cluster.max-application-priority", "10")
         // By Hadoop's default control groups are to do it, even where there are none, and then the
         // NodeManager looks at nothing.
         .set(
@@ -81,9 +73,10 @@ fn groups() -> Vec<Group> {
                 ends::CASES,
                 waiting::CASES,
                 queues::CASES,
+                memory::CASES,
             ],
         ),
-        Group::new(counting_cores, &[sizes::CASES, memory::CASES]),
+        // Jobs of all others are staged in HDFS.
         Group::new(
             Cluster::builder().nodes(2).without_hdfs(),
             &[shared_folder::CASES],

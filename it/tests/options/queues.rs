@@ -3,8 +3,6 @@
 use anyhow::{Result, ensure};
 use it::bed::{Case, Given};
 
-use crate::sizes::ranks;
-
 /// A queue that may have a quarter of the cluster: 8 GiB of 32.
 pub const SMALL: &str = "small";
 
@@ -42,7 +40,7 @@ fn refused(given: &Given) -> Result<()> {
 fn beside(given: &Given) -> Result<()> {
     let line = ["-n", "8", "--mem-per-proc", "4096", "true"];
     given.fails(&line, 65, &["32768 MiB", "ApplicationMaster"])?;
-    ranks(given, 7)
+    given.ranks(7)
 }
 
 /// One of four nodes is left to it, and it takes that each time.

@@ -1,10 +1,8 @@
 //! GERBIL's five modes, oversubscription and the gang on real clusters: unequal nodes, others' jobs
 //! beside ours, two jobs that need the same nodes.
 
-mod countable;
 mod explained;
 mod gang;
-mod gpus;
 mod listed;
 mod modes;
 mod racks;
@@ -12,7 +10,6 @@ mod room;
 mod silent;
 mod untidy;
 
-use std::io::Write as _;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -20,7 +17,6 @@ use it::Cluster;
 use it::cluster::Size;
 use it::settings::File;
 use it::suite::{self, Group};
-use nix::unistd::geteuid;
 
 /// Memory of the unequal nodes, in units of the smallest container (1024 MiB).
 pub const UNITS: [u64; 4] = [8, 8, 4, 2];
@@ -45,7 +41,7 @@ fn groups(racks: &Path) -> Vec<Group> {
             )
     };
     let racks = racks.display().to_string();
-    let mut groups = vec![
+    vec![
         Group::new(
             one_user_may_fill_it(Cluster::builder().nodes(4))
                 .set(
@@ -82,22 +78,7 @@ fn groups(racks: &Path) -> Vec<Group> {
                 ),
             &[untidy::CASES],
         ),
-    ];
-    groups.push(Group::new(
-        countable::counting(one_user_may_fill_it(Cluster::builder())),
-        &[countable::CASES],
-    ));
-    // They need a `/dev` of their own.
-    if geteuid().is_root() {
-        let with_gpus = one_user_may_fill_it(Cluster::builder().nodes(2).gpus(2));
-        groups.push(Group::new(with_gpus, &[gpus::CASES]));
-    } else {
-        drop(writeln!(
-            std::io::stderr(),
-            "the cases with GPUs are left out: only root can try them"
-        ));
-    }
-    groups
+    ]
 }
 
 fn main() -> ExitCode {

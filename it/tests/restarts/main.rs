@@ -4,7 +4,6 @@
 mod attempts;
 mod busy;
 mod failover;
-mod fence;
 mod preemption;
 mod rolling;
 mod runs;
@@ -50,14 +49,6 @@ fn groups() -> Vec<Group> {
         Group::new(
             roomy(Cluster::builder().nodes(2)).two_resource_managers(),
             &[failover::CASES],
-        ),
-        Group::new(
-            Cluster::builder().nodes(1).set(
-                File::Yarn,
-                "yarn.am.liveness-monitor.expiry-interval-ms",
-                fence::EXPIRY.as_millis().to_string(),
-            ),
-            &[fence::CASES],
         ),
         Group::new(busy::cluster(roomy), &[busy::CASES]),
         Group::new(rolling::cluster(roomy), &[rolling::CASES]),

@@ -1,49 +1,52 @@
-//! `--deploy-mode client` on real clusters: the ApplicationMaster in `gerbil-run` itself, and what a user
+//! `--deploy-mode client`: the ApplicationMaster in `gerbil-run` itself, and what a user
 //! sees the same as with one in a container.
 
 use std::net::TcpListener;
-use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, ensure};
 use it::bed::{Case, DEADLINE, Given};
 use it::command::Running;
 use it::resource_manager::ApplicationReport;
-use it::settings::File as Setting;
-use it::suite::{self, Group};
-use it::{Cluster, Version, expect, wait};
+use it::settings::File;
+use it::{Builder, expect, wait};
 use nix::sys::signal::Signal;
 
 /// YARN misses an ApplicationMaster after this silence; ten minutes and more where nothing is set.
-const EXPIRY: Duration = Duration::from_secs(20);
+pub const EXPIRY: Duration = Duration::from_secs(20);
 /// Between two of YARN's looks for the silent, a third of the expiry, and for a busy machine.
 const EXPIRY_SEEN: Duration = Duration::from_secs(60);
 /// What sees its peer gone ends at once; this is for a busy machine.
 const LINK_LOST: Duration = Duration::from_secs(15);
 
-/// The oldest line and the newest that has every test jar.
-const VERSIONS: [Version; 2] = [Version::V2_10_2, Version::V3_4_2];
-
-const CASES: &[(&str, Case)] = &[
-    ("eight ranks of cpi on four nodes", eight_ranks),
-    ("one rank returns 7", one_rank_returns_7),
-    ("input reaches rank 0", input),
-    ("no port of the range is free", no_port),
-    ("no such interface", no_interface),
-    ("Ctrl-C once", interrupted),
-    ("Ctrl-C twice", interrupted_twice),
-    ("killed through YARN", killed_through_yarn),
-    ("gerbil-run killed -9", killed),
+pub const CASES: &[(&str, Case)] = &[
+    (
+        "--deploy-mode client: eight ranks of cpi on four nodes",
+        eight_ranks,
+    ),
+    (
+        "--deploy-mode client: one rank returns 7",
+        one_rank_returns_7,
+    ),
+    ("--deploy-mode client: input reaches rank 0", input),
+    (
+        "--deploy-mode client: no port of the range is free",
+        no_port,
+    ),
+    ("--deploy-mode client: no such interface", no_interface),
+    ("--deploy-mode client: Ctrl-C once", interrupted),
+    ("--deploy-mode client: Ctrl-C twice", interrupted_twice),
+    (
+        "--deploy-mode client: killed through YARN",
+        killed_through_yarn,
+    ),
+    ("--deploy-mode client: gerbil-run killed -9", killed),
 ];
 
-fn main() -> ExitCode {
-    let builder = Cluster::builder().set(
-        Setting::Yarn,
-        "yarn.am.liveness-monitor.expiry-interval-ms",
-        EXPIRY.as_millis().to_string(),
-    );
-    let group = |version| Group::new(builder.clone(), &[CASES]).on(version);
-    suite::run(VERSIONS.map(group).into())
+/// A cluster that misses them so soon.
+pub fn expiring(builder: Builder) -> Builder {
+    let expiry = "yarn.am.liveness-monitor.expiry-interval-ms";
+    builder.set(File::Yarn, expiry, EXPIRY.as_millis().to_string())
 }
 
 /// `--deploy-mode client ARGUMENTS`.

@@ -1,10 +1,9 @@
-//! Sizes of containers, on a cluster whose scheduler counts cores.
-
-use std::collections::BTreeSet;
+//! Sizes of containers: the scheduler counts cores.
 
 use anyhow::{Result, ensure};
-
 use it::bed::{Case, Given};
+
+use crate::NODES;
 
 pub const CASES: &[(&str, Case)] = &[
     ("sizes: --mem-per-proc, --vcores-per-proc", sizes),
@@ -13,9 +12,17 @@ pub const CASES: &[(&str, Case)] = &[
 ];
 
 fn sizes(given: &Given) -> Result<()> {
+    let ranks = NODES.to_string();
     let (held, _) = given.held(
         "sizes",
-        &["--mem-per-proc", "2g", "--vcores-per-proc", "2", "-n", "2"],
+        &[
+            "--mem-per-proc",
+            "2g",
+            "--vcores-per-proc",
+            "2",
+            "-n",
+            &ranks,
+        ],
     )?;
     let mut used: Vec<_> = given
         .cluster
@@ -26,7 +33,8 @@ fn sizes(given: &Given) -> Result<()> {
         .collect();
     used.sort_unstable();
     // The ApplicationMaster has the smallest container, of one core.
-    ensure!(used == [(2048, 2), (3072, 3)], "{used:?}");
+    let without = [(2048, 2); NODES - 1];
+    ensure!(used == [&without[..], &[(3072, 3)]].concat(), "{used:?}");
     held.let_go()?;
     given.is_clean()
 }
@@ -43,18 +51,5 @@ fn too_many_cores(given: &Given) -> Result<()> {
 }
 
 fn more_processes_than_cores(given: &Given) -> Result<()> {
-    ranks(given, 40)
-}
-
-/// `count` ranks of a shell script, each there once.
-pub fn ranks(given: &Given, count: usize) -> Result<()> {
-    let script = given.script("rank", "echo \"$PMI_RANK\"")?;
-    let finished = given.succeeds(&["-n", &count.to_string(), &script])?;
-    let stdout = finished.stdout_text();
-    let ranks: BTreeSet<usize> = stdout.lines().map(str::parse).collect::<Result<_, _>>()?;
-    ensure!(
-        ranks == (0..count).collect() && stdout.lines().count() == count,
-        "{stdout}"
-    );
-    Ok(())
+    given.ranks(40)
 }

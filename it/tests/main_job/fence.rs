@@ -4,14 +4,11 @@
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, ensure};
-use it::Daemon;
 use it::bed::{Case, Given};
-use it::{expect, wait};
-
 use it::booked::StartedJob;
+use it::{Daemon, expect, wait};
 
-/// After this silence YARN takes an ApplicationMaster for dead.
-pub const EXPIRY: Duration = Duration::from_secs(16);
+use crate::deploy_mode::EXPIRY;
 
 pub const CASES: &[(&str, Case)] = &[(
     "fence: half the expiry without an answer ends the ranks",
