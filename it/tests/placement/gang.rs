@@ -1,4 +1,4 @@
-//! Two jobs that need the same two nodes.
+//! Two jobs that need the same two nodes, the two large ones.
 
 use std::io::Write as _;
 use std::time::{Duration, Instant};
@@ -7,6 +7,7 @@ use anyhow::{Result, ensure};
 use it::Daemon;
 use it::bed::{Case, DEADLINE, Given, text_of};
 
+use crate::UNITS;
 use it::reported::{self, hosts};
 
 pub const CASES: &[(&str, Case)] = &[
@@ -25,11 +26,18 @@ pub const CASES: &[(&str, Case)] = &[
     ),
 ];
 
+/// The two nodes that are as large as any.
+fn large(given: &Given) -> Vec<String> {
+    let mut hosts = hosts(given);
+    hosts.truncate(2);
+    hosts
+}
+
 /// Each wants more than half of both nodes, so that one container of each on one node, and of the
 /// other on the other, is a deadlock until somebody lets go: the younger one, long before its gang's own
 /// deadline.
 fn both_finish(given: &Given) -> Result<()> {
-    let hosts = hosts(given);
+    let hosts = large(given);
     let program = given.script("short", "sleep 0.5")?;
     let (mut let_go, mut longest) = (0, Duration::ZERO);
     for turn in 0..6u32 {
@@ -70,7 +78,7 @@ fn both_finish(given: &Given) -> Result<()> {
 }
 
 fn in_the_way(given: &Given) -> Result<()> {
-    let hosts = hosts(given);
+    let hosts = large(given);
     let (background, report) = given.held(
         "background",
         &[
@@ -96,7 +104,7 @@ fn in_the_way(given: &Given) -> Result<()> {
 }
 
 fn host_lost(given: &Given) -> Result<()> {
-    let hosts = hosts(given);
+    let hosts = large(given);
     let entry = format!("{}:8", hosts[1]);
     let line = ["--deploy-mode", "client", "-r", "none", "-hosts", &entry];
     let (background, _) = given.held("background", &line)?;
@@ -107,7 +115,7 @@ fn host_lost(given: &Given) -> Result<()> {
     let finished = waiting.running.finish()?;
     let lost = background.running.finish()?;
     given.cluster.start(Daemon::NodeManager(1))?;
-    given.cluster.wait_for_nodes(2)?;
+    given.cluster.wait_for_nodes(UNITS.len())?;
     ensure!(
         finished.code() != 0 && lost.code() != 0,
         "{finished:?} {lost:?}"
@@ -117,9 +125,9 @@ fn host_lost(given: &Given) -> Result<()> {
     given.is_clean()
 }
 
-/// Both nodes are full, so that the job is asked for on the first; the second is free first.
+/// Both nodes that have room for all of it are full, so that the job is asked for on the first; the second is free first.
 fn placed_again(given: &Given) -> Result<()> {
-    let hosts = hosts(given);
+    let hosts = large(given);
     let fill = |name: &str, host: &str| {
         let entry = format!("{host}:8");
         let line = ["--deploy-mode", "client", "-r", "none", "-hosts", &entry];
@@ -131,7 +139,7 @@ fn placed_again(given: &Given) -> Result<()> {
     let path = text_of(&given.folder.join("report.json"))?;
     let entry = format!("{}:8", hosts[0]);
     let line = ["--deploy-mode", "client", "-r", "loc", "-hosts", &entry];
-    let line = [&line[..], &["--report", &path, &program]].concat();
+    let line = [&line[..], &["-o", "false", "--report", &path, &program]].concat();
     let mut waiting = given.gerbil(&line)?.start()?;
     waiting.wait_for_stderr("waiting: ")?;
     goes.let_go()?;

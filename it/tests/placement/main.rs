@@ -26,58 +26,48 @@ fn groups(racks: &Path) -> Vec<Group> {
         memory_mib: units * 1024,
         vcores: 8,
     });
-    let one_user_may_fill_it = |builder: it::Builder| {
-        builder
-            .set(
-                File::CapacityScheduler,
-                "yarn.scheduler.capacity.root.default.user-limit-factor",
-                "10",
-            )
-            // Several ApplicationMasters at once.
-            .set(
-                File::CapacityScheduler,
-                "yarn.scheduler.capacity.maximum-am-resource-percent",
-                "0.5",
-            )
-    };
     let racks = racks.display().to_string();
+    let mapping = "net.topology.node.switch.mapping.impl";
+    let unequal = Cluster::builder()
+        .sizes(&sizes)
+        .set(
+            File::CapacityScheduler,
+            "yarn.scheduler.capacity.root.default.user-limit-factor",
+            "10",
+        )
+        // Several ApplicationMasters at once.
+        .set(
+            File::CapacityScheduler,
+            "yarn.scheduler.capacity.maximum-am-resource-percent",
+            "0.5",
+        )
+        .set(File::Core, mapping, "org.apache.hadoop.net.TableMapping")
+        .set(File::Core, "net.topology.table.file.name", racks);
+    // One ResourceManager has one scheduler.
+    let fair = Cluster::builder()
+        .nodes(3)
+        .fair_scheduler(untidy::ALLOCATIONS)
+        .old_names()
+        .set(
+            File::Yarn,
+            "yarn.scheduler.include-port-in-node-name",
+            "true",
+        );
     vec![
         Group::new(
-            one_user_may_fill_it(Cluster::builder().nodes(4))
-                .set(
-                    File::Core,
-                    "net.topology.node.switch.mapping.impl",
-                    "org.apache.hadoop.net.TableMapping",
-                )
-                .set(File::Core, "net.topology.table.file.name", racks),
-            &[racks::CASES],
-        ),
-        Group::new(
-            one_user_may_fill_it(Cluster::builder().sizes(&sizes)),
+            unequal,
             &[
                 modes::CASES,
                 room::CASES,
                 listed::CASES,
                 explained::CASES,
+                racks::CASES,
                 silent::CASES,
+                // The last of its cases but one ends a NodeManager, and starts it again.
+                gang::CASES,
             ],
         ),
-        Group::new(
-            one_user_may_fill_it(Cluster::builder().nodes(2)),
-            &[gang::CASES],
-        ),
-        Group::new(
-            Cluster::builder()
-                .nodes(3)
-                .fair_scheduler(untidy::ALLOCATIONS)
-                .old_names()
-                .set(
-                    File::Yarn,
-                    "yarn.scheduler.include-port-in-node-name",
-                    "true",
-                ),
-            &[untidy::CASES],
-        ),
+        Group::new(fair, &[untidy::CASES]),
     ]
 }
 

@@ -1,4 +1,4 @@
-//! Two racks of two nodes.
+//! Two racks of two nodes each.
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -8,6 +8,7 @@ use it::bed::{Case, Given};
 
 use tempfile::NamedTempFile;
 
+use crate::UNITS;
 use it::reported;
 
 pub const CASES: &[(&str, Case)] = &[("racks: --same-rack keeps a job in one", same_rack)];
@@ -27,13 +28,15 @@ pub fn table() -> std::io::Result<NamedTempFile> {
 
 fn same_rack(given: &Given) -> Result<()> {
     let program = given.script("short", "hostname >/dev/null")?;
-    let line = ["--deploy-mode", "client", "-n", "6"];
+    // The nodes of the first rack have room for all of them, and no more.
+    let ranks = (UNITS[0] + UNITS[1]).to_string();
+    let line = ["--deploy-mode", "client", "-n", &ranks];
     let (_, spread) = reported::reported(given, &[&line[..], &[&program]].concat())?;
     ensure!(reported::shares(given, &spread)?.len() == 4, "{spread:?}");
     given.is_clean()?;
     let line = [&line[..], &["--same-rack", &program]].concat();
     let (_, together) = reported::reported(given, &line)?;
     let shares = reported::shares(given, &together)?;
-    ensure!(shares == [(0, 3), (1, 3)], "{shares:?}");
+    ensure!(shares == [(0, 8), (1, 8)], "{shares:?}");
     given.is_clean()
 }
