@@ -1,9 +1,11 @@
 //! Sessions, as the suites on them use them.
 
+use std::collections::BTreeMap;
 use std::process::Command;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
+use serde_json::Value;
 
 use crate::bed::{DEADLINE, Given};
 use crate::resource_manager::ApplicationReport;
@@ -139,4 +141,48 @@ pub fn shows(given: &Given, words: &str) -> Result<String> {
     });
     seen.with_context(|| shown.clone())?;
     Ok(shown)
+}
+
+/// The containers of session `s` by host, each by YARN's id.
+///
+/// # Errors
+///
+/// As [`session()`].
+pub fn hosts(given: &Given) -> Result<BTreeMap<String, Vec<String>>> {
+    let mut hosts: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for of in containers(given)? {
+        let text = |name: &str| of[name].as_str().map(str::to_owned);
+        let there = hosts.entry(text("host").context("no host")?).or_default();
+        there.push(text("container").context("no container")?);
+    }
+    Ok(hosts)
+}
+
+/// What the status of session `s` says of each of its containers.
+///
+/// # Errors
+///
+/// As [`session()`].
+pub fn containers(given: &Given) -> Result<Vec<Value>> {
+    let told = told(given, &["status", "s", "--json"], 0)?.stdout_text();
+    let status: Value = serde_json::from_str(&told)?;
+    let containers = status["containers"].as_array().context("no containers")?;
+    Ok(containers.clone())
+}
+
+/// Starts session `s`, of so many containers of two slots, more than the cluster has nodes: each node has one before
+/// any has two.
+///
+/// # Errors
+///
+/// As [`session()`].
+pub fn start_crowded(given: &Given, containers: usize, options: &[&str]) -> Result<()> {
+    let count = containers.to_string();
+    let size = ["--slots-per-container", "2", "--containers", &count];
+    told(given, &[&["start", "s"], &size[..], options].concat(), 0)?;
+    let on = hosts(given)?;
+    ensure!(on.len() == given.cluster.nodes().len(), "{on:?}");
+    let all: usize = on.values().map(Vec::len).sum();
+    ensure!(all == containers && all > on.len(), "{on:?}");
+    Ok(())
 }

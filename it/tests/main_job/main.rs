@@ -4,6 +4,7 @@
 
 mod cases;
 mod countable;
+mod crowded;
 mod deploy_mode;
 mod fence;
 mod gpus;
@@ -42,15 +43,20 @@ fn main() -> ExitCode {
         ));
     }
     let group = |(version, protection)| {
-        let mut cluster =
-            Cluster::builder()
-                .nodes(NODES)
-                .set(File::Core, "hadoop.rpc.protection", protection);
+        let mut cluster = Cluster::builder()
+            .nodes(NODES)
+            .set(File::Core, "hadoop.rpc.protection", protection)
+            .set(
+                File::Yarn,
+                "yarn.scheduler.maximum-allocation-mb",
+                crowded::LARGEST,
+            );
         let mut cases = vec![
             cases::CASES,
             countable::CASES,
             wire::CASES,
             mapreduce::CASES,
+            crowded::CASES,
         ];
         // They need a `/dev` of their own.
         if is_root {

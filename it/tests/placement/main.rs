@@ -52,6 +52,11 @@ fn groups(racks: &Path) -> Vec<Group> {
             File::Yarn,
             "yarn.scheduler.include-port-in-node-name",
             "true",
+        )
+        .set(
+            File::Yarn,
+            "yarn.scheduler.maximum-allocation-mb",
+            untidy::LARGEST,
         );
     vec![
         Group::new(

@@ -1,10 +1,11 @@
 //! A cluster with other habits: a FairScheduler that puts jobs where it likes, nodes that are named with
-//! their ports, a file system under the name that its key had once.
+//! their ports, a file system under the name that its key had once, no container that is larger than a quarter of a node.
 
 use anyhow::{Result, ensure};
 use it::bed::{Case, Given};
 
 use it::reported::{self, hosts};
+use it::session::{start_crowded, stop};
 
 /// No queue is declared but one, in which everything ends up.
 pub const ALLOCATIONS: &str = "<?xml version=\"1.0\"?>
@@ -17,6 +18,9 @@ pub const ALLOCATIONS: &str = "<?xml version=\"1.0\"?>
 </allocations>
 ";
 
+/// A quarter of a node: the memory of a container at the most, MiB.
+pub const LARGEST: &str = "2048";
+
 pub const CASES: &[(&str, Case)] = &[
     (
         "FairScheduler: placed, run, and in a queue of its choice",
@@ -24,6 +28,10 @@ pub const CASES: &[(&str, Case)] = &[
     ),
     ("FairScheduler: a queue that is on no list", unlisted),
     ("nodes named with their ports: a list of hosts", listed),
+    (
+        "FairScheduler: a session has several of the largest containers on one node",
+        crowded,
+    ),
 ];
 
 fn placed(given: &Given) -> Result<()> {
@@ -59,4 +67,17 @@ fn listed(given: &Given) -> Result<()> {
     let shares = reported::shares(given, &report)?;
     ensure!(shares == [(1, 2), (2, 1)], "{shares:?}");
     given.is_clean()
+}
+
+/// Ten on three nodes of four quarters each, of which one is the ApplicationMaster's.
+fn crowded(given: &Given) -> Result<()> {
+    start_crowded(given, 10, &["--memory", "1g"])?;
+    let cpi = given.example("cpi")?;
+    for ranks in ["20", "3"] {
+        let line = ["--session", "s", "-n", ranks, &cpi];
+        let finished = given.gerbil(&line)?.finish()?.success("a gang")?;
+        let printed = finished.stdout_text();
+        ensure!(printed.contains("pi is about 3.14159265358"), "{printed}");
+    }
+    stop(given, "s")
 }

@@ -1,16 +1,13 @@
 //! More containers than nodes: some lie beside each other.
 
-use std::collections::BTreeMap;
-
 use anyhow::{Context as _, Result, ensure};
 use it::bed::{Case, DEADLINE, Given, text_of};
 use it::mapreduce::{self, files};
 use it::process::signal_by_id;
-use it::session::{shows, stop, told};
+use it::session::{containers, hosts, shows, start_crowded, stop};
 use it::victims::launchers;
 use it::wait;
 use nix::sys::signal::Signal;
-use serde_json::Value;
 
 use super::{interrupt, lingering, succeeds};
 
@@ -26,35 +23,7 @@ pub const CASES: &[(&str, Case)] = &[
 const CONTAINERS: usize = 7;
 
 fn start(given: &Given) -> Result<()> {
-    let count = CONTAINERS.to_string();
-    let size = ["--slots-per-container", "2", "--memory", "256"];
-    let line = [&["start", "s", "--containers", &count], &size[..]].concat();
-    told(given, &line, 0)?;
-    let on = hosts(given)?;
-    // Each node has one before any has two.
-    ensure!(on.len() == 3, "{on:?}");
-    let all: usize = on.values().map(Vec::len).sum();
-    ensure!(all == CONTAINERS, "{on:?}");
-    Ok(())
-}
-
-/// The containers of each host.
-fn hosts(given: &Given) -> Result<BTreeMap<String, Vec<String>>> {
-    let mut hosts: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for of in containers(given)? {
-        let text = |name: &str| of[name].as_str().map(str::to_owned);
-        let host = text("host").context("no host")?;
-        let there = hosts.entry(host).or_default();
-        there.push(text("container").context("no container")?);
-    }
-    Ok(hosts)
-}
-
-fn containers(given: &Given) -> Result<Vec<Value>> {
-    let told = told(given, &["status", "s", "--json"], 0)?.stdout_text();
-    let status: Value = serde_json::from_str(&told)?;
-    let containers = status["containers"].as_array().context("no containers")?;
-    Ok(containers.clone())
+    start_crowded(given, CONTAINERS, &["--memory", "256"])
 }
 
 fn gangs(given: &Given) -> Result<()> {
