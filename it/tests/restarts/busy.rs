@@ -7,7 +7,7 @@ use anyhow::{Result, ensure};
 use it::bed::{Case, DEADLINE, Given};
 use it::hollow::one_by_one;
 use it::settings::File;
-use it::{Builder, Cluster, wait};
+use it::{Builder, wait};
 use proto_hadoop::yarn::{AllocateRequest, ApplicationFilter};
 use proto_hadoop::{ApplicationClient, ApplicationId, ApplicationMasterClient, Timing};
 use tokio::task::JoinSet;
@@ -26,9 +26,9 @@ const MET: u64 = 2000;
 
 /// One call may be carried out and one wait, at the port of clients and at that of ApplicationMasters;
 /// all further are refused.
-pub fn cluster(roomy: fn(Builder) -> Builder) -> Builder {
+pub fn turns_away(builder: Builder) -> Builder {
     let one = |name: &str| format!("yarn.resourcemanager.{name}thread-count");
-    roomy(Cluster::builder().nodes(2))
+    builder
         .set(File::Yarn, &one("client."), "1")
         .set(File::Yarn, &one("scheduler.client."), "1")
         .set(File::Core, "ipc.server.handler.queue.size", "1")

@@ -2,11 +2,17 @@
 
 use anyhow::{Context as _, Result, ensure};
 use it::bed::{Case, DEADLINE, Given};
-use it::wait;
+use it::session::{shows, start, stop};
+use it::{expect, wait};
+use nix::sys::signal::Signal;
 
 use it::booked::StartedJob;
 
 pub const CASES: &[(&str, Case)] = &[
+    (
+        "failover: jobs of a session go on, and others come",
+        session,
+    ),
     ("failover: a running job goes on", running),
     (
         "failover: a job that waits for containers goes on",
@@ -32,7 +38,7 @@ fn fail_over(given: &Given) -> Result<()> {
 fn running(given: &Given) -> Result<()> {
     let job = StartedJob::running(given, "running", 4, &[])?;
     fail_over(given)?;
-    given.cluster.wait_for_nodes(2)?;
+    given.cluster.wait_for_nodes(3)?;
     let finished = job.let_go(1)?;
     let stderr = finished.stderr_text();
     ensure!(
@@ -44,14 +50,38 @@ fn running(given: &Given) -> Result<()> {
 }
 
 fn gathering(given: &Given) -> Result<()> {
-    let whole = ["-o", "false", "--mem-per-proc", "6g"];
+    // Of three nodes each wants two.
+    let whole = ["-o", "false", "--mem-per-proc", "3g"];
     let first = StartedJob::running(given, "first", 2, &whole)?;
     let mut second = StartedJob::start(given, "second", 2, &whole)?;
     second.running.wait_for_stderr("waiting: ")?;
     fail_over(given)?;
-    given.cluster.wait_for_nodes(2)?;
+    given.cluster.wait_for_nodes(3)?;
     first.let_go(1)?;
     second.wait_for_runs(1)?;
     second.let_go(1)?;
     given.is_clean()
+}
+
+/// The jobs need none of them; whoever comes anew asks where the session is.
+fn session(given: &Given) -> Result<()> {
+    start(given, "s")?;
+    let of_session = |arguments: &[&str]| given.gerbil(&[&["--session", "s"], arguments].concat());
+    let linger = given.program("linger")?;
+    let mut running = of_session(&["-n", "2", &linger, "600"])?.start()?;
+    running.wait_for_stdout("ready")?;
+    fail_over(given)?;
+    given.cluster.wait_for_nodes(3)?;
+    let before = given.applications()?.len();
+    let next = of_session(&["-n", "4", "true"])?.finish()?;
+    next.success("a job of the session")?;
+    ensure!(
+        given.applications()?.len() == before,
+        "an application was submitted"
+    );
+    shows(given, "3 containers with 6 slots, 2 of them lent")?;
+    running.signal(Signal::SIGINT)?;
+    let words = ["once more to leave it to the session"];
+    expect::sentence(&running.finish()?, 130, &words)?;
+    stop(given, "s")
 }

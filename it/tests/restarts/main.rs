@@ -36,22 +36,28 @@ fn groups() -> Vec<Group> {
         memory_mib: 4096,
         vcores: 8,
     };
+    let losing = roomy(Cluster::builder().sizes(&[small; 3]))
+        .two_resource_managers()
+        .set(
+            File::Yarn,
+            "yarn.nm.liveness-monitor.expiry-interval-ms",
+            "6000",
+        );
     vec![
         Group::new(
-            roomy(Cluster::builder().sizes(&[small; 3])).set(
-                File::Yarn,
-                "yarn.nm.liveness-monitor.expiry-interval-ms",
-                "6000",
-            ),
-            &[attempts::CASES, runs::CASES],
+            preemption::lends(losing),
+            &[
+                attempts::CASES,
+                runs::CASES,
+                preemption::CASES,
+                failover::CASES,
+            ],
         ),
-        Group::new(preemption::cluster(roomy), &[preemption::CASES]),
+        // A ResourceManager that turns others away is away for them, and a node that is away is not lost here.
         Group::new(
-            roomy(Cluster::builder().nodes(2)).two_resource_managers(),
-            &[failover::CASES],
+            busy::turns_away(rolling::comes_back(roomy(Cluster::builder().nodes(2)))),
+            &[rolling::CASES, busy::CASES],
         ),
-        Group::new(busy::cluster(roomy), &[busy::CASES]),
-        Group::new(rolling::cluster(roomy), &[rolling::CASES]),
     ]
 }
 

@@ -1,10 +1,9 @@
 //! A queue that wants its share back.
 
 use anyhow::Result;
+use it::Builder;
 use it::bed::{Case, Given};
-use it::cluster::Size;
 use it::settings::File;
-use it::{Builder, Cluster};
 
 use it::booked::{StartedJob, said};
 
@@ -13,15 +12,11 @@ pub const CASES: &[(&str, Case)] = &[(
     preempted,
 )];
 
-/// Two nodes, two queues with half of them each, and a scheduler that takes back what a queue has lent.
-pub fn cluster(roomy: fn(Builder) -> Builder) -> Builder {
-    let size = Size {
-        memory_mib: 8192,
-        vcores: 8,
-    };
+/// Two queues with half of the nodes each, and a scheduler that takes back what a queue has lent.
+pub fn lends(builder: Builder) -> Builder {
     let preemption =
         |name: &str| format!("yarn.resourcemanager.monitor.capacity.preemption.{name}");
-    roomy(Cluster::builder().sizes(&[size; 2]))
+    builder
         .queue("urgent", 50)
         .set(
             File::Yarn,
@@ -35,10 +30,10 @@ pub fn cluster(roomy: fn(Builder) -> Builder) -> Builder {
 }
 
 fn preempted(given: &Given) -> Result<()> {
-    // 12 of 16 GiB, where 8 are its queue's.
-    let lent = ["--mem-per-proc", "6g", "-o", "false"];
-    let job = StartedJob::running(given, "lent", 2, &lent)?;
-    let urgent = ["--queue", "urgent", "--mem-per-proc", "4g", "-o", "false"];
+    // With the ApplicationMaster 10 of 12 GiB, where 6 are its queue's.
+    let lent = ["--mem-per-proc", "3g", "-o", "false"];
+    let job = StartedJob::running(given, "lent", 3, &lent)?;
+    let urgent = ["--queue", "urgent", "--mem-per-proc", "2g", "-o", "false"];
     let urgent = StartedJob::start(given, "urgent", 1, &urgent)?;
     urgent.wait_for_runs(1)?;
     urgent.let_go(1)?;

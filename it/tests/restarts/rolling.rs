@@ -5,7 +5,7 @@ use std::time::Duration;
 use anyhow::{Context as _, Result, ensure};
 use it::bed::{Case, DEADLINE, Given};
 use it::settings::File;
-use it::{Builder, Cluster, Daemon, Finished, wait};
+use it::{Builder, Daemon, Finished, wait};
 use nix::sys::signal::Signal;
 
 use it::booked::StartedJob;
@@ -27,12 +27,12 @@ const AWAY: Duration = Duration::from_secs(15);
 const RECOVERS: usize = 0;
 const FORGETS: usize = 1;
 
-pub fn cluster(roomy: fn(Builder) -> Builder) -> Builder {
+/// NodeManagers of both kinds.
+pub fn comes_back(builder: Builder) -> Builder {
     let set = |builder: Builder, name: &str, value: &str| {
         let name = format!("yarn.nodemanager.{name}");
         builder.set_on_node(RECOVERS, File::Yarn, &name, value)
     };
-    let builder = roomy(Cluster::builder().nodes(2));
     let builder = set(builder, "recovery.enabled", "true");
     let builder = set(builder, "recovery.supervised", "true");
     let folder = "${yarn.nodemanager.local-dirs}-recovery";

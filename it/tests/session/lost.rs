@@ -1,4 +1,4 @@
-//! Sessions that lose a launcher, a node, their ApplicationMaster or the ResourceManager.
+//! Sessions that lose a launcher, a node or their ApplicationMaster; `restarts` has the one that loses the ResourceManager.
 
 use std::time::{Duration, Instant};
 
@@ -19,10 +19,7 @@ pub(crate) const CASES: &[(&str, Case)] = &[
     ),
 ];
 
-pub(crate) const FAULTS: &[(&str, Case)] = &[
-    ("the active ResourceManager is killed", failed_over),
-    ("a node is lost", node_lost),
-];
+pub(crate) const FAULTS: &[(&str, Case)] = &[("a node is lost", node_lost)];
 
 fn killed_through_yarn(given: &Given) -> Result<()> {
     /// What sees its peer gone ends at once; this is for a busy machine.
@@ -93,26 +90,6 @@ fn launcher_killed(given: &Given) -> Result<()> {
     // Another comes in the place of the container that was lost.
     shows(given, "3 containers with 6 slots, 0 of them lent")?;
     succeeds(given, &["-n", "6", "true"])?;
-    stop(given, "s")
-}
-
-/// Kills the active ResourceManager, and waits for the other.
-fn failed_over(given: &Given) -> Result<()> {
-    start(given, "s")?;
-    let running = lingering(given, "2")?;
-    let active = given.cluster.active_resource_manager();
-    let active = active.context("no ResourceManager is active")?;
-    given.cluster.kill(active)?;
-    // The jobs need none of them; whoever comes anew asks where the session is.
-    wait::until("the other ResourceManager", DEADLINE, || {
-        let now = given.cluster.active_resource_manager();
-        Ok(now.filter(|now| *now != active))
-    })?;
-    given.cluster.start(active)?;
-    given.cluster.wait_for_nodes(3)?;
-    succeeds(given, &["-n", "4", "true"])?;
-    shows(given, "3 containers with 6 slots, 2 of them lent")?;
-    interrupt(running)?;
     stop(given, "s")
 }
 
