@@ -4,9 +4,9 @@
 use anyhow::{Result, ensure};
 use it::bed::{Case, Given};
 use it::cluster::Builder;
+use it::expect;
 use it::session::{shows, start, stop};
 use it::settings::File;
-use it::{Cluster, expect};
 
 use super::{interrupt, job, lingering, succeeds};
 
@@ -18,13 +18,11 @@ pub const CASES: &[(&str, Case)] = &[(
 /// MiB; a container of 512 may have 2.1 times its size.
 const RESERVED: &str = "3000";
 
-/// Three nodes that look at what containers take: by Hadoop's default control groups are to do it, even where there are
-/// none, and then nobody looks.
-pub fn cluster() -> Builder {
+/// Nodes look at what containers take: by Hadoop's default control groups are to do it, even where there are none, and
+/// then nobody looks.
+pub fn enforces(builder: Builder) -> Builder {
     let enforced = "yarn.nodemanager.resource.memory.enforced";
-    Cluster::builder()
-        .nodes(3)
-        .set(File::Yarn, enforced, "false")
+    builder.set(File::Yarn, enforced, "false")
 }
 
 fn replaced(given: &Given) -> Result<()> {

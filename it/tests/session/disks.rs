@@ -8,7 +8,7 @@ use it::chaos::disk::{self, SmallDisk};
 use it::cluster::Builder;
 use it::session::{shows, stop, told};
 use it::settings::File;
-use it::{Cluster, expect, wait};
+use it::{Daemon, expect, wait};
 
 use super::{interrupt, job, lingering, succeeds};
 
@@ -22,11 +22,11 @@ const LOOK: Duration = Duration::from_millis(500);
 /// As full as the disks are before, hundredths.
 const BEFORE: u64 = 70;
 
-/// Two nodes that look at their disks all the time.
-pub fn cluster() -> Builder {
+/// Nodes look at their disks all the time.
+pub fn looks(builder: Builder) -> Builder {
     let interval = "yarn.nodemanager.disk-health-checker.interval-ms";
     let look = LOOK.as_millis().to_string();
-    Cluster::builder().nodes(2).set(File::Yarn, interval, look)
+    builder.set(File::Yarn, interval, look)
 }
 
 fn filled(given: &Given) -> Result<()> {
@@ -34,8 +34,12 @@ fn filled(given: &Given) -> Result<()> {
     disk::bears(&given.cluster, "100", "90")?;
     let [one, other] = [0, 1].map(|node| SmallDisk::of_node(&given.cluster, node));
     let (one, other) = (one?, other?);
-    let tried = on_disks(given, &[&one, &other]);
+    // The session is where the small disks are.
+    given.cluster.stop(Daemon::NodeManager(2))?;
+    let tried = given.cluster.wait_for_nodes(2);
+    let tried = tried.and_then(|()| on_disks(given, &[&one, &other]));
     disk::bears(&given.cluster, "90", "100")?;
+    given.cluster.start(Daemon::NodeManager(2))?;
     one.remove(&given.cluster)?;
     other.remove(&given.cluster)?;
     tried

@@ -5,12 +5,11 @@ use std::path::PathBuf;
 
 use anyhow::{Context as _, Result, ensure};
 use it::bed::{Case, DEADLINE, Given, text_of};
-use it::cluster::Size;
 use it::command::Running;
 use it::session::{application, shows, start_with, stop, told};
 use it::settings::File;
 use it::victims::nodes_without_master;
-use it::{Builder, Cluster, Run, wait};
+use it::{Builder, Run, wait};
 
 use super::{job, succeeds};
 
@@ -29,18 +28,13 @@ pub const CASES: &[(&str, Case)] = &[
     ),
 ];
 
-/// Three nodes, two queues with half of them each, and a scheduler that takes back what a queue has lent.
-pub fn cluster() -> Builder {
-    let size = Size {
-        memory_mib: 8192,
-        vcores: 8,
-    };
+/// A queue with half of the nodes, and a scheduler that takes back what others have of it.
+pub fn lends(builder: Builder) -> Builder {
     let preemption =
         |name: &str| format!("yarn.resourcemanager.monitor.capacity.preemption.{name}");
     let capacity = |name: &str| format!("yarn.scheduler.capacity.{name}");
     let scheduler = File::CapacityScheduler;
-    Cluster::builder()
-        .sizes(&[size; 3])
+    builder
         .queue("urgent", 50)
         .set(scheduler, &capacity("root.default.user-limit-factor"), "10")
         .set(scheduler, &capacity("maximum-am-resource-percent"), "0.5")
@@ -105,7 +99,7 @@ impl Patient {
     }
 }
 
-/// The three containers of the session have more than its queue's half.
+/// The three containers of the session have more than is its queue's.
 fn start(given: &Given) -> Result<String> {
     start_with(given, "s", "3072")?;
     Ok(given.newest()?.id)

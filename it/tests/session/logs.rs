@@ -5,10 +5,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, ensure};
 use it::bed::{Case, DEADLINE, Given};
-use it::cluster::Builder;
 use it::session::{start, stop};
 use it::settings::File;
-use it::{Cluster, wait};
+use it::{Daemon, wait};
 
 use super::succeeds;
 
@@ -22,16 +21,18 @@ const MOST: u64 = (4 << 20) + (64 << 10);
 /// Jobs at the most until every log was.
 const JOBS: usize = 200;
 
-/// Three nodes whose containers say all that there is to say.
-pub fn cluster() -> Builder {
+/// Containers that NodeManagers start say all that there is to say.
+fn short(given: &Given) -> Result<()> {
     let environment = "yarn.nodemanager.admin-env";
     let all = "MALLOC_ARENA_MAX=4,GERBIL_LOG=trace";
-    Cluster::builder()
-        .nodes(3)
-        .set(File::Yarn, environment, all)
+    let nodes = given.cluster.nodes().into_iter();
+    let nodes: Vec<Daemon> = nodes.map(|of| Daemon::NodeManager(of.index)).collect();
+    given
+        .cluster
+        .with_setting(&nodes, File::Yarn, (environment, all), || say_much(given))
 }
 
-fn short(given: &Given) -> Result<()> {
+fn say_much(given: &Given) -> Result<()> {
     start(given, "s")?;
     let application = given.newest()?.id;
     // Output passes the launchers in small pieces, and each piece is told of.

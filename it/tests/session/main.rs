@@ -27,13 +27,10 @@ use it::chaos::disk;
 use it::command::Running;
 use it::settings::File;
 use it::suite::{self, Group};
-use it::{Cluster, Finished, Run, expect};
+use it::{Builder, Cluster, Finished, Run, expect};
 use nix::sys::signal::Signal;
 
 fn main() -> ExitCode {
-    let builder = Cluster::builder().nodes(3);
-    let expiry = "yarn.nm.liveness-monitor.expiry-interval-ms";
-    let faults = Cluster::builder().nodes(3).two_resource_managers();
     // Its folders are there until the last case has ended.
     let machines = Machines::new();
     let different = machines.as_ref().map(Machines::cluster);
@@ -42,35 +39,41 @@ fn main() -> ExitCode {
         Ok(Err(error)) => return unable(&error),
         Err(error) => return unable(error),
     };
-    let mut groups = vec![
-        Group::new(
-            builder,
-            &[
-                jobs::CASES,
-                ended::CASES,
-                detached::CASES,
-                lost::CASES,
-                remains::CASES,
-                turns::CASES,
-                beside::CASES,
-                crowded::CASES,
-                explained::CASES,
-            ],
-        ),
-        Group::new(different, &[elements::CASES, kernels::CASES]),
-        Group::new(leaving::cluster(), &[leaving::CASES]),
-        Group::new(restarted::cluster(), &[restarted::CASES]),
-        Group::new(logs::cluster(), &[logs::CASES]),
-        Group::new(address_space::cluster(), &[address_space::CASES]),
-        Group::new(
-            faults.set(File::Yarn, expiry, "6000"),
-            &[lost::FAULTS, beside::FAULTS],
-        ),
+    let mut cases = vec![
+        jobs::CASES,
+        ended::CASES,
+        detached::CASES,
+        lost::CASES,
+        remains::CASES,
+        turns::CASES,
+        beside::CASES,
+        crowded::CASES,
+        explained::CASES,
+        address_space::CASES,
+        leaving::CASES,
+        // These end daemons, and start them again.
+        lost::FAULTS,
+        beside::FAULTS,
+        restarted::CASES,
+        logs::CASES,
     ];
     if disk::can_be_mounted().unwrap_or(false) {
-        groups.push(Group::new(disks::cluster(), &[disks::CASES]));
+        cases.push(disks::CASES);
     }
+    let groups = vec![
+        Group::new(cluster(), &cases),
+        // A node with devices has one container of a session, and what YARN counts changes what each gets.
+        Group::new(different, &[elements::CASES, kernels::CASES]),
+    ];
     suite::run(groups)
+}
+
+/// Three nodes, whose loss is noticed soon.
+fn cluster() -> Builder {
+    let expiry = "yarn.nm.liveness-monitor.expiry-interval-ms";
+    let builder = Cluster::builder().nodes(3).set(File::Yarn, expiry, "6000");
+    let builder = leaving::lends(restarted::remembers(builder));
+    disks::looks(address_space::enforces(builder))
 }
 
 fn unable(error: &anyhow::Error) -> ExitCode {

@@ -4,12 +4,11 @@ use std::fs;
 
 use anyhow::{Result, ensure};
 use it::bed::{Case, DEADLINE, Given, text_of};
-use it::cluster::Size;
 use it::expect;
 use it::mapreduce::{self, files};
 use it::session::{shows, start_with, stop, told};
 use it::settings::File;
-use it::{Builder, Cluster, Daemon};
+use it::{Builder, Daemon};
 
 use super::{interrupt, job, lingering};
 
@@ -24,17 +23,12 @@ pub const CASES: &[(&str, Case)] = &[
 /// A queue that may hold 3,440 MiB of the cluster's 24 GiB.
 const SMALL: &str = "small";
 
-/// Three nodes, and one ResourceManager that remembers its applications.
-pub fn cluster() -> Builder {
-    let size = Size {
-        memory_mib: 8192,
-        vcores: 8,
-    };
+/// The one ResourceManager remembers its applications, and has that queue.
+pub fn remembers(builder: Builder) -> Builder {
     let resource_manager = |name: &str| format!("yarn.resourcemanager.{name}");
     let of_queue = |name: &str| format!("yarn.scheduler.capacity.root.{SMALL}.{name}");
     let scheduler = File::CapacityScheduler;
-    Cluster::builder()
-        .sizes(&[size; 3])
+    builder
         .queue(SMALL, 10)
         .set(scheduler, &of_queue("maximum-capacity"), "14")
         .set(scheduler, &of_queue("user-limit-factor"), "10")
