@@ -65,6 +65,7 @@ pub mod mpich_suite;
 pub mod ports;
 pub mod process;
 pub mod queue;
+pub mod readme;
 pub mod reported;
 pub mod resource_manager;
 pub mod results;

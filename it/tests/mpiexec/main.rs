@@ -1,11 +1,14 @@
 //! What a user of mpiexec, mpirun or srun types and expects, on a real cluster of several nodes: the
-//! environment, several programs, the numbering and binding of ranks, streams, files, ends, terminals.
+//! environment, several programs, the numbering and binding of ranks, streams, files, ends, terminals; what
+//! MPI libraries ask of it; README's commands.
 
 mod binding;
 mod ends;
 mod environment;
 mod files;
+mod process_manager;
 mod programs;
+mod readme;
 mod streams;
 mod terminal;
 
@@ -26,16 +29,16 @@ pub fn hosts(given: &Given) -> Vec<String> {
 }
 
 fn main() -> ExitCode {
-    suite::run(vec![Group::new(
-        Cluster::builder().nodes(3),
-        &[
-            environment::CASES,
-            programs::CASES,
-            binding::CASES,
-            streams::CASES,
-            files::CASES,
-            ends::CASES,
-            terminal::CASES,
-        ],
-    )])
+    let own = [
+        environment::CASES,
+        programs::CASES,
+        binding::CASES,
+        streams::CASES,
+        files::CASES,
+        ends::CASES,
+        terminal::CASES,
+        readme::CASES,
+    ];
+    let cases = [&own[..], process_manager::CASES].concat();
+    suite::run(vec![Group::new(Cluster::builder().nodes(4), &cases)])
 }
