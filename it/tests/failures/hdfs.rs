@@ -8,13 +8,11 @@ use it::{Daemon, expect, gerbil};
 
 use crate::given::{Case, DEADLINE, Given};
 
-/// On a cluster of its own.
-pub const ALONE: &[(&str, Case)] = &[("HDFS down", hdfs_down)];
-
 pub const CASES: &[(&str, Case)] = &[
     ("no home folder", no_home),
     ("quota full", quota_full),
     ("HDFS in safe mode", safe_mode),
+    ("HDFS down", hdfs_down),
 ];
 
 fn no_home(given: &Given) -> Result<()> {
@@ -51,11 +49,12 @@ fn safe_mode(given: &Given) -> Result<()> {
 
 fn hdfs_down(given: &Given) -> Result<()> {
     let program = given.program("linger")?;
+    let before = given.applications()?.len();
     given.cluster.kill(Daemon::NameNode)?;
     let finished = given.run(&["-n", "2", &program, "0"])?;
     expect::sentence(&finished, 69, &["HDFS", &given.cluster.name_node_address()])?;
     ensure!(
-        given.applications()?.is_empty(),
+        given.applications()?.len() == before,
         "an application was submitted"
     );
     ensure!(

@@ -9,8 +9,7 @@ use nix::sys::signal::Signal;
 
 use crate::given::{Case, DEADLINE, Given, LOST};
 
-/// On a cluster of its own.
-pub const ALONE: &[(&str, Case)] = &[(
+pub const CASES: &[(&str, Case)] = &[(
     "NodeManager dies between grant and start",
     node_manager_dies,
 )];

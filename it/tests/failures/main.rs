@@ -19,8 +19,8 @@ use libtest_mimic::{Arguments, Failed, Trial};
 
 use given::{Case, DEADLINE, Given};
 
-/// In this order: the last ones hurt the cluster.
-const CASES: [&[(&str, Case)]; 7] = [
+/// In this order: the last ones hurt the cluster, and after the very last one a node is gone.
+const CASES: [&[(&str, Case)]; 8] = [
     program::CASES,
     ends::CASES,
     refused::CASES,
@@ -28,17 +28,14 @@ const CASES: [&[(&str, Case)]; 7] = [
     output::CASES,
     leftovers::CASES,
     hdfs::CASES,
+    killed::CASES,
 ];
-
-/// Each on a cluster of its own.
-const ALONE: [&[(&str, Case)]; 2] = [hdfs::ALONE, killed::ALONE];
 
 fn main() -> ExitCode {
     let mut arguments = Arguments::from_args();
     // The cases share the cluster, and each looks whether anything is left on it.
     arguments.test_threads = Some(1);
-    let builder = Cluster::builder().nodes(2);
-    let shared = Arc::new(SharedCluster::new(builder.clone()));
+    let shared = Arc::new(SharedCluster::new(Cluster::builder().nodes(2)));
     let Ok(folder) = tempfile::tempdir() else {
         return ExitCode::FAILURE;
     };
@@ -47,18 +44,6 @@ fn main() -> ExitCode {
         let (shared, programs) = (Arc::clone(&shared), folder.path().to_owned());
         trials.push(Trial::test(name, move || {
             let cluster = shared.cluster(Version::V3_4_2).map_err(failed)?;
-            run(&Given { cluster, programs }, case)
-        }));
-    }
-    for (name, case) in ALONE.concat() {
-        let (shared, builder, programs) = (
-            Arc::clone(&shared),
-            builder.clone(),
-            folder.path().to_owned(),
-        );
-        trials.push(Trial::test(name, move || {
-            shared.end().map_err(failed)?;
-            let cluster = Arc::new(builder.clone().start().map_err(failed)?);
             run(&Given { cluster, programs }, case)
         }));
     }
