@@ -8,7 +8,7 @@ use it::chaos::disk::{self, SmallDisk};
 use it::cluster::Builder;
 use it::session::{stop, told};
 use it::settings::File;
-use it::{Cluster, wait};
+use it::{Daemon, wait};
 
 use crate::{files, mr, program, succeeds};
 
@@ -27,11 +27,11 @@ const LOOK: Duration = Duration::from_millis(500);
 const ROWS: &str = "1600000";
 const MAPS: &str = "mapreduce.job.maps=4";
 
-/// Two nodes that look at their disks all the time.
-pub fn cluster() -> Builder {
+/// Nodes look at their disks all the time.
+pub fn looks(builder: Builder) -> Builder {
     let interval = "yarn.nodemanager.disk-health-checker.interval-ms";
     let look = LOOK.as_millis().to_string();
-    Cluster::builder().nodes(2).set(File::Yarn, interval, look)
+    builder.set(File::Yarn, interval, look)
 }
 
 fn left(given: &Given) -> Result<()> {
@@ -40,9 +40,13 @@ fn left(given: &Given) -> Result<()> {
     let disks = [FULL, 1].map(|node| SmallDisk::of_node(&given.cluster, node));
     let [full, other] = disks;
     let (full, other) = (full?, other?);
-    let tried = on_disks(given, &full);
+    // The session is where the small disks are.
+    given.cluster.stop(Daemon::NodeManager(2))?;
+    let tried = given.cluster.wait_for_nodes(2);
+    let tried = tried.and_then(|()| on_disks(given, &full));
     let tried = tried.and_then(|()| given_up(given, &full));
     disk::bears(&given.cluster, "90", "100")?;
+    given.cluster.start(Daemon::NodeManager(2))?;
     full.remove(&given.cluster)?;
     other.remove(&given.cluster)?;
     tried

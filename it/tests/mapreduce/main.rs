@@ -31,8 +31,7 @@ use it::suite::{self, Group};
 use it::{Cluster, Finished, Run, mapreduce, wait};
 
 fn main() -> ExitCode {
-    let builder = mapreduce::with_hadoop(Cluster::builder().nodes(3));
-    let cases = [
+    let mut cases = vec![
         outputs::CASES,
         failures::CASES,
         hdfs::CASES,
@@ -48,25 +47,24 @@ fn main() -> ExitCode {
         hadoops_files::CASES,
         sorted::CASES,
     ];
+    if Needs::PacketFilter.are_met() {
+        cases.push(cut::CASES);
+    }
+    // These end daemons, and start them again.
+    cases.extend([commits::node::CASES, own::OF_SMALL]);
+    if disk::can_be_mounted().unwrap_or(false) {
+        cases.push(disks::CASES);
+    }
     // A node that is not heard for so long is lost.
     let expiry = "yarn.nm.liveness-monitor.expiry-interval-ms";
-    let largest = "yarn.scheduler.maximum-allocation-mb";
-    let faults = Cluster::builder()
+    // One that asks for a ResourceManager which is away asks again soon, not after half a minute.
+    let again = "yarn.resourcemanager.connect.retry-interval.ms";
+    let builder = Cluster::builder()
         .nodes(3)
         .set(File::Yarn, expiry, "6000")
-        .set(File::Yarn, largest, own::LARGEST);
-    let mut groups = vec![
-        Group::new(builder, &cases),
-        Group::new(faults, &[commits::node::CASES, own::OF_SMALL]),
-    ];
-    if Needs::PacketFilter.are_met() {
-        let builder = Cluster::builder().nodes(3);
-        groups.push(Group::new(builder, &[cut::CASES]));
-    }
-    if disk::can_be_mounted().unwrap_or(false) {
-        groups.push(Group::new(disks::cluster(), &[disks::CASES]));
-    }
-    suite::run(groups)
+        .set(File::Yarn, again, "500");
+    let builder = mapreduce::with_hadoop(disks::looks(builder));
+    suite::run(vec![Group::new(builder, &cases)])
 }
 
 fn program(name: &str) -> Result<String> {

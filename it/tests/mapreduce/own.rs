@@ -6,8 +6,9 @@ use std::time::Duration;
 use anyhow::{Context as _, Result, ensure};
 use it::bed::{Case, DEADLINE, Given};
 use it::session::{application, command, told};
+use it::settings::File;
 use it::victims::launchers;
-use it::{Run, expect, wait};
+use it::{Daemon, Run, expect, wait};
 use nix::sys::signal::Signal;
 use serde_json::Value;
 
@@ -29,14 +30,14 @@ pub const CASES: &[(&str, Case)] = &[
     ),
 ];
 
-/// Where no container may be larger than [`LARGEST`].
+/// They end daemons, and start them again.
 pub const OF_SMALL: &[(&str, Case)] = &[(
     "an application of its own has several containers of a node",
     own_of_several,
 )];
 
 /// A quarter of a node: the memory of a container at the most, MiB.
-pub const LARGEST: &str = "2048";
+const LARGEST: &str = "2048";
 /// What sorts has room in a slot.
 const ROOM: [&str; 2] = ["--memory", "768"];
 
@@ -127,7 +128,17 @@ fn own_application(given: &Given) -> Result<()> {
     is_gone(given, "/alone/out/dry")
 }
 
+/// No container may be larger than [`LARGEST`].
 fn own_of_several(given: &Given) -> Result<()> {
+    let (daemons, name) = (
+        [Daemon::ResourceManager],
+        "yarn.scheduler.maximum-allocation-mb",
+    );
+    let cluster = &given.cluster;
+    cluster.with_setting(&daemons, File::Yarn, (name, LARGEST), || of_several(given))
+}
+
+fn of_several(given: &Given) -> Result<()> {
     let hold = program("hold")?;
     // Ten maps, of which a container has room for two, that last until all containers are there.
     let words = [hold.as_str(), "--load", "10", "10", "/several"];
