@@ -107,9 +107,11 @@ fn main() -> ExitCode {
                 checkpoints::CASES,
                 name_node::CASES,
                 small_files::CASES,
+                // It ends daemons, and starts them again.
+                slow::CASES,
             ],
         ),
-        Group::new(slow::cluster(), &[slow::CASES]),
+        // Its blocks have two copies, and their DataNodes are dead in the end.
         Group::new(tasks::cluster(), &[tasks::CASES]),
     ])
 }

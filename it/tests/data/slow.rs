@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use anyhow::{Result, ensure};
+use it::Daemon;
 use it::bed::{Case, DEADLINE, Given};
 use it::settings::File;
-use it::{Builder, Cluster};
 
 use crate::with_hdfs;
 
@@ -20,14 +20,15 @@ const SPEED: u64 = 8 << 20;
 const BROUGHT: Duration = Duration::from_secs(25);
 const JOIN: Duration = Duration::from_secs(4);
 
-pub fn cluster() -> Builder {
-    let speed = SPEED.to_string();
-    Cluster::builder()
-        .nodes(1)
-        .set(File::Hdfs, "dfs.datanode.data.read.bandwidthPerSec", speed)
+/// Both DataNodes are.
+fn longer(given: &Given) -> Result<()> {
+    let (speed, name) = (SPEED.to_string(), "dfs.datanode.data.read.bandwidthPerSec");
+    let slow = [0, 1].map(Daemon::DataNodeOf);
+    let cluster = &given.cluster;
+    cluster.with_setting(&slow, File::Hdfs, (name, &speed), || brought(given))
 }
 
-fn longer(given: &Given) -> Result<()> {
+fn brought(given: &Given) -> Result<()> {
     let bytes = SPEED * BROUGHT.as_secs();
     with_hdfs(given, async |hdfs| {
         let contents = vec![b'x'; usize::try_from(bytes)?];
@@ -44,7 +45,6 @@ fn longer(given: &Given) -> Result<()> {
         "/slow",
         &script,
     ];
-    // The binary itself comes as slowly, twice.
     let finished = given.gerbil(&line)?.deadline(2 * DEADLINE).finish()?;
     ensure!(
         finished.code() == 0 && finished.stdout_text().trim() == bytes.to_string(),
