@@ -8,6 +8,7 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::cluster::Size;
 use crate::command::Running;
 use crate::resource_manager::ApplicationReport;
 use crate::{Cluster, Finished, Mpich, Run, expect, gerbil, sweep, wait};
@@ -36,6 +37,20 @@ pub fn folder() -> Result<TempDir> {
     let folder = tempfile::tempdir()?;
     fs::set_permissions(folder.path(), Permissions::from_mode(0o755))?;
     Ok(folder)
+}
+
+/// Runs `act` on a cluster for it alone, of so many nodes of 4 GiB and 4 cores.
+pub fn on_small_nodes<T>(nodes: usize, act: impl FnOnce(&Given) -> Result<T>) -> Result<T> {
+    let size = Size {
+        memory_mib: 4096,
+        vcores: 4,
+    };
+    let folder = folder()?;
+    let cluster = Cluster::builder().sizes(&vec![size; nodes]).start()?;
+    act(&Given {
+        cluster: Arc::new(cluster),
+        folder: folder.path().to_owned(),
+    })
 }
 
 impl Given {

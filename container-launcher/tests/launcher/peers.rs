@@ -10,7 +10,7 @@ use job::wire::launcher_event::Event as Told;
 use job::wire::launcher_order::Order as Said;
 use job::wire::{Peer, PeersTried, TryPeers};
 
-use crate::support::{Appmaster, Link};
+use crate::support::{Appmaster, Launcher, Link};
 
 /// For a launcher to come.
 const DEADLINE: Duration = Duration::from_secs(30);
@@ -66,14 +66,39 @@ async fn tried(link: &mut Link, addresses: &[(&str, u32)]) -> PeersTried {
     }
 }
 
+/// Two launchers of one ApplicationMaster.
+struct Two {
+    _am: Appmaster,
+    _launchers: [Launcher; 2],
+    first: Link,
+    second: Link,
+    /// Where the first can be reached.
+    opened: PeersTried,
+}
+
+#[cfg(test)]
+impl Two {
+    async fn start() -> Self {
+        let mut am = Appmaster::start().await;
+        let one = am.launcher(&[]);
+        let mut first = am.link().await;
+        let other = am.launcher(&[]);
+        let second = am.link().await;
+        let opened = tried(&mut first, &[]).await;
+        Self {
+            _am: am,
+            _launchers: [one, other],
+            first,
+            second,
+            opened,
+        }
+    }
+}
+
 #[tokio::test]
 async fn whom_a_launcher_reaches_is_told_and_why_it_does_not_reach_the_others() {
-    let mut am = Appmaster::start().await;
-    let _first = am.launcher(&[]);
-    let mut first = am.link().await;
-    let _second = am.launcher(&[]);
-    let mut second = am.link().await;
-    let opened = tried(&mut first, &[]).await;
+    let mut two = Two::start().await;
+    let opened = two.opened.clone();
     assert!(opened.port > 0 && opened.trouble.is_empty(), "{opened:?}");
 
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
@@ -87,7 +112,7 @@ async fn whom_a_launcher_reaches_is_told_and_why_it_does_not_reach_the_others() 
         listener
     });
     let all = [("c1", opened.port), ("c2", closed), ("c3", stranger)];
-    let answer = tried(&mut second, &all).await;
+    let answer = tried(&mut two.second, &all).await;
     let listener = turns_away.join().unwrap();
     let third = listener.accept().map(drop).map_err(|error| error.kind());
     assert_eq!(third, Err(io::ErrorKind::WouldBlock));
@@ -101,27 +126,22 @@ async fn whom_a_launcher_reaches_is_told_and_why_it_does_not_reach_the_others() 
     assert!(refused.contains("refused"), "{refused}");
     assert!(!stranger.is_empty());
     // It keeps its port.
-    assert_eq!(tried(&mut first, &[]).await, opened);
+    assert_eq!(tried(&mut two.first, &[]).await, opened);
 }
 
 #[tokio::test]
 async fn who_is_busy_for_a_moment_is_reached() {
-    let mut am = Appmaster::start().await;
-    let _first = am.launcher(&[]);
-    let mut first = am.link().await;
-    let _second = am.launcher(&[]);
-    let mut second = am.link().await;
-    let opened = tried(&mut first, &[]).await;
+    let mut two = Two::start().await;
 
     // Its first connection is turned away, the second goes to a launcher.
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let busy = u32::from(listener.local_addr().unwrap().port());
-    let launcher = u16::try_from(opened.port).unwrap();
+    let launcher = u16::try_from(two.opened.port).unwrap();
     let passes_on = thread::spawn(move || {
         drop(taken(&listener));
         pass_on(&listener, launcher);
     });
-    let answer = tried(&mut second, &[("c1", busy)]).await;
+    let answer = tried(&mut two.second, &[("c1", busy)]).await;
     passes_on.join().unwrap();
     assert_eq!(answer.tried.len(), 1);
     assert_eq!(answer.tried[0].trouble, "");

@@ -3,15 +3,13 @@
 
 use std::io::Write as _;
 use std::process::ExitCode;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
 use clap::Parser;
-use it::bed::{self, Given};
-use it::cluster::Size;
+use it::bed::{Given, on_small_nodes};
 use it::mapreduce_kills::{Blow, HEADINGS, KilledJob, start};
-use it::{Cluster, session};
+use it::session;
 
 /// Kills a task's process or a launcher in each round, and compares what the job has written with what an
 /// undisturbed one writes. Prints a row a round; the seed of a row does that round again.
@@ -41,7 +39,8 @@ const NODES: usize = 4;
 
 #[expect(clippy::print_stderr, reason = "a command says on stderr why it ends")]
 fn main() -> ExitCode {
-    match run(&MapReduceKillsOptions::parse()) {
+    let options = MapReduceKillsOptions::parse();
+    match on_small_nodes(NODES, |given| run(given, &options)) {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
         Err(error) => {
@@ -52,24 +51,15 @@ fn main() -> ExitCode {
 }
 
 /// Whether all was as it should be.
-fn run(options: &MapReduceKillsOptions) -> Result<bool> {
-    let size = Size {
-        memory_mib: 4096,
-        vcores: 4,
-    };
-    let folder = bed::folder()?;
-    let given = Given {
-        cluster: Arc::new(Cluster::builder().sizes(&[size; NODES]).start()?),
-        folder: folder.path().to_owned(),
-    };
-    start(&given)?;
+fn run(given: &Given, options: &MapReduceKillsOptions) -> Result<bool> {
+    start(given)?;
     let only = |name: &str| options.only.as_deref().is_none_or(|only| only == name);
     let mut all = Vec::new();
     if only("wordcount") {
-        all.push(KilledJob::word_count(&given, options.megabytes)?);
+        all.push(KilledJob::word_count(given, options.megabytes)?);
     }
     if only("terasort") {
-        all.push(KilledJob::tera_sort(&given, options.megabytes)?);
+        all.push(KilledJob::tera_sort(given, options.megabytes)?);
     }
     let began = Instant::now();
     let limit = options.seconds.map(Duration::from_secs);
@@ -89,7 +79,7 @@ fn run(options: &MapReduceKillsOptions) -> Result<bool> {
             true => Blow::FreezeLauncher,
             false => Blow::killing(seed),
         };
-        let outcome = work.round(&given, blow, seed)?;
+        let outcome = work.round(given, blow, seed)?;
         writeln!(stdout, "{}", outcome.row())?;
         rounds += 1;
         hits += u64::from(outcome.has_hit);
@@ -104,6 +94,6 @@ fn run(options: &MapReduceKillsOptions) -> Result<bool> {
         options.megabytes,
         began.elapsed().as_secs_f32()
     )?;
-    session::told(&given, &["stop", "s", "--now"], 0)?;
+    session::told(given, &["stop", "s", "--now"], 0)?;
     Ok(right == rounds)
 }

@@ -29,8 +29,22 @@ pub const CASES: &[(&str, Case)] = &[
 /// Maps that end at once, on all nodes.
 const SOON: usize = 11;
 
+/// Puts a file of so many pauses, which is the first of all, and one of each text, for a map each.
+fn put_after_long(given: &Given, to: &str, pauses: usize, texts: &[String]) -> Result<String> {
+    let names: Vec<String> = (0..texts.len())
+        .map(|number| format!("f{number:02}"))
+        .collect();
+    let mut inputs: Vec<(&str, &str)> = names
+        .iter()
+        .zip(texts)
+        .map(|(name, text)| (name.as_str(), text.as_str()))
+        .collect();
+    let long = format!("{}last\n", "sleep\n".repeat(pauses));
+    inputs.insert(0, ("a", &long));
+    put(given, to, &inputs)
+}
+
 fn ahead(given: &Given) -> Result<()> {
-    let names: Vec<String> = (0..SOON).map(|number| format!("f{number:02}")).collect();
     let words: Vec<String> = (0..SOON)
         .map(|number| {
             (0..2_000).fold(String::new(), |text, word| {
@@ -38,15 +52,8 @@ fn ahead(given: &Given) -> Result<()> {
             })
         })
         .collect();
-    let mut inputs: Vec<(&str, &str)> = names
-        .iter()
-        .zip(&words)
-        .map(|(name, text)| (name.as_str(), text.as_str()))
-        .collect();
     // The first map of all takes as long as gathering may take on a machine that has other things to do.
-    let long = format!("{}last\n", "sleep\n".repeat(60));
-    inputs.insert(0, ("a", &long));
-    let input = put(given, "/homes/in", &inputs)?;
+    let input = put_after_long(given, "/homes/in", 60, &words)?;
     start(given)?;
     let faulty = program("faulty")?;
     let report = given.folder.join("homes.json");
@@ -94,8 +101,7 @@ const LENGTH: usize = 140;
 const READ: Duration = Duration::from_secs(1);
 
 fn moved(given: &Given) -> Result<()> {
-    let names: Vec<String> = (0..8).map(|number| format!("f{number}")).collect();
-    let words: Vec<String> = (0..names.len())
+    let words: Vec<String> = (0..8)
         .map(|number| {
             // Homes are chosen when the launcher stands still.
             (0..WORDS).fold("sleep\n".repeat(6), |text, word| {
@@ -103,15 +109,8 @@ fn moved(given: &Given) -> Result<()> {
             })
         })
         .collect();
-    let mut inputs: Vec<(&str, &str)> = names
-        .iter()
-        .zip(&words)
-        .map(|(name, text)| (name.as_str(), text.as_str()))
-        .collect();
-    // One container has this map alone, and has left nothing that others would wait for.
-    let long = format!("{}last\n", "sleep\n".repeat(90));
-    inputs.insert(0, ("a", &long));
-    let input = put(given, "/moved/in", &inputs)?;
+    // One container has the first map alone, and has left nothing that others would wait for.
+    let input = put_after_long(given, "/moved/in", 90, &words)?;
     let line = "start s --containers 3 --slots-per-container 1 --memory 768";
     told(given, &line.split(' ').collect::<Vec<_>>(), 0)?;
     let faulty = program("faulty")?;

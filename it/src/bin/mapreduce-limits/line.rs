@@ -5,11 +5,11 @@ use std::time::Instant;
 
 use anyhow::{Result, ensure};
 use clap::Args;
-use it::bed::{Given, text_of};
+use it::bed::{Given, on_small_nodes, text_of};
 use it::{expect, mapreduce};
 use storage::CreateOptions;
 
-use crate::{DEADLINE, with_cluster};
+use crate::{DEADLINE, NODES};
 
 /// Counts the words of a file of a few lines of which one is as long as said, without a session: once with the
 /// longest record that there is as a rule, once with a setting that allows it, in slots that have no room for it.
@@ -26,7 +26,7 @@ const PIECE: usize = 1 << 20;
 const FIRST: &str = "a line\n";
 
 pub fn run(options: &LineOptions) -> Result<()> {
-    with_cluster(|given| {
+    on_small_nodes(NODES, |given| {
         write(given, options.megabytes * 1_000_000)?;
         let at = format!("/line/in/a: the line at byte {}", FIRST.len());
         fails(given, &[], &[&at, "raise "])?;

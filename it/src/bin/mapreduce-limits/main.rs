@@ -7,14 +7,9 @@ mod sort;
 mod wide;
 
 use std::process::ExitCode;
-use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::Result;
 use clap::Parser;
-use it::Cluster;
-use it::bed::{self, Given};
-use it::cluster::Size;
 
 /// Runs a job that is at a limit, and says what it needed.
 #[derive(Debug, Parser)]
@@ -48,18 +43,4 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
-}
-
-/// Runs `act` on a cluster of its own.
-fn with_cluster(act: impl FnOnce(&Given) -> Result<()>) -> Result<()> {
-    let size = Size {
-        memory_mib: 4096,
-        vcores: 4,
-    };
-    let folder = bed::folder()?;
-    let given = Given {
-        cluster: Arc::new(Cluster::builder().sizes(&[size; NODES]).start()?),
-        folder: folder.path().to_owned(),
-    };
-    act(&given)
 }

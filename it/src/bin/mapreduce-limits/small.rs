@@ -6,12 +6,12 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context as _, Result};
 use clap::Args;
-use it::bed::{Given, text_of};
+use it::bed::{Given, on_small_nodes, text_of};
 use it::mapreduce;
 use it::session::told;
 use serde_json::Value;
 
-use crate::{DEADLINE, NODES, with_cluster};
+use crate::{DEADLINE, NODES};
 
 /// Ten maps of one sample each, and the reduce that adds them up, in a session of four containers with two slots each:
 /// how long until the first of them runs, and the whole command.
@@ -33,7 +33,7 @@ struct Took {
 }
 
 pub fn run(options: &SmallJob) -> Result<()> {
-    with_cluster(|given| {
+    on_small_nodes(NODES, |given| {
         let line = "start s --containers 4 --slots-per-container 2 --memory 512";
         told(given, &line.split(' ').collect::<Vec<_>>(), 0)?;
         let mut all = Vec::new();

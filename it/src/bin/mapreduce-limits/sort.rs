@@ -7,12 +7,12 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, ensure};
 use clap::Args;
-use it::bed::{Given, text_of};
+use it::bed::{Given, on_small_nodes, text_of};
 use it::mapreduce;
 use it::session::told;
 use nix::sys::statvfs::statvfs;
 
-use crate::{DEADLINE, NODES, with_cluster};
+use crate::{DEADLINE, NODES};
 
 /// TeraGen, TeraSort and TeraValidate in a session of four containers of 256 MiB, a slot each: how long, and what the
 /// disk of this machine holds at the most meanwhile.
@@ -32,7 +32,7 @@ const LOOK: Duration = Duration::from_millis(100);
 const TARGET: f64 = 3.2;
 
 pub fn run(options: &LargeSort) -> Result<()> {
-    with_cluster(|given| {
+    on_small_nodes(NODES, |given| {
         let containers = NODES.to_string();
         let line = [
             "start",

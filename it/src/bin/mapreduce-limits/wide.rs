@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use anyhow::{Context as _, Result, ensure};
 use clap::Args;
-use it::bed::{Given, text_of};
+use it::bed::{Given, on_small_nodes, text_of};
 use it::load::{Usage, megabytes};
 use it::mapreduce::{self, Files};
 use it::results::{Axis, Chart, Figure, Series, Setting, Table, page};
@@ -15,7 +15,7 @@ use it::session::told;
 use it::sweep::FoundProcess;
 use it::victims;
 
-use crate::{DEADLINE, NODES, with_cluster};
+use crate::{DEADLINE, NODES};
 
 /// Counts the words of a small file of which each map has a line, in a session of four containers with two slots
 /// each. The output is compared with that of the same program by itself.
@@ -55,7 +55,7 @@ struct WideRow {
 }
 
 pub fn run(options: &WideOptions) -> Result<()> {
-    with_cluster(|given| {
+    on_small_nodes(NODES, |given| {
         let setting = Setting::begin(&given.cluster.version()?)?;
         let line = "start s --containers 4 --slots-per-container 2 --memory 512";
         told(given, &line.split(' ').collect::<Vec<_>>(), 0)?;
