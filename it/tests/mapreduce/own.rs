@@ -1,5 +1,6 @@
 //! Jobs without a session: an application of their own.
 
+use std::collections::BTreeSet;
 use std::process::Command;
 use std::time::Duration;
 
@@ -145,7 +146,9 @@ fn of_several(given: &Given) -> Result<()> {
     let mut running = alone(given, &[&ROOM[..], &words].concat())?.start()?;
     let mut most = 0;
     wait::until("the job to end", DEADLINE, || {
-        most = most.max(launchers(&given.cluster)?.len());
+        let all = launchers(&given.cluster)?.into_iter();
+        let containers: BTreeSet<_> = all.filter_map(|found| found.container).collect();
+        most = most.max(containers.len());
         Ok(running.is_over()?.then_some(()))
     })?;
     running.finish()?.success("gerbil mr")?;
