@@ -240,16 +240,16 @@ mod tests {
         }
     }
 
-    /// An output folder of `job`, with one task's result and, where it commits, a manifest.
+    /// An output folder of `job`, with what one attempt has written and, where it commits, a manifest.
     fn left(out: &Path, job: u32, commits: bool) {
         let text = Folder::job(OWN.application, job);
-        let task = out.join(format!("_temporary/{text}/task_m_000000"));
-        fs::create_dir_all(&task).unwrap();
-        fs::write(task.join("part-m-00000"), "x").unwrap();
+        let attempts = out.join(format!("_temporary/{text}/_temporary"));
+        fs::create_dir_all(&attempts).unwrap();
+        fs::write(attempts.join("attempt_m_000000_0.part-m-00000"), "x").unwrap();
         fs::write(out.join("_temporary/.owner"), &text).unwrap();
         if commits {
             let manifest = out.join(format!("_temporary/{text}/.manifest"));
-            fs::write(manifest, "commit\ntask_m_000000/part-m-00000\n").unwrap();
+            fs::write(manifest, "commit\nattempt_m_000000_0/part-m-00000\n").unwrap();
         }
     }
 

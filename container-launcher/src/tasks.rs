@@ -50,7 +50,7 @@ pub(crate) use self::places::Storages;
 
 use self::attempt::{Attempt, Said};
 use self::logs::Logs;
-use self::places::AttemptFolder;
+use self::places::AttemptOutput;
 use crate::container::OwnContainer;
 use crate::disks::Room;
 use crate::job_files;
@@ -375,8 +375,8 @@ impl Tasks {
                 self.logs.ended_well(&self.folder, process);
             }
             container.outbox.push_of_task(self.job, Event::Ended(ended));
-            if let Some(folder) = attempt.output.take().filter(|folder| folder.is_left()) {
-                container.tasks.spawn_on(remove(folder), container.carriers);
+            if let Some(output) = attempt.output.take().filter(|output| output.is_left()) {
+                container.tasks.spawn_on(remove(output), container.carriers);
             }
         }
         if self.attempts.is_empty() {
@@ -391,10 +391,14 @@ fn is_gpu(device: &str) -> bool {
 }
 
 /// Removes what an attempt has left that came to nothing.
-async fn remove(folder: Arc<AttemptFolder>) {
-    let removed = folder.output.storage.clone();
-    let path = folder.path();
-    let removal = tokio::time::timeout(REMOVAL, removed.remove(&path));
+async fn remove(output: Arc<AttemptOutput>) {
+    let storage = &output.output.storage;
+    let removal = tokio::time::timeout(REMOVAL, async {
+        for path in output.begun() {
+            storage.remove(&path).await?;
+        }
+        Ok::<(), storage::StorageError>(())
+    });
     if let Ok(Err(error)) = removal.await {
         crate::say(&format!(
             "what a failed task has left stays until the job is over: {error}"

@@ -10,8 +10,9 @@ use tokio::sync::watch;
 
 /// Most bytes of a file that the committer makes: a manifest of a few hundred thousand files.
 const SMALL: usize = 64 << 20;
-/// Most files of a task.
-const ENTRIES: usize = 100_000;
+/// Most files of a job's attempts: the most that a folder of HDFS may have by default
+/// (`dfs.namenode.fs-limits.max-directory-items`).
+const ENTRIES: usize = 1 << 20;
 
 /// The output folder of a job.
 #[derive(Debug)]

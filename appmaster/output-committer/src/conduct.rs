@@ -5,8 +5,7 @@ use std::time::Duration;
 
 use futures_util::stream::{FuturesUnordered, StreamExt as _};
 use policy::commit::{
-    AttemptCommit, AttemptVerdict, CallAnswer, Inheritance, Inherited, JobCommit, JobVerdict, Op,
-    Setup, SetupVerdict,
+    CallAnswer, Inheritance, Inherited, JobCommit, JobVerdict, Op, Setup, SetupVerdict,
 };
 use storage::StorageError;
 use tokio::time::{Instant, sleep};
@@ -50,20 +49,6 @@ trait Machine {
 }
 
 impl Machine for Setup {
-    fn open(&self) -> Vec<usize> {
-        self.next().map(|_| 0).into_iter().collect()
-    }
-
-    fn call(&self, _: usize) -> Option<Op> {
-        self.next()
-    }
-
-    fn hear(&mut self, _: usize, answer: CallAnswer) {
-        self.answered(answer);
-    }
-}
-
-impl Machine for AttemptCommit {
     fn open(&self) -> Vec<usize> {
         self.next().map(|_| 0).into_iter().collect()
     }
@@ -126,19 +111,6 @@ impl OutputCommitter {
             };
             setup.alive(lives);
         }
-    }
-
-    /// Makes what an attempt has written the result of its task.
-    ///
-    /// # Errors
-    /// As [`CommitError`] tells.
-    pub async fn commit_attempt(
-        &self,
-        mut attempt: AttemptCommit,
-    ) -> Result<AttemptVerdict, CommitError> {
-        self.conduct(&mut attempt).await?;
-        // A machine without a call has its verdict.
-        Ok(attempt.verdict().cloned().unwrap_or(AttemptVerdict::Gone))
     }
 
     /// Commits a job, or gives it up, from wherever an earlier one stopped.

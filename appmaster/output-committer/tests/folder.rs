@@ -1,4 +1,4 @@
-//! Output committed in a folder of this machine: whoever stops wherever, and whoever goes on.
+//! OutputCommitter committed in a folder of this machine: whoever stops wherever, and whoever goes on.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -6,8 +6,7 @@ use std::path::Path;
 
 use output_committer::{CommitError, OutputCommitter};
 use policy::commit::{
-    AttemptCommit, AttemptVerdict, Inheritance, Inherited, JobCommit, JobVerdict, Op, Setup,
-    SetupVerdict,
+    Inheritance, Inherited, JobCommit, JobVerdict, Setup, SetupVerdict, attempt_file,
 };
 use storage::{Address, Storage};
 
@@ -36,37 +35,22 @@ fn tree(folder: &Path) -> BTreeMap<String, String> {
     found
 }
 
-/// The folder of an attempt of job `n`, with a file in it.
-#[cfg(test)]
-async fn write_attempt(output: &OutputCommitter, top: &Path, attempt: &AttemptCommit, name: &str) {
-    for folder in ["_temporary/n/_temporary", &attempt.writes_to()] {
-        output
-            .carry_out(&Op::MakeFolder(folder.to_owned()))
-            .await
-            .unwrap();
-    }
-    let text = format!("of {}", attempt.writes_to());
-    fs::write(top.join(attempt.writes_to()).join(name), text).unwrap();
-}
-
-/// A job whose two tasks have their results.
+/// A job, an attempt of each of whose two tasks has ended well.
 #[cfg(test)]
 async fn results(top: &Path) -> OutputCommitter {
     let output = output(top);
     let owner = output.set_up(Setup::new("n"), async |_| true).await;
     assert_eq!(owner.unwrap(), SetupVerdict::Owner);
     for task in ["t0", "t1"] {
-        let attempt = AttemptCommit::new("n", task, &format!("{task}-a0"));
-        write_attempt(&output, top, &attempt, &format!("part-{task}")).await;
-        let verdict = output.commit_attempt(attempt).await;
-        assert_eq!(verdict.unwrap(), AttemptVerdict::Committed);
+        let file = attempt_file("n", &format!("{task}-a0"), &format!("part-{task}"));
+        fs::write(top.join(&file), format!("of {file}")).unwrap();
     }
     output
 }
 
 #[cfg(test)]
 fn commit(attempt: u32) -> JobCommit {
-    JobCommit::commit("n", attempt, &["t0".to_owned(), "t1".to_owned()])
+    JobCommit::commit("n", attempt, &["t0-a0".to_owned(), "t1-a0".to_owned()])
 }
 
 #[tokio::test]
@@ -96,8 +80,8 @@ async fn a_job_that_stops_anywhere_is_finished_by_the_next() {
         assert_eq!(verdict, JobVerdict::Committed, "after {stop} calls");
         let wanted = [
             ("_SUCCESS", ""),
-            ("part-t0", "of _temporary/n/_temporary/t0-a0"),
-            ("part-t1", "of _temporary/n/_temporary/t1-a0"),
+            ("part-t0", "of _temporary/n/_temporary/t0-a0.part-t0"),
+            ("part-t1", "of _temporary/n/_temporary/t1-a0.part-t1"),
         ];
         let wanted = wanted.map(|(name, text)| (name.to_owned(), text.to_owned()));
         assert_eq!(tree(&top), wanted.into(), "after {stop} calls");
@@ -139,38 +123,7 @@ async fn whoever_inherits_a_job_finishes_its_commit_or_leaves_nothing_of_it() {
         assert!(!top.join("_temporary").exists(), "after {stop} calls");
     }
     let given_up = verdicts.iter().filter(|it| **it == Inheritance::GivenUp);
-    assert_eq!((verdicts.len(), given_up.count()), (13, 5), "{verdicts:?}");
-}
-
-#[tokio::test]
-async fn of_twins_one_wins_and_both_know() {
-    for stop in 0..4 {
-        let folder = tempfile::tempdir().unwrap();
-        let top = folder.path().join("out");
-        let output = output(&top);
-        output
-            .set_up(Setup::new("n"), async |_| true)
-            .await
-            .unwrap();
-        let mut one = AttemptCommit::new("n", "t0", "a0");
-        let other = AttemptCommit::new("n", "t0", "a1");
-        for attempt in [&one, &other] {
-            write_attempt(&output, &top, attempt, "part-0").await;
-        }
-        for _ in 0..stop {
-            let Some(op) = one.next() else { break };
-            one.answered(output.carry_out(&op).await.unwrap());
-        }
-        let second = output.commit_attempt(other).await.unwrap();
-        let first = output.commit_attempt(one).await.unwrap();
-        let beaten = |by: &str| AttemptVerdict::Beaten { by: by.to_owned() };
-        let wanted = if stop < 2 {
-            (beaten("a1"), AttemptVerdict::Committed)
-        } else {
-            (AttemptVerdict::Committed, beaten("a0"))
-        };
-        assert_eq!((first, second), wanted, "after {stop} calls");
-    }
+    assert_eq!((verdicts.len(), given_up.count()), (12, 4), "{verdicts:?}");
 }
 
 #[tokio::test]
@@ -252,13 +205,12 @@ async fn a_thousand_files_are_in_their_places_in_the_same_state_as_one_by_one() 
         let output = output(&top);
         let owner = output.set_up(Setup::new("n"), async |_| true).await;
         assert_eq!(owner.unwrap(), SetupVerdict::Owner);
-        let task = top.join("_temporary/n/t0");
-        fs::create_dir(&task).unwrap();
         let name = |part: usize| format!("part-r-{part:05}");
         for part in 0..PARTS {
-            fs::write(task.join(name(part)), part.to_string()).unwrap();
+            let file = attempt_file("n", "a0", &name(part));
+            fs::write(top.join(file), part.to_string()).unwrap();
         }
-        let mut job = JobCommit::commit("n", 1, &["t0".to_owned()]);
+        let mut job = JobCommit::commit("n", 1, &["a0".to_owned()]);
         let from = std::time::Instant::now();
         if together {
             let verdict = output.finish_job(job).await.unwrap();
@@ -285,8 +237,8 @@ async fn a_refusal_among_many_files_is_said_and_the_next_one_goes_on() {
     let top = folder.path().join("out");
     let output = results(&top).await;
     // Names for which there is no room: no file system takes the second.
-    let long = format!("t1/{}", "x".repeat(300));
-    let manifest = policy::commit::Manifest::Commit(vec!["t0/part-t0".to_owned(), long]);
+    let long = format!("t1-a0/{}", "x".repeat(300));
+    let manifest = policy::commit::Manifest::Commit(vec!["t0-a0/part-t0".to_owned(), long]);
     // Too long for a name.
     let job = top.join("_temporary/n/.manifest");
     fs::write(&job, manifest.to_text()).unwrap();
@@ -294,7 +246,7 @@ async fn a_refusal_among_many_files_is_said_and_the_next_one_goes_on() {
     assert!(sentence.contains("too long"), "{sentence}");
     // What was under way has ended.
     assert!(top.join("part-t0").exists() && !top.join("_SUCCESS").exists());
-    let manifest = ["t0/part-t0".to_owned(), "t1/part-t1".to_owned()];
+    let manifest = ["t0-a0/part-t0".to_owned(), "t1-a0/part-t1".to_owned()];
     fs::write(
         &job,
         policy::commit::Manifest::Commit(manifest.into()).to_text(),

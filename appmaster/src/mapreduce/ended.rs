@@ -72,7 +72,6 @@ impl MapReduce {
     }
 
     fn attempt_ended(&mut self, ix: AttemptIx, attempt: &PlacedAttempt, ended: wire::TaskEnded) {
-        let has_result = ended.committed || !ended.beaten_by.is_empty();
         match said(&ended) {
             // Another attempt's result is there, or nobody wants one.
             how @ (Ended::Well(_) | Ended::Badly(_)) if attempt.is_stopped => {
@@ -85,8 +84,8 @@ impl MapReduce {
                 self.over(ix, AttemptOutcome::Killed);
             }
             Ended::Well(counters) => {
-                if has_result {
-                    self.commits(attempt, &ended.files);
+                if ended.has_files {
+                    self.has_written(attempt, &ended.files);
                 }
                 self.done_well(ix, attempt, counters, &ended);
             }
@@ -109,17 +108,15 @@ impl MapReduce {
     }
 
     /// The result of its task is files of the output.
-    fn commits(&mut self, attempt: &PlacedAttempt, files: &[String]) {
+    fn has_written(&mut self, attempt: &PlacedAttempt, files: &[String]) {
         let number = match attempt.stage {
             Stage::Map => Some(attempt.task.0),
             Stage::Reduce | Stage::Gang => self.machine.partition(attempt.task),
         };
         if let Some(number) = number {
-            let known = self.results.entry((attempt.stage, number)).or_default();
-            // One that was beaten has none.
-            if !files.is_empty() {
-                *known = files.to_vec();
-            }
+            let name = super::orders::attempt_name(attempt.stage, number, attempt.number);
+            let result = (name, files.to_vec());
+            self.results.insert((attempt.stage, number), result);
         }
     }
 

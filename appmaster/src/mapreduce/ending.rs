@@ -92,15 +92,15 @@ impl Ending {
 impl MapReduce {
     /// Every result is there.
     pub(super) fn done(&mut self) {
-        let (mut tasks, mut files) = (Vec::new(), Vec::new());
-        for ((stage, number), names) in &self.results {
-            let task = super::orders::names(*stage, *number, 0).0;
+        let (mut unlisted, mut files) = (Vec::new(), Vec::new());
+        for (attempt, names) in self.results.values() {
             match names.is_empty() {
-                true => tasks.push(task),
-                false => files.extend(names.iter().map(|name| format!("{task}/{name}"))),
+                true => unlisted.push(attempt.clone()),
+                false => files.extend(names.iter().map(|name| format!("{attempt}/{name}"))),
             }
         }
-        self.want(MapReduceEffect::Folder(FolderWork::Commit { tasks, files }));
+        let commit = FolderWork::Commit { unlisted, files };
+        self.want(MapReduceEffect::Folder(commit));
         self.end(MapReduceVerdict::Success, true, false);
     }
 

@@ -30,11 +30,11 @@ pub(crate) enum FolderWork {
         /// Nothing had its name a moment ago.
         is_new: bool,
     },
-    /// The results of tasks, which have committed, become the output.
+    /// What an attempt of each task has written becomes the output.
     Commit {
-        /// Tasks of whose files nobody has told the names.
-        tasks: Vec<String>,
-        /// The files of the others, `TASK/NAME` each.
+        /// Attempts of whose files nobody has told the names.
+        unlisted: Vec<String>,
+        /// The files of the others, `ATTEMPT/NAME` each.
         files: Vec<String>,
     },
     /// Nothing of the job is left there.
@@ -99,8 +99,8 @@ impl Folder {
         let mut doing = pin!(async {
             let done = match &work {
                 FolderWork::SetUp { is_new } => self.set_up(&output, *is_new, &others).await,
-                FolderWork::Commit { tasks, files } => {
-                    let commit = JobCommit::commit(&self.job, others.attempt(), tasks);
+                FolderWork::Commit { unlisted, files } => {
+                    let commit = JobCommit::commit(&self.job, others.attempt(), unlisted);
                     self.finish(&output, commit.knowing(files.clone())).await
                 }
                 FolderWork::GiveUp => {

@@ -143,9 +143,9 @@ pub(crate) struct MapReduce {
     leaving: Leaving,
     /// Reduces that may start, as far as the policies were told.
     reduces_told: u32,
-    /// Tasks of which files of the output have committed, by their numbers in the plan, each with the names of these;
-    /// none: they are not known.
-    results: BTreeMap<(Stage, u32), Vec<String>>,
+    /// Of tasks that have written files of the output, by their numbers in the plan, the attempt whose files these are to
+    /// be, and their names; none: they are not known.
+    results: BTreeMap<(Stage, u32), (String, Vec<String>)>,
     /// Tasks that have ended well once, whatever became of their results.
     ever_done: BTreeSet<(Stage, TaskIx)>,
     counters: Counters,

@@ -24,16 +24,13 @@ pub(super) struct Orders {
     bytes: u64,
 }
 
-/// A task's name, and an attempt's, as folders are called.
-pub(super) fn names(stage: Stage, task: u32, number: u32) -> (String, String) {
+/// An attempt's name: no other attempt of the job has it.
+pub(super) fn attempt_name(stage: Stage, task: u32, number: u32) -> String {
     let stage = match stage {
         Stage::Map => 'm',
         Stage::Reduce | Stage::Gang => 'r',
     };
-    (
-        format!("task_{stage}_{task:06}"),
-        format!("attempt_{stage}_{task:06}_{number}"),
-    )
+    format!("attempt_{stage}_{task:06}_{number}")
 }
 
 impl Orders {
@@ -173,7 +170,6 @@ impl Orders {
         number: u32,
         order: &ToTask,
     ) -> wire::StartTask {
-        let (task, name) = names(attempt.stage, number, attempt.number);
         let terms = match attempt.stage {
             Stage::Map => &description.map,
             Stage::Reduce | Stage::Gang => &description.reduce,
@@ -191,8 +187,7 @@ impl Orders {
                 address: description.output.address,
                 path: description.output.path.clone(),
                 job: self.job.clone(),
-                task,
-                attempt: name,
+                attempt: attempt_name(attempt.stage, number, attempt.number),
             }),
             ..wire::StartTask::default()
         }

@@ -11,7 +11,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::conversation::{Done, TaskFailure};
 use super::log::Printed;
-use super::places::AttemptFolder;
+use super::places::AttemptOutput;
 use super::watch::{Bounds, Watch};
 use crate::disks::Begun;
 use crate::process::EndReport;
@@ -44,7 +44,7 @@ pub(super) struct Attempt {
     pub(super) status: Arc<Mutex<String>>,
     pub(super) printed: Printed,
     /// Where it writes.
-    pub(super) output: Option<Arc<AttemptFolder>>,
+    pub(super) output: Option<Arc<AttemptOutput>>,
     /// None: it is not watched any more.
     pub(super) watch: Option<Watch>,
     /// Its process, until that has ended.
@@ -75,7 +75,7 @@ pub(super) struct Parts {
     pub(super) page: Page,
     pub(super) status: Arc<Mutex<String>>,
     pub(super) printed: Printed,
-    pub(super) output: Option<Arc<AttemptFolder>>,
+    pub(super) output: Option<Arc<AttemptOutput>>,
     pub(super) bounds: Bounds,
     pub(super) pid: Pid,
     pub(super) begun: Begun,

@@ -80,7 +80,7 @@ pub(super) struct Conversation {
 pub(crate) struct Done {
     /// What it said last.
     pub(crate) said: FromTask,
-    pub(crate) files: output::OutputCommit,
+    pub(crate) files: output::OutputWritten,
     /// What a map has left for reduces.
     pub(crate) left: Option<Left>,
     /// Bytes that a reduce has read and that were gathered when it began.
@@ -261,7 +261,7 @@ impl Conversation {
         self.said_by
             .blocking_send((self.number, Said::Finishing))
             .ok();
-        let files = match self.files.commit(&mut self.carrier) {
+        let files = match self.files.finish(&mut self.carrier) {
             Some(files) => files.map_err(TaskFailure::Sentence)?,
             None => return Err(TaskFailure::Died { greeted: true }),
         };

@@ -1,4 +1,4 @@
-//! What an attempt writes: files below its own folder, each brought there out of a pipe.
+//! What an attempt writes: files below the job's folder, each brought there out of a pipe.
 
 use std::collections::BTreeSet;
 use std::os::fd::OwnedFd;
@@ -6,9 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::BytesMut;
-use output_committer::OutputCommitter;
-use policy::commit::AttemptVerdict;
-use storage::{CreateOptions, StorageError, Writer, parent};
+use storage::{CreateOptions, StorageError, Writer};
 use tokio::io::AsyncReadExt as _;
 use tokio::net::unix::pipe;
 use tokio::sync::oneshot;
@@ -16,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::carrier::Carrier;
 use super::pipes;
-use super::places::AttemptFolder;
+use super::places::AttemptOutput;
 use super::trouble::Trouble;
 
 /// Memory that a pipe is read into, bytes: used again as soon as a piece of it is written, and less than what the
@@ -33,7 +31,7 @@ const LEFT_OPEN: Duration = Duration::from_secs(5);
 #[derive(Debug)]
 pub(super) struct Files {
     /// None: the order names none.
-    folder: Option<Arc<AttemptFolder>>,
+    output: Option<Arc<AttemptOutput>>,
     names: BTreeSet<String>,
     /// Of each file, whether it is written and closed, or why not.
     written: Vec<oneshot::Receiver<Result<(), String>>>,
@@ -41,19 +39,17 @@ pub(super) struct Files {
 
 /// What became of an attempt's files.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct OutputCommit {
-    /// They are the task's result.
-    pub(crate) is_committed: bool,
+pub(crate) struct OutputWritten {
+    /// There are some, they are whole, and stay until the job is over: they may be the task's result.
+    pub(crate) is_whole: bool,
     /// Then their names, unless there are very many.
     pub(crate) names: Vec<String>,
-    /// Those of this attempt are; empty: of none.
-    pub(crate) beaten_by: String,
 }
 
 impl Files {
-    pub(super) const fn new(folder: Option<Arc<AttemptFolder>>) -> Self {
+    pub(super) const fn new(output: Option<Arc<AttemptOutput>>) -> Self {
         Self {
-            folder,
+            output,
             names: BTreeSet::new(),
             written: Vec::new(),
         }
@@ -71,7 +67,7 @@ impl Files {
         gone: &CancellationToken,
         trouble: &Trouble,
     ) -> Option<Result<OwnedFd, String>> {
-        let Some(folder) = &self.folder else {
+        let Some(output) = &self.output else {
             return Some(Err(format!("{name}: the order names no output folder")));
         };
         if !is_name(&name) {
@@ -80,27 +76,22 @@ impl Files {
         if self.names.contains(&name) {
             return Some(Err(format!("{name} has been written already")));
         }
-        let (at, is_first) = (Arc::clone(folder), self.names.is_empty());
-        let path = format!("{}/{name}", folder.path());
-        folder.make();
+        let (storage, path) = (Arc::clone(&output.output.storage), output.begin(&name));
         let writer = carrier.wait(Some(gone), async move {
-            if is_first {
-                make(&at).await?;
-            }
             let options = CreateOptions {
                 needs_folder: true,
                 ..CreateOptions::default()
             };
-            at.output.storage.create(&path, options).await
+            storage.create(&path, options).await
         })?;
         let opened = writer
-            .map_err(|error| lost(folder, &error))
+            .map_err(|error| lost(output, &error))
             .and_then(|writer| {
                 let failed = |error: std::io::Error| format!("a pipe for {name}: {error}");
                 let (to, from) = ends(carrier).map_err(failed)?;
                 let work = drain(
                     (from, writer),
-                    Arc::clone(folder),
+                    Arc::clone(output),
                     gone.clone(),
                     trouble.clone(),
                 );
@@ -113,16 +104,18 @@ impl Files {
         Some(opened)
     }
 
-    /// The task has ended well: all that it has written is read, written and closed, and then committed.
-    /// None: nobody waits any more.
+    /// The task has ended well: all that it has written is read, written and closed. None: nobody waits any more.
     ///
     /// # Errors
     ///
-    /// Why it is not the task's result, a sentence.
-    pub(super) fn commit(&mut self, carrier: &mut Carrier) -> Option<Result<OutputCommit, String>> {
-        let folder = match &self.folder {
-            Some(folder) if !self.names.is_empty() => Arc::clone(folder),
-            _ => return Some(Ok(OutputCommit::default())),
+    /// Why it cannot be the task's result, a sentence.
+    pub(super) fn finish(
+        &mut self,
+        carrier: &mut Carrier,
+    ) -> Option<Result<OutputWritten, String>> {
+        let output = match &self.output {
+            Some(output) if !self.names.is_empty() => Arc::clone(output),
+            _ => return Some(Ok(OutputWritten::default())),
         };
         let written = std::mem::take(&mut self.written);
         let names: Vec<String> = match self.names.len() {
@@ -134,7 +127,11 @@ impl Files {
                 let broken = |_| "what writes the output was broken off".to_owned();
                 file.await.map_err(broken)??;
             }
-            commit(&folder, names).await
+            output.keep();
+            Ok(OutputWritten {
+                is_whole: true,
+                names,
+            })
         })
     }
 }
@@ -147,43 +144,25 @@ fn ends(carrier: &Carrier) -> std::io::Result<(OwnedFd, pipe::Receiver)> {
     Ok((to.into(), pipe::Receiver::from_owned_fd(from.into())?))
 }
 
-/// Makes the attempt's folder, and the one for all attempts where this is the first of them; never the job's.
-async fn make(folder: &AttemptFolder) -> Result<(), StorageError> {
-    let (storage, path) = (&folder.output.storage, folder.path());
-    match storage.make_one_folder(&path).await {
-        Err(StorageError::Absent { .. }) => {
-            storage.make_one_folder(parent(&path)).await?;
-            storage.make_one_folder(&path).await
-        }
-        made => made,
-    }
-}
-
-/// Why a file could not be made.
-fn lost(folder: &AttemptFolder, error: &StorageError) -> String {
+/// Why a file could not be made, written or closed.
+fn lost(output: &AttemptOutput, error: &StorageError) -> String {
     match error {
-        StorageError::Absent { .. } => gone(folder),
+        StorageError::Absent { .. } => format!(
+            "{} is gone: somebody has removed it while the job ran, or the job is over",
+            output.output.storage.url(&output.job_folder())
+        ),
         other => other.to_string(),
     }
-}
-
-fn gone(folder: &AttemptFolder) -> String {
-    let path = folder.path();
-    let job = parent(parent(&path));
-    format!(
-        "{} is gone: somebody has removed it while the job ran, or the job is over",
-        folder.output.storage.url(job)
-    )
 }
 
 /// Brings what a process writes into a pipe to a file, until all its writers have closed it.
 async fn drain(
     (from, to): (pipe::Receiver, Writer),
-    folder: Arc<AttemptFolder>,
+    output: Arc<AttemptOutput>,
     gone: CancellationToken,
     trouble: Trouble,
 ) -> Result<(), String> {
-    let drained = drain_by(from, to, &folder, &gone).await;
+    let drained = drain_by(from, to, &output, &gone).await;
     if let Err(sentence) = &drained {
         trouble.keep(sentence.clone());
     }
@@ -193,7 +172,7 @@ async fn drain(
 async fn drain_by(
     mut from: pipe::Receiver,
     mut to: Writer,
-    folder: &AttemptFolder,
+    output: &AttemptOutput,
     gone: &CancellationToken,
 ) -> Result<(), String> {
     let mut room = BytesMut::new();
@@ -211,35 +190,15 @@ async fn drain_by(
             break;
         }
         let written = to.write(room.split().freeze()).await;
-        written.map_err(|error| lost(folder, &error))?;
+        written.map_err(|error| lost(output, &error))?;
     }
     let closed = to.close().await;
-    closed.map(drop).map_err(|error| lost(folder, &error))
+    closed.map(drop).map_err(|error| lost(output, &error))
 }
 
 async fn overdue(gone: &CancellationToken) {
     gone.cancelled().await;
     tokio::time::sleep(LEFT_OPEN).await;
-}
-
-async fn commit(folder: &AttemptFolder, names: Vec<String>) -> Result<OutputCommit, String> {
-    let output = OutputCommitter::new(Arc::clone(&folder.output.storage), &folder.output.path);
-    let verdict = output.commit_attempt(folder.commit()).await;
-    match verdict.map_err(|error| error.to_string())? {
-        AttemptVerdict::Committed => {
-            folder.keep();
-            Ok(OutputCommit {
-                is_committed: true,
-                names,
-                beaten_by: String::new(),
-            })
-        }
-        AttemptVerdict::Beaten { by } => Ok(OutputCommit {
-            beaten_by: by,
-            ..OutputCommit::default()
-        }),
-        AttemptVerdict::Gone => Err(gone(folder)),
-    }
 }
 
 /// Names that are neither the committer's own nor those of folders.

@@ -1,10 +1,10 @@
 //! Where the files of a task are: on which of the job's file systems, and by which paths.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use job::wire::{OutputFolder, StartTask};
-use policy::commit::AttemptCommit;
+use policy::commit::{attempt_file, job_folder};
 use storage::{Address, Storage};
 
 /// So many are kept; tasks on further ones have clients of their own.
@@ -39,57 +39,70 @@ pub(super) struct TaskPath {
     pub(super) path: String,
 }
 
-/// Where an attempt writes, and what becomes of it.
+/// Where an attempt writes, and what becomes of that.
 #[derive(Debug)]
-pub(super) struct AttemptFolder {
+pub(super) struct AttemptOutput {
     /// The job's output folder.
     pub(super) output: TaskPath,
-    names: [String; 3],
-    /// It may be there.
-    made: AtomicBool,
-    /// It is the task's result, under that name.
-    committed: AtomicBool,
+    job: String,
+    attempt: String,
+    /// Paths of files that may be there.
+    begun: Mutex<Vec<String>>,
+    /// They are all there, and may be the task's result.
+    is_whole: AtomicBool,
 }
 
-impl AttemptFolder {
+impl AttemptOutput {
     fn new(output: TaskPath, folder: OutputFolder) -> Result<Self, String> {
-        let names = [folder.job, folder.task, folder.attempt];
-        if let Some(wrong) = names.iter().find(|name| !is_single(name)) {
-            return Err(format!("{wrong:?} is no name of a folder of the output"));
+        let OutputFolder { job, attempt, .. } = folder;
+        for (name, is_one) in [
+            (&job, is_single(&job)),
+            (&attempt, is_single(&attempt) && !attempt.contains('.')),
+        ] {
+            if !is_one {
+                return Err(format!("{name:?} is no name in a folder of the output"));
+            }
         }
         Ok(Self {
             output,
-            names,
-            made: AtomicBool::new(false),
-            committed: AtomicBool::new(false),
+            job,
+            attempt,
+            begun: Mutex::default(),
+            is_whole: AtomicBool::new(false),
         })
     }
 
-    /// The machine that commits it.
-    pub(super) fn commit(&self) -> AttemptCommit {
-        let [job, task, attempt] = &self.names;
-        AttemptCommit::new(job, task, attempt)
+    fn below(&self, path: &str) -> String {
+        format!("{}/{path}", self.output.path.trim_end_matches('/'))
     }
 
-    /// Its path.
-    pub(super) fn path(&self) -> String {
-        let top = self.output.path.trim_end_matches('/');
-        format!("{top}/{}", self.commit().writes_to())
+    /// The path of the job's own folder.
+    pub(super) fn job_folder(&self) -> String {
+        self.below(&job_folder(&self.job))
     }
 
-    /// From now on it may be there.
-    pub(super) fn make(&self) {
-        self.made.store(true, Ordering::Release);
+    /// The path of one of its files, which from now on may be there.
+    pub(super) fn begin(&self, name: &str) -> String {
+        let path = self.below(&attempt_file(&self.job, &self.attempt, name));
+        let mut begun = self.begun.lock().unwrap_or_else(PoisonError::into_inner);
+        begun.push(path.clone());
+        path
     }
 
-    /// From now on it is the task's result.
+    /// From now on all of them are there, and closed.
     pub(super) fn keep(&self) {
-        self.committed.store(true, Ordering::Release);
+        self.is_whole.store(true, Ordering::Release);
     }
 
-    /// It may be there, and is nobody's.
+    /// Something may be there that is nobody's.
     pub(super) fn is_left(&self) -> bool {
-        self.made.load(Ordering::Acquire) && !self.committed.load(Ordering::Acquire)
+        !self.is_whole.load(Ordering::Acquire) && !self.begun().is_empty()
+    }
+
+    /// Paths of files that may be there.
+    pub(super) fn begun(&self) -> Vec<String> {
+        let begun = self.begun.lock().unwrap_or_else(PoisonError::into_inner);
+        begun.clone()
     }
 }
 
@@ -98,7 +111,7 @@ impl AttemptFolder {
 pub(super) struct TaskFiles {
     /// One for each piece of a map; none where those are no files.
     pub(super) inputs: Vec<TaskPath>,
-    pub(super) output: Option<Arc<AttemptFolder>>,
+    pub(super) output: Option<Arc<AttemptOutput>>,
 }
 
 impl TaskFiles {
@@ -134,7 +147,7 @@ impl TaskFiles {
             Some(mut folder) => {
                 let path = std::mem::take(&mut folder.path);
                 let at = place(folder.address, path)?;
-                Some(Arc::new(AttemptFolder::new(at, folder)?))
+                Some(Arc::new(AttemptOutput::new(at, folder)?))
             }
             None => None,
         };
@@ -167,7 +180,6 @@ mod tests {
                 address: 0,
                 path: "/out/".to_owned(),
                 job: "7".to_owned(),
-                task: "task_m_000000".to_owned(),
                 attempt: "attempt_m_000000_0".to_owned(),
             }),
             ..StartTask::default()
@@ -175,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_system_is_opened_once_and_an_attempt_has_its_folder() {
+    fn a_file_system_is_opened_once_and_an_attempt_has_its_files() {
         let mut storages = Storages::default();
         let places = TaskFiles::of(&mut order(), &mut storages).unwrap();
         let again = TaskFiles::of(&mut order(), &mut storages).unwrap();
@@ -184,16 +196,18 @@ mod tests {
             &again.inputs[0].storage
         ));
         assert!(places.inputs[0].is_mounted);
-        let folder = places.output.unwrap();
+        let output = places.output.unwrap();
+        assert_eq!(output.job_folder(), "/out/_temporary/7");
+        assert!(!output.is_left());
+        let path = output.begin("part-m-00000");
         assert_eq!(
-            folder.path(),
-            "/out/_temporary/7/_temporary/attempt_m_000000_0"
+            path,
+            "/out/_temporary/7/_temporary/attempt_m_000000_0.part-m-00000"
         );
-        assert!(!folder.is_left());
-        folder.make();
-        assert!(folder.is_left());
-        folder.keep();
-        assert!(!folder.is_left());
+        assert!(output.is_left());
+        assert_eq!(output.begun(), [path]);
+        output.keep();
+        assert!(!output.is_left());
     }
 
     #[test]
@@ -209,11 +223,11 @@ mod tests {
         assert_eq!(words, "the order names no file system for /in/a");
         let words = refused(|order| order.inputs[0].path = "a".to_owned());
         assert_eq!(words, "\"a\" is no absolute path");
-        for wrong in ["", ".", "..", "a/b"] {
+        for wrong in ["", ".", "..", "a/b", "a.b"] {
             let mut order = order();
-            order.output.as_mut().unwrap().task = wrong.to_owned();
+            order.output.as_mut().unwrap().attempt = wrong.to_owned();
             let words = TaskFiles::of(&mut order, &mut Storages::default()).unwrap_err();
-            assert!(words.contains("no name of a folder"), "{words}");
+            assert!(words.contains("no name in a folder"), "{words}");
         }
     }
 }

@@ -104,9 +104,8 @@ impl Attempt {
 fn told(done: Done, exchange: &mut Exchange) -> Result<TaskEnded, String> {
     let mut event = TaskEnded {
         said: serde_json::to_string(&done.said).map_err(|error| error.to_string())?,
-        committed: done.files.is_committed,
+        has_files: done.files.is_whole,
         files: done.files.names,
-        beaten_by: done.files.beaten_by,
         gathered_bytes: done.gathered_ahead,
         ..TaskEnded::default()
     };

@@ -153,7 +153,7 @@ async fn devices_are_told_when_their_library_has_answered_and_again_when_a_task_
     let why = broken[0].broken.as_deref().unwrap_or_default();
     assert_eq!(why, "lost by a task: looked for again in 30 s");
     assert_eq!(broken[0].usable(), 0);
-    bed.commit(&["task_m_000000"]).await;
+    bed.commit(&["attempt_m_000000_0"]).await;
     assert_eq!(bed.text("device-m-00000").await, "0\n");
     link.leave().await;
 }
@@ -180,8 +180,12 @@ async fn tasks_take_turns_at_what_was_granted_though_more_is_found() {
     for _ in 0..3 {
         done(&support::tasks::ended(&mut link).await);
     }
-    bed.commit(&["task_m_000000", "task_m_000001", "task_m_000002"])
-        .await;
+    bed.commit(&[
+        "attempt_m_000000_0",
+        "attempt_m_000001_0",
+        "attempt_m_000002_0",
+    ])
+    .await;
     let said = bed.text("alone-m-00000").await;
     // Either device, and one of them at a time.
     assert!(said.starts_with("1@") && said.ends_with(" 2\n"), "{said}");

@@ -108,14 +108,14 @@ impl Bed {
         assert_eq!(owner.unwrap(), SetupVerdict::Owner);
     }
 
-    /// Commits the results of these tasks.
-    pub async fn commit(&self, tasks: &[&str]) -> JobVerdict {
-        let tasks: Vec<String> = tasks.iter().map(|&task| task.to_owned()).collect();
-        let job = JobCommit::commit(NAME, 1, &tasks);
+    /// Makes what these attempts have written the output.
+    pub async fn commit(&self, attempts: &[&str]) -> JobVerdict {
+        let attempts: Vec<String> = attempts.iter().map(|&name| name.to_owned()).collect();
+        let job = JobCommit::commit(NAME, 1, &attempts);
         self.output().finish_job(job).await.unwrap()
     }
 
-    /// What attempts have below the job's folder.
+    /// Files of attempts below the job's folder.
     pub async fn attempts(&self) -> Vec<String> {
         let folder = self.path(&format!("out/_temporary/{NAME}/_temporary"));
         let attempts = self.storage.list(&folder, 100).await.unwrap_or_default();
@@ -125,10 +125,10 @@ impl Bed {
             .collect()
     }
 
-    /// Waits until no attempt has a folder.
-    pub async fn no_attempts(&self) {
+    /// Waits until there are no files of attempts but these.
+    pub async fn attempts_left(&self, files: &[&str]) {
         within(async {
-            while !self.attempts().await.is_empty() {
+            while self.attempts().await != files {
                 tokio::time::sleep(std::time::Duration::from_millis(5)).await;
             }
         })
@@ -185,7 +185,6 @@ impl Bed {
                 address: 0,
                 path: self.path("out"),
                 job: NAME.to_owned(),
-                task: format!("task_{stage}_{number:06}"),
                 attempt: format!("attempt_{stage}_{number:06}_{attempt}"),
             }),
             ..StartTask::default()

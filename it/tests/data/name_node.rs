@@ -6,9 +6,7 @@ use anyhow::{Context as _, Result, ensure};
 use it::bed::{Case, Given};
 use output_committer::OutputCommitter;
 use policy::Millis;
-use policy::commit::{
-    AttemptCommit, AttemptVerdict, CallAnswer, JobCommit, JobVerdict, Op, Setup, SetupVerdict,
-};
+use policy::commit::{CallAnswer, JobCommit, JobVerdict, Op, Setup, SetupVerdict, attempt_file};
 use policy::gang::Chance;
 use sim::NameNode;
 use storage::{Address, Storage};
@@ -174,25 +172,21 @@ fn commit(given: &Given) -> Result<()> {
             let owner = output.set_up(Setup::new("n"), async |_| true).await?;
             ensure!(owner == SetupVerdict::Owner, "{owner:?}");
             for task in ["t0", "t1"] {
-                let attempt = AttemptCommit::new("n", task, &format!("{task}-a0"));
-                let folder = attempt.writes_to();
-                for folder in ["_temporary/n/_temporary", &folder] {
-                    output.carry_out(&Op::MakeFolder(folder.into())).await?;
-                }
-                let file = Op::Create(format!("{folder}/part-{task}"), task.to_owned());
+                let path = attempt_file("n", &format!("{task}-a0"), &format!("part-{task}"));
+                let file = Op::Create(path, task.to_owned());
                 output.carry_out(&file).await?;
-                let verdict = output.commit_attempt(attempt).await?;
-                ensure!(verdict == AttemptVerdict::Committed, "{verdict:?}");
             }
-            let tasks = ["t0".to_owned(), "t1".to_owned()];
-            let mut first = JobCommit::commit("n", 1, &tasks);
+            let attempts = ["t0-a0".to_owned(), "t1-a0".to_owned()];
+            let mut first = JobCommit::commit("n", 1, &attempts);
             for _ in 0..stop {
                 if let Some(op) = first.next() {
                     first.answered(output.carry_out(&op).await?);
                 }
             }
             let next = OutputCommitter::new(Storage::open(&address)?, &top);
-            let verdict = next.finish_job(JobCommit::commit("n", 2, &tasks)).await?;
+            let verdict = next
+                .finish_job(JobCommit::commit("n", 2, &attempts))
+                .await?;
             ensure!(
                 verdict == JobVerdict::Committed,
                 "after {stop} calls: {verdict:?}"

@@ -1,6 +1,6 @@
 //! What is to be done with a job of an ApplicationMaster that is gone.
 
-use super::{CallAnswer, JobCommit, JobVerdict, Op, folder};
+use super::{CallAnswer, JobCommit, JobVerdict, Op, job_folder};
 
 /// The next ApplicationMaster's part in a job of which it knows no more than the output folder: its commit is
 /// finished where its manifest stands, and the job is given up where none does.
@@ -86,9 +86,9 @@ impl Inherited {
     pub fn call(&self, number: usize) -> Option<Op> {
         Some(match &self.step {
             InheritedStep::ReadOwner => Op::Read("_temporary/.owner".to_owned()),
-            InheritedStep::LookForOwn => Op::Look(format!("{}/.owner", folder(&self.job))),
+            InheritedStep::LookForOwn => Op::Look(format!("{}/.owner", job_folder(&self.job))),
             InheritedStep::Finish(job) => return job.call(number),
-            InheritedStep::Clear => Op::DeleteAll(folder(&self.job)),
+            InheritedStep::Clear => Op::DeleteAll(job_folder(&self.job)),
             InheritedStep::Tidy { .. } => Op::DeleteEmpty("_temporary".to_owned()),
             InheritedStep::LookForSuccess { .. } => Op::Look("_SUCCESS".to_owned()),
             InheritedStep::Over(_) => return None,

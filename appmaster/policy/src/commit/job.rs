@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{CallAnswer, Op, folder};
+use super::{ATTEMPTS, CallAnswer, Op, below_job, job_folder};
 
 /// Most files that are on their way to their places at once: a rename waits for a NameNode's log or a disk, and
 /// neither waits for one at a time.
@@ -14,7 +14,7 @@ const NAME: usize = 240;
 /// What the manifest says.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Manifest {
-    /// These files, `TASK/NAME` each, become the output.
+    /// These files, `ATTEMPT/NAME` each, become the output.
     Commit(Vec<String>),
     /// The job has no output.
     GiveUp,
@@ -41,9 +41,17 @@ impl Manifest {
         fits.then(|| text.replace('/', "+").replace('\n', ","))
     }
 
-    /// The name of a file in the output folder: of `TASK/NAME` the `NAME`.
+    /// The name of a file in the output folder: of `ATTEMPT/NAME` the `NAME`.
     pub(super) fn target(file: &str) -> &str {
         file.split_once('/').map_or(file, |(_, name)| name)
+    }
+
+    /// Where its attempt has written it, below the job's folder.
+    pub(super) fn source(file: &str) -> String {
+        file.split_once('/').map_or_else(
+            || file.to_owned(),
+            |(attempt, name)| below_job(attempt, name),
+        )
     }
 
     /// Back from its text, or from that as a name.
@@ -68,7 +76,8 @@ pub struct JobCommit {
     job: String,
     /// Tells this ApplicationMaster's draft from another's.
     attempt: u32,
-    tasks: Vec<String>,
+    /// Attempts whose files are not known.
+    unlisted: Vec<String>,
     files: Vec<String>,
     wanted: Option<Manifest>,
     step: JobStep,
@@ -76,7 +85,7 @@ pub struct JobCommit {
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum JobStep {
-    ListTask(usize),
+    ListAttempts,
     Draft,
     /// What the draft says, where that is said by a name.
     Say(String),
@@ -159,30 +168,29 @@ pub enum JobVerdict {
 }
 
 impl JobCommit {
-    /// Commits `job`, whose `tasks` all have a result. `attempt` numbers the ApplicationMaster.
+    /// Commits `job`. `attempt` numbers the ApplicationMaster; `unlisted` are attempts that have ended well, of whose
+    /// files the names are not known.
     #[must_use]
-    pub fn commit(job: &str, attempt: u32, tasks: &[String]) -> Self {
-        let step = if tasks.is_empty() {
-            JobStep::Draft
-        } else {
-            JobStep::ListTask(0)
+    pub fn commit(job: &str, attempt: u32, unlisted: &[String]) -> Self {
+        let step = match unlisted {
+            [] => JobStep::Draft,
+            _ => JobStep::ListAttempts,
         };
         Self {
             job: job.to_owned(),
             attempt,
-            tasks: tasks.to_vec(),
+            unlisted: unlisted.to_vec(),
             files: Vec::new(),
-            wanted: tasks.is_empty().then(|| Manifest::Commit(Vec::new())),
+            wanted: unlisted.is_empty().then(|| Manifest::Commit(Vec::new())),
             step,
         }
     }
 
-    /// Of tasks besides, which all have a result too, the files are known, `TASK/NAME` each: so they were told by
-    /// whoever committed the attempt.
+    /// These files of other attempts that have ended well become output too, `ATTEMPT/NAME` each.
     #[must_use]
     pub fn knowing(mut self, files: Vec<String>) -> Self {
         self.files = files;
-        if self.tasks.is_empty() {
+        if self.unlisted.is_empty() {
             self.wanted = Some(Manifest::Commit(self.files.clone()));
         }
         self
@@ -194,7 +202,7 @@ impl JobCommit {
         Self {
             job: job.to_owned(),
             attempt,
-            tasks: Vec::new(),
+            unlisted: Vec::new(),
             files: Vec::new(),
             wanted: Some(Manifest::GiveUp),
             step: JobStep::Draft,
@@ -202,7 +210,7 @@ impl JobCommit {
     }
 
     fn path(&self, name: &str) -> String {
-        format!("{}/{name}", folder(&self.job))
+        format!("{}/{name}", job_folder(&self.job))
     }
 
     fn draft(&self) -> String {
@@ -241,9 +249,7 @@ impl JobCommit {
     #[must_use]
     pub fn call(&self, number: usize) -> Option<Op> {
         Some(match &self.step {
-            JobStep::ListTask(number) => {
-                Op::List(self.path(self.tasks.get(*number).map_or("", String::as_str)))
-            }
+            JobStep::ListAttempts => Op::List(self.path(ATTEMPTS)),
             JobStep::Draft => match &self.wanted {
                 Some(wanted) if wanted.to_name().is_none() => {
                     Op::Create(self.draft(), wanted.to_text())
@@ -257,7 +263,7 @@ impl JobCommit {
                 let file = self.file(number);
                 let target = Manifest::target(file).to_owned();
                 match files.open.get(&number)? {
-                    Move::Rename => Op::Rename(self.path(file), target),
+                    Move::Rename => Op::Rename(self.path(&Manifest::source(file)), target),
                     Move::LookFor { .. } => Op::Look(target),
                 }
             }
@@ -265,7 +271,7 @@ impl JobCommit {
             JobStep::PublishSuccess => Op::Rename(self.path("_SUCCESS"), "_SUCCESS".to_owned()),
             JobStep::LookForSuccess { .. } => Op::Look("_SUCCESS".to_owned()),
             JobStep::Disown(_) => Op::Rename("_temporary/.owner".to_owned(), self.path(".owner")),
-            JobStep::Clear(_) => Op::DeleteAll(folder(&self.job)),
+            JobStep::Clear(_) => Op::DeleteAll(job_folder(&self.job)),
             JobStep::Tidy(_) => Op::DeleteEmpty("_temporary".to_owned()),
             JobStep::Over(_) => return None,
         })
@@ -300,7 +306,7 @@ impl JobCommit {
             // Asked again: looking changes nothing, a draft is this one's alone, what is there is there,
             // and what is gone is gone.
             (
-                JobStep::ListTask(_)
+                JobStep::ListAttempts
                 | JobStep::Draft
                 | JobStep::Say(_)
                 | JobStep::ReadManifest { .. }
@@ -311,9 +317,9 @@ impl JobCommit {
                 | JobStep::Tidy(_),
                 Lost,
             ) => return,
-            (JobStep::ListTask(number), Names(names)) => self.listed(*number, names),
+            (JobStep::ListAttempts, Names(names)) => self.listed(&names),
             // Another has moved the results on: the manifest says to what end.
-            (JobStep::ListTask(_), _) => JobStep::ReadManifest { lost: false },
+            (JobStep::ListAttempts, _) => JobStep::ReadManifest { lost: false },
             (JobStep::Draft | JobStep::Say(_), NotThere) => JobStep::LookForSuccess { lost: false },
             (JobStep::Draft, _) => match self.wanted.as_ref().and_then(Manifest::to_name) {
                 Some(name) if !name.is_empty() => JobStep::Say(name),
@@ -345,14 +351,13 @@ impl JobCommit {
         };
     }
 
-    fn listed(&mut self, number: usize, names: Vec<String>) -> JobStep {
-        let task = self.tasks.get(number).cloned().unwrap_or_default();
-        let files = names.into_iter().filter(|name| !name.starts_with('.'));
-        self.files
-            .extend(files.map(|name| format!("{task}/{name}")));
-        let next = number.saturating_add(1);
-        if next < self.tasks.len() {
-            return JobStep::ListTask(next);
+    fn listed(&mut self, names: &[String]) -> JobStep {
+        for attempt in &self.unlisted {
+            let of_it = |name: &String| {
+                let (of, name) = name.split_once('.')?;
+                (of == attempt).then(|| format!("{attempt}/{name}"))
+            };
+            self.files.extend(names.iter().filter_map(of_it));
         }
         self.wanted = Some(Manifest::Commit(self.files.clone()));
         JobStep::Draft

@@ -1,56 +1,56 @@
 //! How the results of tasks become the output of a job: whole, once, and never half.
 //!
-//! The layout is version 1 of Hadoop's FileOutputCommitter, with a job's folder of its own below
-//! `_temporary` and three names that Hadoop does not have:
+//! The layout is that of Hadoop's FileOutputCommitter but for the folders of attempts and tasks, which it does without,
+//! and two names that Hadoop does not have:
 //!
 //! ```text
-//!  OUT/_temporary/.owner                   the job that writes here
-//!  OUT/_temporary/N/_temporary/ATTEMPT/    what an attempt writes; .ATTEMPT in it says whose it is
-//!                │        │
-//!                │        └─ rename, the attempt's commit ─▶  OUT/_temporary/N/TASK/
-//!                └─ .manifest                                     │
-//!                                             rename, the job's commit, file by file ─▶  OUT/part-r-00000
-//!  OUT/_SUCCESS                            last of all
+//!  OUT/_temporary/.owner                            the job that writes here
+//!  OUT/_temporary/N/_temporary/ATTEMPT.NAME         what an attempt writes
+//!                │                   │
+//!                └─ .manifest        └─ rename, the job's commit, file by file ─▶  OUT/NAME
+//!  OUT/_SUCCESS                                     last of all
 //! ```
 //!
-//! What the three say is written in names of folders: `.owner` holds an empty folder called by the job, `.manifest` one
-//! called by what is to be done, unless that is too long for a name, and `.ATTEMPT` says all by itself. A folder is one
-//! call to a NameNode, and words in a file are four or more and need DataNodes.
+//! What the two say is written in names of folders: `.owner` holds an empty folder called by the job, and `.manifest` one
+//! called by what is to be done, unless that is too long for a name. A folder is one call to a NameNode, and words in a
+//! file are four or more and need DataNodes.
 //!
-//! **The NameNode is the arbiter.** Nothing is ever renamed over something. Who is unsure, because an
-//! answer was lost, another ApplicationMaster is at work or was, or a twin of the attempt runs, looks at what
-//! stands there ([`Op::Read`], [`Op::Look`]), never at the answer of its call. What is final comes by rename out of `_temporary/N`, so
-//! that whoever wakes after that folder is gone changes nothing. The manifest decides between committing and giving
-//! up: the first of both that is renamed into place holds, for every ApplicationMaster of the job.
+//! **The NameNode is the arbiter**, and the manifest is what it arbitrates. Of each task it names the files of one
+//! attempt, one that an ApplicationMaster has heard to have ended well, so all of them closed; what others have written
+//! goes with the job's folder. So an attempt costs what its files cost, which are created, written and closed, and nothing
+//! more. The first manifest that is renamed into place holds, for every ApplicationMaster of the job, and decides between
+//! committing and giving up too.
 //!
-//! Four machines, each a list of single calls: [`Setup`] makes the job's folder and becomes its owner,
-//! [`AttemptCommit`] commits an attempt, [`JobCommit`] commits the job or gives it up, from wherever an
-//! earlier one stopped, and [`Inherited`] does so for an ApplicationMaster that knows no more of the job than
-//! where its output goes, which it has from a record ([`Records`]). Each is asked for its [`next`](Setup::next) call,
-//! and told the [`CallAnswer`]. A call may be carried out twice. The job's files go to their places [`AT_ONCE`] at a
-//! time, begun in the order of the manifest; every other call waits for the one before.
+//! Nothing is ever renamed over something. Who is unsure, because an answer was lost, or another ApplicationMaster is at
+//! work or was, looks at what stands there ([`Op::Read`], [`Op::Look`]), never at the answer of its call. What is final
+//! comes by rename out of `_temporary/N`, so that whoever wakes after that folder is gone changes nothing.
+//!
+//! Three machines, each a list of single calls: [`Setup`] makes the job's folder and becomes its owner, [`JobCommit`]
+//! commits the job or gives it up, from wherever an earlier one stopped, and [`Inherited`] does so for an
+//! ApplicationMaster that knows no more of the job than where its output goes, which it has from a record
+//! ([`Records`]). Each is asked for its [`next`](Setup::next) call, and told the [`CallAnswer`]. A call may be carried out
+//! twice. The job's files go to their places [`AT_ONCE`] at a time, begun in the order of the manifest; every other call
+//! waits for the one before.
 //!
 //! **What is proved**, by walking through every order of steps of a few machines on one NameNode, whose answers the
 //! tests on real daemons compare with a NameNode's; each walk prints its states and transitions, and has a floor:
-//! - Of two attempts at a task one is the result, and what it wrote is signed by itself, with a crash, lost answers,
-//!   and calls that take effect at any moment after it was given up to wait for them (2,688 states).
+//! - Of two attempts at each task one is the result, and that of the same ApplicationMaster for all tasks, whichever each of
+//!   two ApplicationMasters has heard of, with a crash, lost answers, and calls that take effect at any moment after it was
+//!   given up to wait for them, those of launchers too (72,053 states).
 //! - Of a commit and a giving up, by two or three ApplicationMasters of a job, one happens: `_SUCCESS` stands on a whole
-//!   output alone, and nothing is left behind, with a crash and lost answers, or late calls (89,790 states).
+//!   output alone, and nothing is left behind, with a crash and lost answers, or late calls (79,527 states).
 //! - Of two jobs at one output folder one begins; what a job still has on its way when its folder was removed and used
-//!   again by another changes nothing (3,712 states).
+//!   again by another changes nothing (3,456 states).
 //! - No order of steps goes round in circles.
 //!
-//! What is presumed: an attempt's name is never used again in a job, for a rename on its way takes along what is in
-//! the folder then; and a job's name by no other job.
+//! What is presumed: an attempt's name is never used again in a job, and a job's name by no other job.
 
-mod attempt;
 mod inherited;
 mod job;
 mod records;
 mod setup;
 mod withdrawal;
 
-pub use attempt::{AttemptCommit, AttemptVerdict};
 pub use inherited::{Inheritance, Inherited};
 pub use job::{AT_ONCE, JobCommit, JobVerdict, Manifest};
 pub use records::{BATCH, Records};
@@ -98,6 +98,21 @@ pub enum CallAnswer {
 }
 
 /// A job's folder below the output folder. `job` is the same for all its ApplicationMasters.
-fn folder(job: &str) -> String {
+#[must_use]
+pub fn job_folder(job: &str) -> String {
     format!("_temporary/{job}")
 }
+
+/// Where an attempt writes a file of the output. Names of attempts have no dot.
+#[must_use]
+pub fn attempt_file(job: &str, attempt: &str, name: &str) -> String {
+    format!("{}/{}", job_folder(job), below_job(attempt, name))
+}
+
+/// The same below the job's folder.
+fn below_job(attempt: &str, name: &str) -> String {
+    format!("{ATTEMPTS}/{attempt}.{name}")
+}
+
+/// The folder of all attempts, below the job's.
+const ATTEMPTS: &str = "_temporary";

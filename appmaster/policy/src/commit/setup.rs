@@ -1,7 +1,7 @@
 //! A job becomes the owner of its output folder.
 
 use super::withdrawal::{Withdrawal, Withdrawn, aside};
-use super::{CallAnswer, Op, folder};
+use super::{CallAnswer, Op, job_folder};
 
 const OWNER: &str = "_temporary/.owner";
 
@@ -75,7 +75,7 @@ pub enum SetupVerdict {
 impl Setup {
     /// `.owner` before it has its place: in the folder of all attempts, which is made with it.
     fn draft(&self) -> String {
-        format!("{}/_temporary/.owner", folder(&self.job))
+        format!("{}/_temporary/.owner", job_folder(&self.job))
     }
 
     /// Of `job`, which is the name of its folder.
@@ -115,10 +115,11 @@ impl Setup {
                 Op::Rename(OWNER.to_owned(), format!("{}/.owner", aside(dead)))
             }
             SetupStep::Clear(dead) => Op::DeleteAll(aside(dead)),
-            SetupStep::Disown(_) => {
-                Op::Rename(OWNER.to_owned(), format!("{}/.owner", folder(&self.job)))
-            }
-            SetupStep::ClearOwn(_) => Op::DeleteAll(folder(&self.job)),
+            SetupStep::Disown(_) => Op::Rename(
+                OWNER.to_owned(),
+                format!("{}/.owner", job_folder(&self.job)),
+            ),
+            SetupStep::ClearOwn(_) => Op::DeleteAll(job_folder(&self.job)),
             SetupStep::Tidy(_) => Op::DeleteEmpty("_temporary".to_owned()),
             SetupStep::AskAlive(_) | SetupStep::Over(_) => return None,
         })

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{CallAnswer, Manifest, Op, folder};
+use super::{CallAnswer, Manifest, Op, job_folder};
 
 /// Where the folder of a dead job is brought.
 pub(super) fn aside(dead: &str) -> String {
@@ -25,7 +25,7 @@ pub(super) struct Withdrawal {
 enum WithdrawalStep {
     SetAside,
     ReadManifest,
-    /// What is there of these files, `TASK/NAME` each.
+    /// What is there of these files, `ATTEMPT/NAME` each.
     List(Vec<String>),
     /// The last of them goes back.
     TakeBack(Vec<String>),
@@ -60,12 +60,13 @@ impl Withdrawal {
     pub(super) fn next(&self) -> Option<Op> {
         let aside = aside(&self.dead);
         Some(match &self.step {
-            WithdrawalStep::SetAside => Op::Rename(folder(&self.dead), aside),
+            WithdrawalStep::SetAside => Op::Rename(job_folder(&self.dead), aside),
             WithdrawalStep::ReadManifest => Op::Read(format!("{aside}/.manifest")),
             WithdrawalStep::List(_) | WithdrawalStep::ListAgain => Op::List(String::new()),
             WithdrawalStep::TakeBack(files) => {
                 let file = files.last().map_or("", String::as_str);
-                Op::Rename(Manifest::target(file).to_owned(), format!("{aside}/{file}"))
+                let back = format!("{aside}/{}", Manifest::source(file));
+                Op::Rename(Manifest::target(file).to_owned(), back)
             }
             WithdrawalStep::Over(_) => return None,
         })

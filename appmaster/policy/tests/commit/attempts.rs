@@ -1,72 +1,83 @@
+//! Two attempts at each of two tasks have ended well, and not every ApplicationMaster has heard of the same.
+
+use super::jobs::{give_up, holds_of};
 use super::world::{Actor, Walk, World};
-use policy::commit::{AttemptCommit, AttemptVerdict, JobCommit};
+use policy::commit::{JobCommit, Op, attempt_file};
 use sim::NameNode;
 
-pub(super) fn two_attempts(actors: Vec<Actor>) -> World {
-    let name_node = NameNode::with(&[
+const PARTS: [&str; 2] = ["part-r-00000", "part-r-00001"];
+
+fn twins() -> NameNode {
+    let of = |attempt: &str, part: &str| attempt_file("n", attempt, part);
+    let [first, second] = PARTS;
+    NameNode::with(&[
         ("_temporary", None),
         ("_temporary/.owner", Some("n")),
         ("_temporary/n", None),
         ("_temporary/n/_temporary", None),
-        ("_temporary/n/_temporary/a0", None),
-        ("_temporary/n/_temporary/a0/part-m-00000", Some("a0")),
-        ("_temporary/n/_temporary/a1", None),
-        ("_temporary/n/_temporary/a1/part-m-00000", Some("a1")),
-    ]);
-    World {
-        name_node,
-        actors,
-        losses: 2,
+        (&of("r0_0", first), Some("0")),
+        (&of("r0_1", first), Some("1")),
+        (&of("r1_0", second), Some("0")),
+        (&of("r1_1", second), Some("1")),
+    ])
+}
+
+/// The ApplicationMaster that has heard of the attempts of this number.
+fn heard(attempt: u32, number: u32) -> Actor {
+    let files = (0..).zip(PARTS);
+    let files = files.map(|(task, part)| format!("r{task}_{number}/{part}"));
+    Actor::Job(JobCommit::commit("n", attempt, &[]).knowing(files.collect()))
+}
+
+/// Whole, or nothing; and of each task that attempt of which one ApplicationMaster has heard.
+fn one_of_each(world: &World, over: bool) {
+    holds_of(&PARTS, world, over);
+    let written = PARTS.map(|part| world.name_node.file(part));
+    if let [Some(first), Some(second)] = written {
+        assert_eq!(first, second, "{world:#?}");
+    }
+}
+
+#[test]
+fn of_twins_one_is_the_result_whoever_has_heard_of_which() {
+    let world = World {
+        name_node: twins(),
+        actors: vec![heard(1, 0), heard(2, 1)],
+        losses: 1,
         kills: 1,
         delays: 0,
         late: Vec::new(),
-    }
+    };
+    let walk = Walk::through(world, &|_, _| true, &one_of_each);
+    walk.covers("two that have heard of different attempts", 2_966, 11_642);
+    let world = World {
+        name_node: twins(),
+        actors: vec![heard(1, 0), heard(2, 1), give_up(3)],
+        losses: 0,
+        kills: 1,
+        delays: 0,
+        late: Vec::new(),
+    };
+    let walk = Walk::through(world, &|_, _| true, &one_of_each);
+    walk.covers("these two and one that gives up", 20_128, 85_698);
 }
 
-pub(super) fn attempt(name: &str) -> Actor {
-    Actor::Attempt(AttemptCommit::new("n", "t0", name))
-}
-
-pub(super) fn winners(world: &World) -> Vec<&Actor> {
-    let won = |actor: &&Actor| matches!(actor, Actor::Attempt(attempt) if attempt.verdict() == Some(&AttemptVerdict::Committed));
-    world.actors.iter().filter(won).collect()
-}
-
-/// At most one of two attempts is the result, and one is when nobody was killed and all is over.
-pub(super) fn one_result(world: &World, over: bool) {
-    assert!(winners(world).len() <= 1, "{world:#?}");
-    // The result is whole: what wrote its file has signed it, and nobody else.
-    let wrote = world.name_node.file("_temporary/n/t0/part-m-00000");
-    let signed = |by: &&str| world.name_node.has(&format!("_temporary/n/t0/.{by}"));
-    let signatures: Vec<&str> = ["a0", "a1"].into_iter().filter(signed).collect();
-    assert_eq!(signatures, wrote.into_iter().collect::<Vec<_>>());
-    if over && world.kills == 1 {
-        assert_eq!(winners(world).len(), 1, "{world:#?}");
-    }
-}
-
+/// Launchers that were given up begin a file, and remove what an attempt has left, whenever they get to it.
 #[test]
-fn one_of_two_attempts_is_the_result() {
-    let world = two_attempts(vec![attempt("a0"), attempt("a1")]);
-    let walk = Walk::through(world, &|_, _| true, &one_result);
-    walk.covers("one of two attempts is the result", 164, 508);
-}
-
-#[test]
-fn an_attempt_of_a_job_that_is_given_up_ends() {
-    let give_up = Actor::Job(JobCommit::give_up("n", 2));
-    let world = two_attempts(vec![attempt("a0"), attempt("a1"), give_up]);
-    let walk = Walk::through(world, &|_, _| true, &|world, over| {
-        assert!(winners(world).len() <= 1);
-        for actor in &world.actors {
-            let Actor::Attempt(attempt) = actor else {
-                continue;
-            };
-            if over {
-                assert!(attempt.verdict().is_some());
-            }
-        }
-        assert!(!world.name_node.has("part-m-00000"));
-    });
-    walk.covers("an attempt of a job that is given up ends", 2_187, 10_030);
+fn what_launchers_do_late_changes_no_result() {
+    let mut late = vec![
+        Op::Create(attempt_file("n", "r0_2", PARTS[0]), "2".to_owned()),
+        Op::DeleteAll(attempt_file("n", "r0_2", PARTS[0])),
+    ];
+    late.sort();
+    let world = World {
+        name_node: twins(),
+        actors: vec![heard(1, 0), heard(2, 1)],
+        losses: 0,
+        kills: 1,
+        delays: 1,
+        late,
+    };
+    let walk = Walk::through(world, &|_, _| true, &one_of_each);
+    walk.covers("launchers that are late", 72_053, 319_118);
 }

@@ -55,7 +55,7 @@ fn one_of_two_jobs_takes_over_what_a_dead_one_left() {
         ("_temporary", None),
         ("_temporary/.owner", Some("d")),
         ("_temporary/d", None),
-        ("_temporary/d/t0", None),
+        ("_temporary/d/_temporary", None),
     ]);
     let world = World {
         name_node,

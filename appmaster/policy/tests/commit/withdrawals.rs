@@ -1,31 +1,30 @@
 //! The next run into a folder where a commit stopped in the middle, and nobody is left who would finish it.
 
 use super::world::{Actor, Walk, World};
-use policy::commit::{Inherited, JobCommit, Setup, SetupVerdict};
+use policy::commit::{Inherited, JobCommit, Setup, SetupVerdict, attempt_file};
 use sim::NameNode;
 
 const PARTS: [&str; 2] = ["part-r-00000", "part-r-00001"];
 
-/// All tasks of `d` are done.
+/// An attempt of each task of `d` has ended well.
 fn results() -> NameNode {
     NameNode::with(&[
         ("_temporary", None),
         ("_temporary/.owner", Some("d")),
         ("_temporary/d", None),
-        ("_temporary/d/t0", None),
-        ("_temporary/d/t0/part-r-00000", Some("d0")),
-        ("_temporary/d/t1", None),
-        ("_temporary/d/t1/part-r-00001", Some("d1")),
+        ("_temporary/d/_temporary", None),
+        ("_temporary/d/_temporary/a0.part-r-00000", Some("d0")),
+        ("_temporary/d/_temporary/a1.part-r-00001", Some("d1")),
     ])
 }
 
-fn tasks() -> [String; 2] {
-    ["t0".to_owned(), "t1".to_owned()]
+fn attempts() -> [String; 2] {
+    ["a0".to_owned(), "a1".to_owned()]
 }
 
 /// `d` after so many calls of its commit.
 fn committing(calls: usize) -> (JobCommit, NameNode) {
-    let (mut job, mut name_node) = (JobCommit::commit("d", 1, &tasks()), results());
+    let (mut job, mut name_node) = (JobCommit::commit("d", 1, &attempts()), results());
     for _ in 0..calls {
         job.answered(name_node.carry_out(&job.next().unwrap()));
     }
@@ -34,7 +33,7 @@ fn committing(calls: usize) -> (JobCommit, NameNode) {
 
 /// One of two files has its name.
 fn half() -> NameNode {
-    let (_, name_node) = committing(6);
+    let (_, name_node) = committing(5);
     assert!(name_node.has(PARTS[0]) && !name_node.has(PARTS[1]));
     name_node
 }
@@ -60,13 +59,11 @@ fn run(setup: &mut Setup, name_node: &mut NameNode) -> SetupVerdict {
 /// `job` sets up, and has output of the same names.
 fn whole(job: &str, name_node: &mut NameNode) {
     assert_eq!(run(&mut Setup::new(job), name_node), SetupVerdict::Owner);
-    for (task, part) in tasks().iter().zip(PARTS) {
-        let folder = format!("out/_temporary/{job}/{task}");
-        name_node.paths.insert(folder.clone(), None);
-        let path = format!("{folder}/{part}");
+    for (attempt, part) in attempts().iter().zip(PARTS) {
+        let path = format!("out/{}", attempt_file(job, attempt, part));
         name_node.paths.insert(path, Some(job.to_owned()));
     }
-    let mut commit = JobCommit::commit(job, 1, &tasks());
+    let mut commit = JobCommit::commit(job, 1, &attempts());
     while let Some(op) = commit.next() {
         commit.answered(name_node.carry_out(&op));
     }
@@ -147,7 +144,7 @@ fn two_runs_come_upon_half_an_output() {
 /// YARN says that the job is over, and one of its ApplicationMasters still commits.
 #[test]
 fn a_commit_goes_on_while_it_is_withdrawn() {
-    let commit = JobCommit::commit("d", 1, &tasks());
+    let commit = JobCommit::commit("d", 1, &attempts());
     let world = World {
         name_node: results(),
         actors: vec![setup("b"), Actor::Dead, Actor::Job(commit)],

@@ -3,14 +3,13 @@
 use std::collections::BTreeSet;
 use std::io::Write as _;
 
-use policy::commit::{AttemptCommit, CallAnswer, Inherited, JobCommit, Op, Setup};
+use policy::commit::{CallAnswer, Inherited, JobCommit, Op, Setup};
 use sim::NameNode;
 
 /// One of the machines.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Actor {
     Setup(Setup),
-    Attempt(AttemptCommit),
     Job(JobCommit),
     Next(Inherited),
     /// Killed.
@@ -23,7 +22,6 @@ impl Actor {
         let one = |op: Option<Op>| op.map(|op| (0, op)).into_iter().collect();
         match self {
             Self::Setup(setup) => one(setup.next()),
-            Self::Attempt(attempt) => one(attempt.next()),
             Self::Job(job) => {
                 let open = job.open().into_iter();
                 open.map(|number| (number, job.call(number).unwrap()))
@@ -41,7 +39,6 @@ impl Actor {
     fn answered(&mut self, number: usize, answer: CallAnswer) {
         match self {
             Self::Setup(setup) => setup.answered(answer),
-            Self::Attempt(attempt) => attempt.answered(answer),
             Self::Job(job) => job.answered_to(number, answer),
             Self::Next(next) => next.answered_to(number, answer),
             Self::Dead => {}

@@ -13,10 +13,7 @@ fn maps_alone_make_the_output() {
     bed.joined(1);
     let (start, task) = bed.started(1, first);
     let output = start.output.unwrap();
-    assert_eq!(
-        [output.job, output.task, output.attempt],
-        [JOB, "task_m_000000", "attempt_m_000000_0"]
-    );
+    assert_eq!([output.job, output.attempt], [JOB, "attempt_m_000000_0"]);
     assert_eq!((output.path.as_str(), start.inputs.len()), ("/out", 1));
     let ToTask::Map(MapOrder { partitions: 0, .. }) = task else {
         panic!("{task:?}");
@@ -30,7 +27,7 @@ fn maps_alone_make_the_output() {
         [
             "over 0 Done",
             "over 1 Done",
-            "commit task_m_000000 task_m_000001",
+            "commit attempt_m_000000_0 attempt_m_000001_0",
             "no more",
             "leave c1",
             "leave c2"

@@ -17,12 +17,17 @@ fn a_reduce_starts_when_every_map_has_left_its_part() {
     let reduce = bed.place(Stage::Reduce, 0, 1);
     let (start, task) = bed.started(1, reduce);
     let output = start.output.clone().unwrap();
-    assert_eq!(output.task, "task_r_000000");
+    assert_eq!(output.attempt, "attempt_r_000000_0");
     assert_eq!(sources((start, task)), [(0, None), (1, None)]);
     bed.done(1, reduce, None);
     assert_eq!(
         bed.wanted(),
-        ["over 2 Done", "commit task_r_000000", "no more", "leave c1"]
+        [
+            "over 2 Done",
+            "commit attempt_r_000000_0",
+            "no more",
+            "leave c1"
+        ]
     );
 }
 

@@ -205,7 +205,7 @@ impl Bed {
             wire::TaskEnded {
                 process: attempt.0,
                 said: serde_json::to_string(&said).unwrap(),
-                committed: digest.is_none(),
+                has_files: digest.is_none(),
                 fetch_port: 40,
                 fetch_host: fetch_host.to_owned(),
                 digest: digest.map_or(Vec::new(), |digest| digest.to_le_bytes().to_vec()),
@@ -265,8 +265,8 @@ fn words(wanted: &MapReduceEffect) -> String {
         MapReduceEffect::Over { attempt, how } => format!("over {} {how:?}", attempt.0),
         MapReduceEffect::MapsLost(maps) => format!("lost {}", maps.len()),
         MapReduceEffect::Folder(FolderWork::SetUp { .. }) => "set up".into(),
-        MapReduceEffect::Folder(FolderWork::Commit { tasks, files }) => {
-            format!("commit {}", [&tasks[..], &files[..]].concat().join(" "))
+        MapReduceEffect::Folder(FolderWork::Commit { unlisted, files }) => {
+            format!("commit {}", [&unlisted[..], &files[..]].concat().join(" "))
         }
         MapReduceEffect::Folder(FolderWork::GiveUp) => "give up".into(),
         MapReduceEffect::Avoid(container) => format!("avoid {container}"),

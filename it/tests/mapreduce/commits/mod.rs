@@ -46,7 +46,7 @@ fn own_application(given: &Given) -> Result<()> {
             &[&words[..], &[&wordcount, "/commits/in", out]].concat(),
         )
     };
-    let moments = [Moment::Tasks, Moment::Files(1), Moment::Files(100)];
+    let moments = [Moment::Attempts, Moment::Files(1), Moment::Files(100)];
     let mut hits = 0;
     for (number, moment) in moments.into_iter().chain([Moment::Files(1); 9]).enumerate() {
         let out = format!("/commits/own-{number}");
@@ -72,7 +72,7 @@ fn own_application(given: &Given) -> Result<()> {
                 let words = "the ApplicationMaster was lost; job 1 was given up";
                 ensure!(
                     code == 70
-                        && moment == Moment::Tasks
+                        && moment == Moment::Attempts
                         && report.diagnostics.contains(words)
                         && round.said.contains(words),
                     "{report:?} {round:?}"

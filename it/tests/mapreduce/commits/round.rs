@@ -16,8 +16,8 @@ const FILES: usize = 300;
 pub(super) enum Moment {
     /// So many files have their names.
     Files(usize),
-    /// Tasks have their results, and the job has not.
-    Tasks,
+    /// Attempts have written files, and the job has no output.
+    Attempts,
 }
 
 /// What became of a job whose ApplicationMaster was killed.
@@ -57,7 +57,7 @@ pub(super) fn round(
         let success = all.iter().any(|of| of.path_suffix == "_SUCCESS");
         Ok((parts.count(), success))
     };
-    let tasks = || -> Result<usize> {
+    let attempts = || -> Result<usize> {
         let temporary = format!("{out}/_temporary");
         let jobs = hdfs.list(&temporary)?;
         let Some(job) = jobs
@@ -66,14 +66,16 @@ pub(super) fn round(
         else {
             return Ok(0);
         };
-        let all = hdfs.list(&format!("{temporary}/{}", job.path_suffix))?;
-        let tasks = all.iter().filter(|of| of.path_suffix.starts_with("task_"));
-        Ok(tasks.count())
+        let all = hdfs.list(&format!("{temporary}/{}/_temporary", job.path_suffix))?;
+        let files = all
+            .iter()
+            .filter(|of| of.path_suffix.starts_with("attempt_"));
+        Ok(files.count())
     };
     // It has to be known before, as looking for it takes longer than many renames.
     let masters = wait::until("the job's folder", DEADLINE, || {
         ensure!(!running.is_over()?, "the job is over before it began");
-        match tasks()? {
+        match attempts()? {
             0 => Ok(None),
             _ => Ok(Some(victims::masters(&given.cluster)?)),
         }
@@ -87,7 +89,7 @@ pub(super) fn round(
     wait::until("the moment", DEADLINE, || {
         let is_now = match moment {
             Moment::Files(wanted) => parts()?.0 >= wanted,
-            Moment::Tasks => tasks()? > 20,
+            Moment::Attempts => attempts()? > 20,
         };
         was_over = running.is_over()?;
         Ok((is_now || was_over).then_some(()))
