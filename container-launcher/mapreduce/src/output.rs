@@ -3,6 +3,7 @@
 mod compress;
 mod fixed;
 mod sequence_file;
+mod sink;
 mod text;
 
 use std::fs::File;

@@ -5,6 +5,7 @@ use std::io::{self, BufWriter, Write};
 
 use flate2::write::{GzEncoder, ZlibEncoder};
 
+use super::sink::Sink;
 use crate::codecs::{Encode, bzip2, zstd};
 use crate::error::{Context as _, Error, Result};
 use crate::settings::{CODEC, COMPRESS, Settings};
@@ -14,7 +15,7 @@ const PIECE: usize = 256 << 10;
 
 /// A file, and what compresses on the way to it.
 pub(crate) enum Encoder {
-    Plain(BufWriter<File>),
+    Plain(Sink),
     Coded(Box<dyn Encode>),
 }
 
@@ -50,14 +51,17 @@ fn codec(settings: &Settings) -> Result<&str> {
 
 impl Encoder {
     pub(crate) fn new(file: File, settings: &Settings) -> Result<Self> {
+        let codec = codec(settings)?;
+        if codec == "none" {
+            return Ok(Self::Plain(Sink::new(file)));
+        }
         let file = BufWriter::with_capacity(PIECE, file);
         let level = flate2::Compression::default();
-        Ok(match codec(settings)? {
+        Ok(match codec {
             "gzip" => Self::Coded(Box::new(GzEncoder::new(file, level))),
             "deflate" => Self::Coded(Box::new(ZlibEncoder::new(file, level))),
             "bzip2" => Self::Coded(bzip2::writer(file)?),
-            "zstd" => Self::Coded(zstd::writer(file)?),
-            _ => Self::Plain(file),
+            _ => Self::Coded(zstd::writer(file)?),
         })
     }
 
@@ -73,12 +77,11 @@ impl Encoder {
     }
 
     pub(crate) fn finish(self) -> Result<()> {
-        let file = match self {
-            Self::Plain(file) => Ok(file),
-            Self::Coded(encoder) => encoder.finish(),
+        let finished = match self {
+            Self::Plain(mut file) => file.flush(),
+            Self::Coded(encoder) => encoder.finish().and_then(|mut file| file.flush()),
         };
-        file.and_then(|mut file| file.flush())
-            .context(|| "writing output")
+        finished.context(|| "writing output")
     }
 }
 
