@@ -33,9 +33,16 @@ impl Manifest {
         }
     }
 
-    /// Its text as the name of a folder, if it is short enough for one and holds nothing that a name may not.
+    /// Its text as the name of a folder, if it is short enough for one and holds nothing that a name may not. Files that
+    /// are called as usual are called by two numbers in it.
     fn to_name(&self) -> Option<String> {
-        let text = self.to_text();
+        let text = match self {
+            Self::Commit(files) => {
+                let short = |file: &String| shortened(file).unwrap_or_else(|| file.clone());
+                Self::Commit(files.iter().map(short).collect()).to_text()
+            }
+            Self::GiveUp => String::new(),
+        };
         let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./\n".contains(&byte);
         let fits = text.len() <= NAME && text.bytes().all(plain);
         fits.then(|| text.replace('/', "+").replace('\n', ","))
@@ -63,11 +70,35 @@ impl Manifest {
         };
         let mut lines = as_text.lines();
         match lines.next() {
-            Some("commit") => Some(Self::Commit(lines.map(str::to_owned).collect())),
+            Some("commit") => {
+                let long = |line: &str| lengthened(line).unwrap_or_else(|| line.to_owned());
+                Some(Self::Commit(lines.map(long).collect()))
+            }
             Some(_) => None,
             None => Some(Self::GiveUp),
         }
     }
+}
+
+/// What stands in a name for `attempt_r_000007_1/part-r-00007`: `r7.1`. None: a file that is called otherwise.
+fn shortened(file: &str) -> Option<String> {
+    let attempt = file.strip_prefix("attempt_")?.split('/').next()?;
+    let mut parts = attempt.split('_');
+    let stage = parts.next()?;
+    let [task, number] = [parts.next()?, parts.next()?].map(str::parse::<u32>);
+    let short = format!("{stage}{}.{}", task.ok()?, number.ok()?);
+    (lengthened(&short).as_deref() == Some(file)).then_some(short)
+}
+
+/// The file that is meant.
+fn lengthened(short: &str) -> Option<String> {
+    let stage = short.get(..1).filter(|stage| matches!(*stage, "m" | "r"))?;
+    let (task, number) = short.get(1..)?.split_once('.')?;
+    let [task, number] = [task, number].map(str::parse::<u32>);
+    let (task, number) = (task.ok()?, number.ok()?);
+    Some(format!(
+        "attempt_{stage}_{task:06}_{number}/part-{stage}-{task:05}"
+    ))
 }
 
 /// One ApplicationMaster's part in committing a job, or in giving it up.

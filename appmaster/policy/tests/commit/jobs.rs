@@ -214,6 +214,37 @@ fn a_manifest_is_the_name_of_a_folder_where_it_fits_into_one() {
     }
 }
 
+/// So are those of a job with dozens of reduces, whose files are called as usual.
+#[test]
+fn usual_files_of_many_attempts_fit_into_a_name() {
+    let usual = |task: u32| format!("attempt_r_{task:06}_{}/part-r-{task:05}", task % 2);
+    let mut files: Vec<String> = (0..30).map(usual).collect();
+    for odd in [
+        "attempt_r_000007_0/part-r-00008",
+        "attempt_r_0000007_0/part-r-00007",
+        "attempt_m_000007_0/part-m-00007.gz",
+        "attempt_x_000007_0/part-x-00007",
+        "r7.1/part-r-00007",
+    ] {
+        files.truncate(29);
+        files.push(odd.to_owned());
+        let mut job = JobCommit::commit("n", 1, &[]).knowing(files.clone());
+        assert!(matches!(job.next(), Some(Op::MakeFolder(_))));
+        job.answered(CallAnswer::Done);
+        let Some(Op::MakeFolder(path)) = job.next() else {
+            panic!("{job:?}");
+        };
+        let name = path.rsplit('/').next().unwrap();
+        assert!(name.starts_with("commit,r0.0,r1.1,r2.0,"), "{name}");
+        let read = Manifest::from_text(name);
+        assert_eq!(read, Some(Manifest::Commit(files.clone())));
+        // And as a file says it.
+        let text = Manifest::Commit(files.clone()).to_text();
+        assert!(text.contains("attempt_r_000001_1/part-r-00001\n"));
+        assert_eq!(Manifest::from_text(&text), read);
+    }
+}
+
 /// Who knows what an attempt has written does not ask for it; of others it is listed.
 #[test]
 fn files_that_are_known_become_output_with_those_that_are_found() {
