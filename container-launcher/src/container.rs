@@ -18,6 +18,7 @@ use crate::lane::ClientKeys;
 use crate::life::{MasterCalls, Outbox};
 use crate::mpi::topology::Topology;
 use crate::nursery::{Nursery, ReapedProcess};
+use crate::porters::Porters;
 use crate::sampling::Sampling;
 use crate::shuffle::Exchange;
 use crate::surroundings::Surroundings;
@@ -34,6 +35,8 @@ pub(crate) struct OwnContainer<'a> {
     pub(crate) topology: Option<Topology>,
     /// Where what goes to and comes from the AM is carried.
     pub(crate) carriers: &'a Handle,
+    /// Who brings what tasks read and write.
+    pub(crate) porters: &'a Porters,
     /// Whom the output and the input of processes go to.
     pub(crate) calls: MasterCalls,
     /// With whose keys a client is dialled.

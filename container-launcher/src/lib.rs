@@ -65,6 +65,7 @@ mod node_facts;
 mod nursery;
 mod open_files;
 mod out_of_memory;
+mod porters;
 mod process;
 mod processes;
 mod program;
@@ -177,6 +178,7 @@ fn run(around: &Surroundings) -> Result<u8, LauncherError> {
         .enable_all()
         .build()
         .map_err(system("starting the carriers"))?;
+    let porters = porters::Porters::new(STACK);
     // A line of PMI is read, understood and answered without a change of threads: with many ranks that is
     // most of what a launcher does until they are past MPI_Init.
     let front = tokio::runtime::Builder::new_current_thread()
@@ -192,11 +194,13 @@ fn run(around: &Surroundings) -> Result<u8, LauncherError> {
         &warden,
         topology,
         carriers.handle(),
+        &porters,
     ));
     // However it ended, nothing of this container stays.
     nursery.close();
     warden.dismiss();
     front.shutdown_timeout(RUNTIME_LEAVE);
+    porters.leave(RUNTIME_LEAVE);
     carriers.shutdown_timeout(RUNTIME_LEAVE);
     Ok(outcome?)
 }

@@ -45,6 +45,7 @@ use crate::lane::ClientKeys;
 use crate::launcher_context::LauncherKeys;
 use crate::mpi::topology::Topology;
 use crate::nursery::{Nursery, ReapedProcess};
+use crate::porters::Porters;
 use crate::sampling::Sampling;
 use crate::share::{Happened, Share};
 use crate::shuffle::Exchange;
@@ -114,6 +115,7 @@ pub(crate) async fn live(
     warden: &Warden,
     topology: Option<Topology>,
     carriers: &Handle,
+    porters: &Porters,
 ) -> Result<u8, LifeError> {
     let signals = |source| LifeError::Signals { source };
     let mut endings = Endings::watch().map_err(signals)?;
@@ -140,6 +142,7 @@ pub(crate) async fn live(
         warden,
         topology,
         carriers,
+        porters,
         calls,
         keys,
         outbox,

@@ -97,6 +97,8 @@ impl Tasks {
         page.begin(0, 0);
         let scratch = Arc::new(File::open(room.folder()?).map_err(system)?);
 
+        let porter = container.porters.of(slot).map_err(system)?;
+
         let (streams, outer) = streams::pipes(false).map_err(system)?;
         let (socket, own) = UnixStream::pair().map_err(system)?;
         let ProcessStreams::Plain { stdout, stderr, .. } = streams else {
@@ -147,7 +149,7 @@ impl Tasks {
             sources,
             gathered: Vec::new(),
             gathered_ahead: 0,
-            carrier: Carrier::new(container.carriers.clone(), attempt.ends.clone()),
+            carrier: Carrier::new(porter, attempt.ends.clone()),
             trouble: Trouble::default(),
             status: Arc::clone(&attempt.status),
             printed: printed.clone(),
