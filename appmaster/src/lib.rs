@@ -94,7 +94,7 @@ const BROKEN: u8 = 70;
 /// Runs the AM of the job whose description is in this container's credentials.
 #[must_use]
 pub fn main() -> ExitCode {
-    job::allocator::set_up();
+    job::allocator::set_up(job::allocator::KEPT);
     let runtime = tokio::runtime::Builder::new_multi_thread()
         // YARN counts address space: each worker costs a stack and an allocation arena.
         .worker_threads(2)

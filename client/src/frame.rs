@@ -10,7 +10,7 @@ use crate::system::system;
 
 /// Runs a command; the answer is its exit code, or a sentence first.
 pub(crate) fn main(command: impl Future<Output = Result<u8, Failure>>) -> ExitCode {
-    job::allocator::set_up();
+    job::allocator::set_up(job::allocator::KEPT);
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()

@@ -40,7 +40,7 @@ use crate::{data, dry_run, frame, generate, list, preflight, sessions};
 ///
 /// `words` are those of the command line, the command's own name first.
 pub(crate) fn main(words: impl IntoIterator<Item = OsString>) -> ExitCode {
-    job::allocator::set_up();
+    job::allocator::set_up(job::allocator::KEPT);
     let started_us = timing::now_us();
     let given = match Arguments::parse(words) {
         Ok(given) => given,

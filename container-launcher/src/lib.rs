@@ -98,9 +98,12 @@ pub use warden::warden_main;
 const CARRIERS: usize = 2;
 /// Stack of a thread, bytes. YARN counts address space.
 const STACK: usize = 512 * 1024;
+/// Free memory that is kept, bytes: hdfs-native takes up to a hundred packets of a file, of 64 KiB each, before it hands
+/// the first one on.
+pub const KEPT: i32 = 16 << 20;
 /// Threads of the front for what blocks: name look-ups, and files of the job.
 const BLOCKING_THREADS: usize = 1;
-/// Those of the carriers: what tasks write to a mounted folder, and what they print; begun when it is needed.
+/// Those of the carriers: what tasks print; begun when it is needed.
 const CARRIERS_BLOCKING: usize = 8;
 /// How long the runtime may take to drop what is left when the launcher leaves.
 const RUNTIME_LEAVE: Duration = Duration::from_millis(100);
@@ -109,7 +112,7 @@ const RUNTIME_LEAVE: Duration = Duration::from_millis(100);
 ///
 /// Errors go to standard error, which YARN keeps as the container's log.
 pub fn main() -> ExitCode {
-    job::allocator::set_up();
+    job::allocator::set_up(KEPT);
     match Surroundings::of_this_process() {
         Ok(around) => main_in(&around),
         Err(error) => {
