@@ -5,9 +5,7 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::BytesMut;
 use storage::{CreateOptions, StorageError, Writer};
-use tokio::io::AsyncReadExt as _;
 use tokio::net::unix::pipe;
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
@@ -17,11 +15,6 @@ use super::pipes;
 use super::places::AttemptOutput;
 use super::trouble::Trouble;
 
-/// Memory that a pipe is read into, bytes: used again as soon as a piece of it is written, and less than what the
-/// allocator maps anew each time.
-const ROOM: usize = 512 << 10;
-/// A read with less room than this is not worth it, bytes.
-const ROOM_MIN: usize = 64 << 10;
 /// More files of an attempt are not told by their names.
 const TOLD: usize = 100;
 /// After the end of its process a pipe that somebody else keeps open is read for so long.
@@ -170,27 +163,16 @@ async fn drain(
 }
 
 async fn drain_by(
-    mut from: pipe::Receiver,
+    from: pipe::Receiver,
     mut to: Writer,
     output: &AttemptOutput,
     gone: &CancellationToken,
 ) -> Result<(), String> {
-    let mut room = BytesMut::new();
-    loop {
-        if room.capacity() < ROOM_MIN {
-            room.reserve(ROOM);
+    tokio::select! {
+        filled = to.fill(from) => filled.map_err(|error| lost(output, &error))?,
+        () = overdue(gone) => {
+            return Err("its process has ended, and what it had started keeps its output open".to_owned());
         }
-        let read = tokio::select! {
-            read = from.read_buf(&mut room) => read.map_err(|error| error.to_string())?,
-            () = overdue(gone) => {
-                return Err("its process has ended, and what it had started keeps its output open".to_owned());
-            }
-        };
-        if read == 0 {
-            break;
-        }
-        let written = to.write(room.split().freeze()).await;
-        written.map_err(|error| lost(output, &error))?;
     }
     let closed = to.close().await;
     closed.map(drop).map_err(|error| lost(output, &error))

@@ -1,8 +1,18 @@
 //! A file that is being written.
 
-use bytes::Bytes;
+use std::path::Path;
 
+use bytes::{Bytes, BytesMut};
+use tokio::io::{AsyncRead, AsyncReadExt as _};
+
+use crate::error::local;
 use crate::{StorageError, hdfs, shared};
+
+/// Memory that a pipe is read into, bytes: used again as soon as a piece of it is written, and less than what the
+/// allocators of our processes map anew each time.
+const ROOM: usize = 512 << 10;
+/// A read with less room than this is not worth it, bytes.
+const ROOM_MIN: usize = 64 << 10;
 
 /// A file that is being written. One that is dropped has an end of no meaning.
 #[derive(Debug)]
@@ -43,6 +53,24 @@ impl Writer {
                 file.write(&piece);
                 Ok(())
             }
+        }
+    }
+
+    /// Writes what somebody else writes into a pipe, until all its writers have closed it.
+    ///
+    /// # Errors
+    /// As [`Self::write`]; the pipe cannot be read. How long the other side takes is its affair.
+    pub async fn fill(&mut self, mut from: impl AsyncRead + Unpin) -> Result<(), StorageError> {
+        let mut room = BytesMut::new();
+        loop {
+            if room.capacity() < ROOM_MIN {
+                room.reserve(ROOM);
+            }
+            let read = from.read_buf(&mut room).await;
+            if read.map_err(local("reading", Path::new("a pipe")))? == 0 {
+                return Ok(());
+            }
+            self.write(room.split().freeze()).await?;
         }
     }
 

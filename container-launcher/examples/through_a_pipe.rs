@@ -1,25 +1,28 @@
 //! What a pipe between two processes costs: a file that one process reads from HDFS, against a file that one
 //! process reads and hands to another by a pipe; and the same of writing.
 //!
-//! `cargo run --release -p storage --example through_a_pipe -- hdfs://HOST:PORT [MIB] [ROUNDS]`
+//! `cargo run --release -p container-launcher --example through_a_pipe -- hdfs://HOST:PORT [MIB] [ROUNDS]`
 //!
 //! Each run is of processes of its own, whose processor time is counted when they have ended, the kernel's for
 //! them included. Runs take turns; the first of each is not counted. Whoever has the bytes last looks at each of
-//! them. `gerbil`'s tasks read and write in this way: the launcher speaks to HDFS, and a task has pipes.
+//! them. `gerbil`'s tasks read and write in this way: the launcher speaks to HDFS, on one thread a slot and with its
+//! setting of the allocator, and a task has pipes, to which it writes as its engine does. hdfs-native by itself runs
+//! twice: as a program with `#[tokio::main]` has it, and on one thread, as the launcher does.
 
+use std::fs::File;
 use std::io::{Read as _, Write as _};
 use std::os::fd::AsFd as _;
 use std::process::{Child, Command, ExitCode, Stdio};
 use std::time::Instant;
 
 use bytes::BytesMut;
+use gerbil_mapreduce::{Bytes, FixedOutput, OutputFormat, Settings};
 use nix::fcntl::{FcntlArg, fcntl};
 use nix::sys::resource::{UsageWho, getrusage};
 use storage::{Address, CreateOptions, Storage};
-use tokio::io::AsyncReadExt as _;
 use tokio::net::unix::pipe;
 
-type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
+type Result<T> = std::result::Result<T, Box<dyn std::error::Error + Send + Sync>>;
 
 /// What a task reads and writes at once, bytes.
 const BUFFER: usize = 256 << 10;
@@ -31,12 +34,16 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let done = match arguments[..] {
-        ["read-alone", connect] => on_runtime(read_alone(connect)),
-        ["feed", connect] => on_runtime(feed(connect)),
+        ["read", connect] => as_most_do(read_alone(connect.to_owned())),
+        ["read-on-one", connect] => on_one_thread(read_alone(connect.to_owned())),
+        ["feed", connect] => as_a_launcher(feed(connect.to_owned())),
         ["look"] => look(),
-        ["write-alone", connect, mib] => on_runtime(write_alone(connect, mib)),
+        ["write", connect, mib] => as_most_do(write_alone(connect.to_owned(), mib.to_owned())),
+        ["write-on-one", connect, mib] => {
+            on_one_thread(write_alone(connect.to_owned(), mib.to_owned()))
+        }
         ["make", mib] => make(mib),
-        ["drain", connect] => on_runtime(drain(connect)),
+        ["drain", connect] => as_a_launcher(drain(connect.to_owned())),
         [connect] => compare(connect, 1024, 5),
         [connect, mib] => mib
             .parse()
@@ -60,12 +67,25 @@ fn usage() -> Result<()> {
     Err("through_a_pipe hdfs://HOST:PORT [MIB] [ROUNDS]".into())
 }
 
-fn on_runtime(work: impl Future<Output = Result<()>>) -> Result<()> {
+fn as_most_do(work: impl Future<Output = Result<()>>) -> Result<()> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
         .enable_all()
         .build()?;
     runtime.block_on(work)
+}
+
+fn on_one_thread(work: impl Future<Output = Result<()>> + Send + 'static) -> Result<()> {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(1)
+        .enable_all()
+        .build()?;
+    runtime.block_on(runtime.spawn(work))?
+}
+
+/// As the launcher brings what a task reads and writes.
+fn as_a_launcher(work: impl Future<Output = Result<()>> + Send + 'static) -> Result<()> {
+    job::allocator::set_up(container_launcher::KEPT);
+    on_one_thread(work)
 }
 
 fn open(connect: &str) -> Result<Storage> {
@@ -92,8 +112,8 @@ fn say(seen: usize) -> Result<()> {
     Ok(writeln!(std::io::stderr(), "{seen} lines")?)
 }
 
-async fn read_alone(connect: &str) -> Result<()> {
-    let mut reader = open(connect)?.read_from(&file(), 0).await?;
+async fn read_alone(connect: String) -> Result<()> {
+    let mut reader = open(&connect)?.read_from(&file(), 0).await?;
     let mut seen = 0;
     loop {
         let piece = reader.next().await?;
@@ -104,11 +124,10 @@ async fn read_alone(connect: &str) -> Result<()> {
     }
 }
 
-async fn feed(connect: &str) -> Result<()> {
+async fn feed(connect: String) -> Result<()> {
     let out = std::io::stdout().as_fd().try_clone_to_owned()?;
-    fcntl(&out, FcntlArg::F_SETPIPE_SZ(1 << 20)).ok();
     let to = pipe::Sender::from_owned_fd(out)?;
-    let reader = open(connect)?.read_from(&file(), 0).await?;
+    let reader = open(&connect)?.read_from(&file(), 0).await?;
     Ok(reader.pour(to).await?)
 }
 
@@ -128,8 +147,8 @@ fn text() -> Vec<u8> {
     line.iter().copied().cycle().take(BUFFER).collect()
 }
 
-async fn write_alone(connect: &str, mib: &str) -> Result<()> {
-    let storage = open(connect)?;
+async fn write_alone(connect: String, mib: String) -> Result<()> {
+    let storage = open(&connect)?;
     let mut writer = storage.create(&written(), CreateOptions::default()).await?;
     let mut text = BytesMut::from(&text()[..]);
     let mut left = mib.parse::<u64>()? * MIB;
@@ -144,31 +163,28 @@ async fn write_alone(connect: &str, mib: &str) -> Result<()> {
 }
 
 fn make(mib: &str) -> Result<()> {
-    let text = text();
-    let mut out = std::io::stdout().lock();
-    for _ in 0..mib.parse::<u64>()? * MIB / BUFFER as u64 {
-        out.write_all(&text)?;
-    }
-    Ok(())
+    let pieces = mib.parse::<u64>()? * MIB / BUFFER as u64;
+    let out = File::from(std::io::stdout().as_fd().try_clone_to_owned()?);
+    Ok(write_as_a_task(out, pieces).map_err(|error| error.to_string())?)
 }
 
-async fn drain(connect: &str) -> Result<()> {
-    let storage = open(connect)?;
+fn write_as_a_task(out: File, pieces: u64) -> gerbil_mapreduce::Result<()> {
+    let text = text();
+    let settings = Settings::default();
+    let mut out = <FixedOutput as OutputFormat<Bytes, Bytes>>::writer(out, &settings)?;
+    for _ in 0..pieces {
+        out.write(&[], &text)?;
+    }
+    out.finish()
+}
+
+async fn drain(connect: String) -> Result<()> {
+    let storage = open(&connect)?;
     let mut writer = storage.create(&written(), CreateOptions::default()).await?;
     let input = std::io::stdin().as_fd().try_clone_to_owned()?;
-    fcntl(&input, FcntlArg::F_SETPIPE_SZ(1 << 20)).ok();
-    let mut from = pipe::Receiver::from_owned_fd(input)?;
-    let mut room = BytesMut::new();
-    loop {
-        if room.capacity() < 64 << 10 {
-            room.reserve(512 << 10);
-        }
-        if from.read_buf(&mut room).await? == 0 {
-            writer.close().await?;
-            return Ok(());
-        }
-        writer.write(room.split().freeze()).await?;
-    }
+    writer.fill(pipe::Receiver::from_owned_fd(input)?).await?;
+    writer.close().await?;
+    Ok(())
 }
 
 /// A name that nothing has.
@@ -188,18 +204,22 @@ fn run(roles: &[&[&str]]) -> Result<Cost> {
     let mut children: Vec<Child> = Vec::new();
     let mut input = Stdio::null();
     for (number, role) in (1..).zip(roles) {
-        let is_last = number == roles.len();
-        let mut child = Command::new(std::env::current_exe()?)
+        let (from, to) = match number == roles.len() {
+            true => (Stdio::null(), Stdio::null()),
+            false => {
+                let (from, to) = std::io::pipe()?;
+                // As much as a pipe of the launcher holds.
+                fcntl(&to, FcntlArg::F_SETPIPE_SZ(1 << 20)).ok();
+                (from.into(), to.into())
+            }
+        };
+        let child = Command::new(std::env::current_exe()?)
             .args(*role)
             .stdin(input)
-            .stdout(if is_last {
-                Stdio::null()
-            } else {
-                Stdio::piped()
-            })
+            .stdout(to)
             .stderr(Stdio::null())
             .spawn()?;
-        input = child.stdout.take().map_or_else(Stdio::null, Stdio::from);
+        input = from;
         children.push(child);
     }
     drop(input);
@@ -224,31 +244,48 @@ fn used() -> Result<f64> {
     Ok(times.iter().sum())
 }
 
+async fn fresh(connect: String, mib: u64) -> Result<()> {
+    let storage = open(&connect)?;
+    storage.remove(FOLDER).await?;
+    let mut writer = storage.create(&file(), CreateOptions::default()).await?;
+    for _ in 0..mib * MIB / BUFFER as u64 {
+        writer.write(text().into()).await?;
+    }
+    writer.close().await?;
+    Ok(())
+}
+
+async fn removed(connect: String) -> Result<()> {
+    Ok(open(&connect)?.remove(FOLDER).await?)
+}
+
+/// What is run, each by the name that is printed.
+type Peers<'a> = [(&'static str, &'a [&'a [&'a str]]); 3];
+
 fn compare(connect: &str, mib: u64, rounds: usize) -> Result<()> {
-    on_runtime(async {
-        let storage = open(connect)?;
-        storage.remove(FOLDER).await?;
-        let mut writer = storage.create(&file(), CreateOptions::default()).await?;
-        for _ in 0..mib * MIB / BUFFER as u64 {
-            writer.write(text().into()).await?;
-        }
-        writer.close().await?;
-        Ok(())
-    })?;
+    as_most_do(fresh(connect.to_owned(), mib))?;
     let size = mib.to_string();
-    let reading: [(&str, &[&[&str]]); 2] = [
-        ("reads by itself", &[&["read-alone", connect]]),
+    let reading: Peers<'_> = [
+        ("reads by itself", &[&["read", connect]]),
+        (
+            "reads by itself, on one thread",
+            &[&["read-on-one", connect]],
+        ),
         ("reads by a pipe", &[&["feed", connect], &["look"]]),
     ];
-    let writing: [(&str, &[&[&str]]); 2] = [
-        ("writes by itself", &[&["write-alone", connect, &size]]),
+    let writing: Peers<'_> = [
+        ("writes by itself", &[&["write", connect, &size]]),
+        (
+            "writes by itself, on one thread",
+            &[&["write-on-one", connect, &size]],
+        ),
         ("writes by a pipe", &[&["make", &size], &["drain", connect]]),
     ];
     for peers in [reading, writing] {
-        let mut costs: [Vec<Cost>; 2] = [Vec::new(), Vec::new()];
+        let mut costs: [Vec<Cost>; 3] = Default::default();
         for round in 0..=rounds {
-            for turn in 0..2 {
-                let peer = (round + turn) % 2;
+            for turn in 0..peers.len() {
+                let peer = (round + turn) % peers.len();
                 let cost = run(peers[peer].1)?;
                 if round > 0 {
                     costs[peer].push(cost);
@@ -257,26 +294,31 @@ fn compare(connect: &str, mib: u64, rounds: usize) -> Result<()> {
         }
         report(peers.map(|(name, _)| name), costs, mib)?;
     }
-    on_runtime(async { Ok(open(connect)?.remove(FOLDER).await?) })
+    as_most_do(removed(connect.to_owned()))
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a file of less than 2^52 MiB")]
-fn report(names: [&str; 2], mut costs: [Vec<Cost>; 2], mib: u64) -> Result<()> {
+fn report(names: [&str; 3], mut costs: [Vec<Cost>; 3], mib: u64) -> Result<()> {
     let gib = mib as f64 / 1024.0;
-    let mut medians = [0.0; 2];
+    let mut medians = [0.0; 3];
     let mut out = std::io::stdout();
     for ((name, costs), median) in names.iter().zip(&mut costs).zip(&mut medians) {
         costs.sort_by(|a, b| a.cpu.total_cmp(&b.cpu));
         let [low, middle, high] =
             [0, costs.len() / 2, costs.len() - 1].map(|at| costs[at].cpu / gib);
         *median = middle;
-        let wall = costs[costs.len() / 2].wall;
-        let speed = mib as f64 / wall;
+        let speed = mib as f64 / costs[costs.len() / 2].wall;
+        let mb = (1 << 30) as f64 / 1e6 / middle;
         writeln!(
             out,
-            "{name}: {middle:.3} CPU s a GiB ({low:.3} to {high:.3}), {speed:.0} MiB/s"
+            "{name}: {middle:.3} CPU s a GiB ({low:.3} to {high:.3}), {mb:.0} MB a CPU second, {speed:.0} MiB/s"
         )?;
     }
-    let ratio = medians[1] / medians[0];
-    Ok(writeln!(out, "ratio {ratio:.3}")?)
+    let [default, one, pipe] = medians;
+    Ok(writeln!(
+        out,
+        "ratio {:.3}, to one thread {:.3}",
+        pipe / default,
+        pipe / one
+    )?)
 }
