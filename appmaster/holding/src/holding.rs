@@ -62,7 +62,7 @@ impl Holding {
         self.launch.scan = Some((scan, trust));
     }
 
-    /// Launchers that are started from now on end ranks that make a disk fuller than so many hundredths; 0: none.
+    /// Launchers that are started from now on end what makes a disk fuller than so many hundredths; 0: nothing.
     pub fn leave_disks_at(&mut self, percent: u8) {
         self.launch.disk_percent = percent;
     }

@@ -19,9 +19,9 @@ enum MapReduceLimitsOptions {
     /// A line that is longer than any record may be: how the job ends.
     Line(line::LineOptions),
     /// A job with next to nothing to do: how soon it runs and is over.
-    Small(small::SmallJob),
+    Small(small::SmallOptions),
     /// Rows that are many times what the containers have in memory: how long, and how much disk.
-    Sort(sort::LargeSort),
+    Sort(sort::SortOptions),
 }
 
 const NODES: usize = 4;

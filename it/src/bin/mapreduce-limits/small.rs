@@ -16,7 +16,7 @@ use crate::{DEADLINE, NODES};
 /// Ten maps of one sample each, and the reduce that adds them up, in a session of four containers with two slots each:
 /// how long until the first of them runs, and the whole command.
 #[derive(Debug, Args)]
-pub struct SmallJob {
+pub struct SmallOptions {
     /// One more before warms caches.
     #[arg(default_value = "25")]
     rounds: NonZeroUsize,
@@ -32,7 +32,7 @@ struct Took {
     whole: f64,
 }
 
-pub fn run(options: &SmallJob) -> Result<()> {
+pub fn run(options: &SmallOptions) -> Result<()> {
     on_small_nodes(NODES, |given| {
         let line = "start s --containers 4 --slots-per-container 2 --memory 512";
         told(given, &line.split(' ').collect::<Vec<_>>(), 0)?;

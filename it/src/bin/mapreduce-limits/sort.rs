@@ -17,7 +17,7 @@ use crate::{DEADLINE, NODES};
 /// TeraGen, TeraSort and TeraValidate in a session of four containers of 256 MiB, a slot each: how long, and what the
 /// disk of this machine holds at the most meanwhile.
 #[derive(Debug, Args)]
-pub struct LargeSort {
+pub struct SortOptions {
     /// Of rows, 10^9 bytes; five times as much is to be free.
     #[arg(default_value = "5")]
     gigabytes: u64,
@@ -31,7 +31,7 @@ const LOOK: Duration = Duration::from_millis(100);
 /// What the disk may hold at the most beside the rows, by their size.
 const TARGET: f64 = 3.2;
 
-pub fn run(options: &LargeSort) -> Result<()> {
+pub fn run(options: &SortOptions) -> Result<()> {
     on_small_nodes(NODES, |given| {
         let containers = NODES.to_string();
         let line = [
