@@ -29,7 +29,8 @@ fn longer(given: &Given) -> Result<()> {
 }
 
 fn brought(given: &Given) -> Result<()> {
-    let bytes = SPEED * BROUGHT.as_secs();
+    // A DataNode lets the first part of a second through at once.
+    let bytes = SPEED * (BROUGHT.as_secs() + 2);
     with_hdfs(given, async |hdfs| {
         let contents = vec![b'x'; usize::try_from(bytes)?];
         Ok(hdfs.write("/slow", contents).await?)
