@@ -21,7 +21,8 @@
 //! Of a job of tasks (`tasks`) each process works on one map or reduce, and speaks of it over a socket.
 //!
 //! The main thread does all this but for these: the nursery's forks, and what is carried, which is the
-//! link to the AM, output and input, on threads of their own. So a line of PMI is answered where it is read.
+//! link to the AM, output and input, on threads of their own; what tasks read and write has a thread a slot
+//! (`porters`). So a line of PMI is answered where it is read.
 //!
 //! Of its node's elements, GPUs and the like, a session is told what files tell with the hello, and what libraries
 //! say that a process beside it asks (`elements`) when that is known.
