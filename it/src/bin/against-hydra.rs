@@ -23,6 +23,7 @@ use clap::Parser;
 use it::cluster::Size;
 use it::initialized::{copies, last};
 use it::results::Ratio;
+use it::results::Spread;
 use it::{Cluster, Mpich, Run, gerbil, wait};
 use job::report::Report;
 
@@ -142,7 +143,8 @@ fn run() -> Result<()> {
     )?;
     for (place, peer) in PEERS.iter().enumerate() {
         let hydra = peer.hydra();
-        let seconds = spread(all.iter().map(|times| times[place]).collect());
+        let seconds: Vec<f64> = all.iter().map(|times| times[place]).collect();
+        let seconds = spread(&seconds)?;
         let ratios: Vec<f64> = all
             .iter()
             .map(|times| times[place] / times[hydra])
@@ -153,7 +155,7 @@ fn run() -> Result<()> {
             let Ratio { mean, low, high } = Ratio::of(&ratios)?;
             format!("{mean:.3} ({low:.3}-{high:.3})")
         };
-        let ratio = spread(ratios);
+        let ratio = spread(&ratios)?;
         writeln!(
             stdout,
             "{:44} {seconds:>20} {ratio:>20} {mean:>20}",
@@ -163,16 +165,8 @@ fn run() -> Result<()> {
     Ok(())
 }
 
-/// Of at least one value.
-fn spread(mut values: Vec<f64>) -> String {
-    values.sort_by(f64::total_cmp);
-    let (low, high) = ((values.len() - 1) / 2, values.len() / 2);
-    let median = f64::midpoint(values[low], values[high]);
-    format!(
-        "{median:.2} ({:.2}-{:.2})",
-        values[0],
-        values[values.len() - 1]
-    )
+fn spread(values: &[f64]) -> Result<String> {
+    Ok(Spread::of(values).context("no round")?.words())
 }
 
 impl Bench {

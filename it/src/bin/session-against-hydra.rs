@@ -18,6 +18,7 @@ use anyhow::{Context as _, Result};
 use clap::Parser;
 use it::cluster::Size;
 use it::initialized::{copies, last};
+use it::results::Spread;
 use it::{Cluster, Mpich, Run, gerbil};
 
 /// Times programs in a session against stock Hydra.
@@ -131,9 +132,9 @@ fn measure(bench: &mut Bench, rounds: usize, jobs: usize) -> Result<()> {
         bench.ranks
     )?;
     for (place, peer) in PEERS.iter().enumerate() {
-        let begun = spread(all.iter().map(|times| times[place].begun).collect());
-        let initialized = spread(all.iter().map(|times| times[place].initialized).collect());
-        let whole = spread(all.iter().map(|times| times[place].whole).collect());
+        let begun = spread(all.iter().map(|times| times[place].begun))?;
+        let initialized = spread(all.iter().map(|times| times[place].initialized))?;
+        let whole = spread(all.iter().map(|times| times[place].whole))?;
         writeln!(
             stdout,
             "{peer:22} last rank begun {begun:>16}, past MPI_Init {initialized:>16}, whole command {whole:>16}"
@@ -146,7 +147,7 @@ fn measure(bench: &mut Bench, rounds: usize, jobs: usize) -> Result<()> {
         ("whole command", |times: Times| times.whole),
     ] {
         let later = all.iter().map(|times| of(times[1]) - of(times[0]));
-        let later = spread(later.collect());
+        let later = spread(later)?;
         writeln!(stdout, "{what}: {later} ms after Hydra's")?;
     }
     let alone = jobs.div_ceil(10);
@@ -163,13 +164,10 @@ fn measure(bench: &mut Bench, rounds: usize, jobs: usize) -> Result<()> {
     Ok(())
 }
 
-/// Milliseconds; of at least one value.
-fn spread(mut values: Vec<f64>) -> String {
-    values.sort_by(f64::total_cmp);
-    let (low, high) = ((values.len() - 1) / 2, values.len() / 2);
-    let median = f64::midpoint(values[low], values[high]);
-    let (first, last) = (values[0], values[values.len() - 1]);
-    format!("{:.0} ({:.0}-{:.0})", median * 1e3, first * 1e3, last * 1e3)
+/// Milliseconds, of seconds.
+fn spread(values: impl Iterator<Item = f64>) -> Result<String> {
+    let values: Vec<f64> = values.map(|value| value * 1e3).collect();
+    Ok(Spread::of(&values).context("no round")?.whole())
 }
 
 impl Bench {

@@ -272,6 +272,12 @@ impl Spread {
     pub fn words(self) -> String {
         format!("{:.2} ({:.2}–{:.2})", self.median, self.min, self.max)
     }
+
+    /// "95 (90–101)"
+    #[must_use]
+    pub fn whole(self) -> String {
+        format!("{:.0} ({:.0}–{:.0})", self.median, self.min, self.max)
+    }
 }
 
 #[cfg(test)]

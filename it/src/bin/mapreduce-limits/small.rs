@@ -8,6 +8,7 @@ use anyhow::{Context as _, Result};
 use clap::Args;
 use it::bed::{Given, on_small_nodes, text_of};
 use it::mapreduce;
+use it::results::Spread;
 use it::session::told;
 use serde_json::Value;
 
@@ -45,8 +46,8 @@ pub fn run(options: &SmallOptions) -> Result<()> {
         }
         told(given, &["stop", "s"], 0)?;
         given.cluster.wait_until_clean(DEADLINE)?;
-        let first = spread(all.iter().map(|took| took.first).collect());
-        let whole = spread(all.iter().map(|took| took.whole).collect());
+        let first = spread(&all, |took| took.first)?;
+        let whole = spread(&all, |took| took.whole)?;
         writeln!(
             std::io::stdout(),
             "{MAPS} maps and a reduce, {NODES} nodes on one machine, {} rounds, median (min-max), ms: first task begun \
@@ -86,14 +87,7 @@ fn once(given: &Given) -> Result<Took> {
     })
 }
 
-/// Of at least one value.
-fn spread(mut values: Vec<f64>) -> String {
-    values.sort_by(f64::total_cmp);
-    let (low, high) = ((values.len() - 1) / 2, values.len() / 2);
-    let median = f64::midpoint(values[low], values[high]);
-    format!(
-        "{median:.0} ({:.0}-{:.0})",
-        values[0],
-        values[values.len() - 1]
-    )
+fn spread(all: &[Took], of: fn(&Took) -> f64) -> Result<String> {
+    let values: Vec<f64> = all.iter().map(of).collect();
+    Ok(Spread::of(&values).context("no round")?.whole())
 }
