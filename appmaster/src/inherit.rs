@@ -177,9 +177,16 @@ fn note(recovered: &mut Recovered, job: u32, url: String, became: Result<Inherit
             job,
             format!("{file} of its output {url} was removed by somebody else"),
         )),
+        Ok(Inheritance::Taken { whole }) => recovered.failed.push((
+            job,
+            format!(
+                "somebody else has made {url} while it ran: its output is whole, in {whole}: give it another name \
+                 before a job writes to {url} again"
+            ),
+        )),
         Ok(Inheritance::Unreadable) => recovered.failed.push((
             job,
-            format!("its manifest in {url}/_temporary is not what it has written"),
+            format!("the manifest of its output {url} is not what it has written"),
         )),
         Err(sentence) => recovered.failed.push((job, sentence)),
     }
@@ -190,6 +197,7 @@ mod tests {
     use std::fs;
     use std::path::Path;
 
+    use policy::commit::{OWNER, absolute, job_folder};
     use proto_hadoop::ApplicationId;
     use storage::Address;
     use tokio::net::TcpListener;
@@ -240,16 +248,16 @@ mod tests {
         }
     }
 
-    /// An output folder of `job`, with what one attempt has written and, where it commits, a manifest.
+    /// What `job` has where its output `out` is to be: what one attempt has written and, where it commits, its success.
     fn left(out: &Path, job: u32, commits: bool) {
         let text = Folder::job(OWN.application, job);
-        let attempts = out.join(format!("_temporary/{text}/_temporary"));
-        fs::create_dir_all(&attempts).unwrap();
-        fs::write(attempts.join("attempt_m_000000_0.part-m-00000"), "x").unwrap();
-        fs::write(out.join("_temporary/.owner"), &text).unwrap();
+        let at = |path: &str| absolute(out.to_str().unwrap(), path);
+        let written = at(&format!("{}/written", job_folder(&text)));
+        fs::create_dir_all(&written).unwrap();
+        fs::write(format!("{written}/part-m-00000"), "x").unwrap();
+        fs::write(at(OWNER), &text).unwrap();
         if commits {
-            let manifest = out.join(format!("_temporary/{text}/.manifest"));
-            fs::write(manifest, "commit\nattempt_m_000000_0/part-m-00000\n").unwrap();
+            fs::write(format!("{written}/_SUCCESS"), "").unwrap();
         }
     }
 
@@ -287,7 +295,7 @@ mod tests {
         assert_eq!(recovered.finished, [one]);
         assert_eq!(names(&at("a")), ["_SUCCESS", "part-m-00000"]);
         assert_eq!(recovered.given_up, [2].into());
-        assert!(names(&at("b")).is_empty());
+        assert_eq!(names(folder.path()), ["a", "d", "staging"]);
         let [(3, why)] = recovered.failed.as_slice() else {
             panic!("{recovered:?}");
         };

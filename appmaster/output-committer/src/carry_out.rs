@@ -4,7 +4,7 @@ use std::hash::{BuildHasher as _, RandomState};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use policy::commit::{CallAnswer, Op};
+use policy::commit::{CallAnswer, Op, absolute};
 use storage::{CreateOptions, Storage, StorageError, parent};
 use tokio::sync::watch;
 
@@ -28,19 +28,19 @@ pub struct OutputCommitter {
 }
 
 impl OutputCommitter {
-    /// The folder `top`, an absolute path on `storage`, which need not be there.
+    /// The output folder `top`, an absolute path on `storage`, which need not be there.
     #[must_use]
     pub fn new(storage: impl Into<Arc<Storage>>, top: &str) -> Self {
         Self {
             storage: storage.into(),
-            top: top.trim_end_matches('/').to_owned(),
+            top: top.to_owned(),
             nonce: RandomState::new().hash_one(std::process::id()),
             drafts: AtomicU64::new(0),
             safe_mode: watch::Sender::new(false),
         }
     }
 
-    /// The whole name of a path below the output folder, for sentences.
+    /// The whole name of a path of [`Op`], for sentences.
     #[must_use]
     pub fn url(&self, path: &str) -> String {
         self.storage.url(&self.at(path))
@@ -54,11 +54,7 @@ impl OutputCommitter {
     }
 
     fn at(&self, path: &str) -> String {
-        if path.is_empty() {
-            self.top.clone()
-        } else {
-            format!("{}/{path}", self.top)
-        }
+        absolute(&self.top, path)
     }
 
     /// Carries a call out; what it came to, once.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use futures_util::stream::{FuturesUnordered, StreamExt as _};
 use policy::commit::{
-    CallAnswer, Inheritance, Inherited, JobCommit, JobVerdict, Op, Setup, SetupVerdict,
+    CallAnswer, Inheritance, Inherited, JobCommit, JobVerdict, OUT, Op, Setup, SetupVerdict,
 };
 use storage::StorageError;
 use tokio::time::{Instant, sleep};
@@ -171,7 +171,7 @@ impl OutputCommitter {
                     let since = *lost.get_or_insert_with(Instant::now);
                     if since.elapsed() > PATIENCE {
                         refused.get_or_insert_with(|| CommitError::OutOfReach {
-                            url: self.url(""),
+                            url: self.url(OUT),
                             op: format!("{op:?}"),
                             seconds: since.elapsed().as_secs(),
                         });

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use output_committer::{CommitError, OutputCommitter};
 use policy::commit::{
-    Inheritance, Inherited, JobCommit, JobVerdict, Setup, SetupVerdict, attempt_file,
+    AttemptName, Inheritance, Inherited, JobCommit, JobVerdict, Manifest, Setup, SetupVerdict,
+    TaskResult, absolute, attempt_file,
 };
 use storage::{Address, Storage};
 
@@ -35,22 +36,51 @@ fn tree(folder: &Path) -> BTreeMap<String, String> {
     found
 }
 
+#[cfg(test)]
+const fn attempt(task: u32, number: u32) -> AttemptName {
+    AttemptName {
+        is_map: false,
+        task,
+        number,
+    }
+}
+
+/// The results of a job of two tasks, the second of which was repeated.
+#[cfg(test)]
+const RESULTS: [AttemptName; 2] = [attempt(0, 0), attempt(1, 1)];
+
+#[cfg(test)]
+fn write(top: &Path, attempt: AttemptName, name: &str) {
+    let file = attempt_file("n", attempt, name);
+    let path = absolute(top.to_str().unwrap(), &file);
+    fs::write(path, format!("of {attempt}")).unwrap();
+}
+
 /// A job, an attempt of each of whose two tasks has ended well.
 #[cfg(test)]
 async fn results(top: &Path) -> OutputCommitter {
     let output = output(top);
     let owner = output.set_up(Setup::new("n"), async |_| true).await;
     assert_eq!(owner.unwrap(), SetupVerdict::Owner);
-    for task in ["t0", "t1"] {
-        let file = attempt_file("n", &format!("{task}-a0"), &format!("part-{task}"));
-        fs::write(top.join(&file), format!("of {file}")).unwrap();
+    for attempt in RESULTS.into_iter().chain([attempt(1, 0)]) {
+        write(top, attempt, &format!("part{}", attempt.tag()));
     }
     output
 }
 
 #[cfg(test)]
 fn commit(attempt: u32) -> JobCommit {
-    JobCommit::commit("n", attempt, &["t0-a0".to_owned(), "t1-a0".to_owned()])
+    let results = RESULTS.map(|attempt| TaskResult {
+        attempt,
+        names: None,
+    });
+    JobCommit::commit("n", attempt, &results)
+}
+
+/// Where jobs write.
+#[cfg(test)]
+fn work(top: &Path) -> PathBuf {
+    PathBuf::from(absolute(top.to_str().unwrap(), "work"))
 }
 
 #[tokio::test]
@@ -80,12 +110,12 @@ async fn a_job_that_stops_anywhere_is_finished_by_the_next() {
         assert_eq!(verdict, JobVerdict::Committed, "after {stop} calls");
         let wanted = [
             ("_SUCCESS", ""),
-            ("part-t0", "of _temporary/n/_temporary/t0-a0.part-t0"),
-            ("part-t1", "of _temporary/n/_temporary/t1-a0.part-t1"),
+            ("part-r-00000", "of attempt_r_000000_0"),
+            ("part-r-00001", "of attempt_r_000001_1"),
         ];
         let wanted = wanted.map(|(name, text)| (name.to_owned(), text.to_owned()));
         assert_eq!(tree(&top), wanted.into(), "after {stop} calls");
-        assert!(!top.join("_temporary").exists(), "after {stop} calls");
+        assert!(!work(&top).exists(), "after {stop} calls");
     }
 }
 
@@ -106,24 +136,27 @@ async fn whoever_inherits_a_job_finishes_its_commit_or_leaves_nothing_of_it() {
             break;
         }
         let next = output(&top).inherit(Inherited::new("n", 2)).await;
-        let left: Vec<String> = tree(&top).into_keys().collect();
+        let left: Vec<String> = match top.exists() {
+            true => tree(&top).into_keys().collect(),
+            false => Vec::new(),
+        };
         let next = next.unwrap();
         match &next {
             Inheritance::GivenUp => assert!(left.is_empty(), "after {stop} calls: {left:?}"),
             Inheritance::Finished | Inheritance::Before => {
                 assert_eq!(
                     left,
-                    ["_SUCCESS", "part-t0", "part-t1"],
+                    ["_SUCCESS", "part-r-00000", "part-r-00001"],
                     "after {stop} calls"
                 );
             }
             odd => panic!("{odd:?} after {stop} calls"),
         }
         verdicts.push(next);
-        assert!(!top.join("_temporary").exists(), "after {stop} calls");
+        assert!(!work(&top).exists(), "after {stop} calls");
     }
     let given_up = verdicts.iter().filter(|it| **it == Inheritance::GivenUp);
-    assert_eq!((verdicts.len(), given_up.count()), (12, 4), "{verdicts:?}");
+    assert_eq!((verdicts.len(), given_up.count()), (14, 4), "{verdicts:?}");
 }
 
 #[tokio::test]
@@ -134,10 +167,10 @@ async fn a_living_owner_is_respected_and_a_dead_one_s_folder_taken() {
     let other = output.set_up(Setup::new("m"), async |job| job == "n").await;
     let by = "n".to_owned();
     assert_eq!(other.unwrap(), SetupVerdict::Taken { by });
-    assert!(!top.join("_temporary/m").exists());
+    assert!(!work(&top).join("m").exists());
     let other = output.set_up(Setup::new("m"), async |_| false).await;
     assert_eq!(other.unwrap(), SetupVerdict::Owner);
-    let is_owner = || top.join("_temporary/.owner/m").is_dir() && tree(&top).is_empty();
+    let is_owner = || work(&top).join(".owner/m").is_dir() && !top.exists();
     assert!(is_owner());
     // The dead one was only slow: nothing of it comes back.
     let late = output.finish_job(commit(1)).await.unwrap();
@@ -152,7 +185,8 @@ async fn a_job_that_is_given_up_leaves_nothing_and_output_that_is_there_stays() 
     let output = results(&top).await;
     let verdict = output.finish_job(JobCommit::give_up("n", 1)).await.unwrap();
     assert_eq!(verdict, JobVerdict::GivenUp);
-    assert_eq!(fs::read_dir(&top).unwrap().count(), 0);
+    assert!(!top.exists() && !work(&top).exists());
+    fs::create_dir(&top).unwrap();
     fs::write(top.join("part-r-00000"), "old").unwrap();
     let there = output.set_up(Setup::new("m"), async |_| true).await;
     let names = vec!["part-r-00000".to_owned()];
@@ -190,11 +224,11 @@ async fn a_name_node_that_stays_away_is_given_up_with_what_was_asked() {
     assert!(matches!(error, CommitError::OutOfReach { .. }), "{error}");
     let words = format!("{address}/out was out of reach for 3");
     assert!(error.to_string().contains(&words), "{error}");
-    assert!(error.to_string().contains("List(\"\")"), "{error}");
+    assert!(error.to_string().contains("List(\"out\")"), "{error}");
 }
 
-/// Part files at the end of a large job.
-const PARTS: usize = 1000;
+/// Part files at the end of a large job, every task of which was repeated.
+const PARTS: u32 = 1000;
 
 #[tokio::test]
 async fn a_thousand_files_are_in_their_places_in_the_same_state_as_one_by_one() {
@@ -205,12 +239,17 @@ async fn a_thousand_files_are_in_their_places_in_the_same_state_as_one_by_one() 
         let output = output(&top);
         let owner = output.set_up(Setup::new("n"), async |_| true).await;
         assert_eq!(owner.unwrap(), SetupVerdict::Owner);
-        let name = |part: usize| format!("part-r-{part:05}");
+        let name = |part: u32| format!("part-r-{part:05}");
         for part in 0..PARTS {
-            let file = attempt_file("n", "a0", &name(part));
-            fs::write(top.join(file), part.to_string()).unwrap();
+            write(&top, attempt(part, 1), &name(part));
         }
-        let mut job = JobCommit::commit("n", 1, &["a0".to_owned()]);
+        let results: Vec<TaskResult> = (0..PARTS)
+            .map(|part| TaskResult {
+                attempt: attempt(part, 1),
+                names: None,
+            })
+            .collect();
+        let mut job = JobCommit::commit("n", 1, &results);
         let from = std::time::Instant::now();
         if together {
             let verdict = output.finish_job(job).await.unwrap();
@@ -221,7 +260,8 @@ async fn a_thousand_files_are_in_their_places_in_the_same_state_as_one_by_one() 
             }
         }
         seconds.push(from.elapsed().as_secs_f64());
-        let mut wanted: BTreeMap<_, _> = (0..PARTS).map(|n| (name(n), n.to_string())).collect();
+        let text = |part: u32| format!("of {}", attempt(part, 1));
+        let mut wanted: BTreeMap<_, _> = (0..PARTS).map(|n| (name(n), text(n))).collect();
         wanted.insert("_SUCCESS".to_owned(), String::new());
         assert_eq!(tree(&top), wanted);
     }
@@ -237,22 +277,24 @@ async fn a_refusal_among_many_files_is_said_and_the_next_one_goes_on() {
     let top = folder.path().join("out");
     let output = results(&top).await;
     // Names for which there is no room: no file system takes the second.
-    let long = format!("t1-a0/{}", "x".repeat(300));
-    let manifest = policy::commit::Manifest::Commit(vec!["t0-a0/part-t0".to_owned(), long]);
-    // Too long for a name.
-    let job = top.join("_temporary/n/.manifest");
-    fs::write(&job, manifest.to_text()).unwrap();
-    let sentence = output.finish_job(commit(1)).await.unwrap_err().to_string();
+    let long = format!("{}-r-00001", "x".repeat(300));
+    let result = |attempt, name: &str| TaskResult {
+        attempt,
+        names: Some(vec![name.to_owned()]),
+    };
+    let [first, second] = RESULTS;
+    let too_long = [result(first, "part-r-00000"), result(second, &long)];
+    let refused = output.finish_job(JobCommit::commit("n", 1, &too_long));
+    let sentence = refused.await.unwrap_err().to_string();
     assert!(sentence.contains("too long"), "{sentence}");
     // What was under way has ended.
-    assert!(top.join("part-t0").exists() && !top.join("_SUCCESS").exists());
-    let manifest = ["t0-a0/part-t0".to_owned(), "t1-a0/part-t1".to_owned()];
-    fs::write(
-        &job,
-        policy::commit::Manifest::Commit(manifest.into()).to_text(),
-    )
-    .unwrap();
-    let verdict = output.finish_job(commit(2)).await.unwrap();
+    assert!(!top.exists() && work(&top).join("n/commit-1/part-r-00000").exists());
+    let manifest = work(&top).join("n/.manifest-1");
+    let readable = Manifest([(second, vec!["part-r-00001".to_owned()])].into());
+    fs::write(&manifest, readable.to_text()).unwrap();
+    let verdict = output.finish_job(JobCommit::give_up("n", 2)).await.unwrap();
     assert_eq!(verdict, JobVerdict::Committed);
-    assert_eq!(tree(&top).len(), 3);
+    let parts =
+        ["part-r-00000", "part-r-00001"].map(|name| fs::read_to_string(top.join(name)).unwrap());
+    assert_eq!(parts, RESULTS.map(|attempt| format!("of {attempt}")));
 }

@@ -8,19 +8,11 @@ use std::collections::BTreeMap;
 
 use policy::commit::{CallAnswer, Op};
 
-/// Paths below the folder that the output folder is in; a folder holds `None`.
+/// Paths as those of [`Op`]; a folder holds `None`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NameNode {
     /// What there is, each with the content of a file.
     pub paths: BTreeMap<String, Option<String>>,
-}
-
-fn absolute(path: &str) -> String {
-    if path.is_empty() {
-        "out".to_owned()
-    } else {
-        format!("out/{path}")
-    }
 }
 
 fn parent(path: &str) -> Option<&str> {
@@ -28,26 +20,22 @@ fn parent(path: &str) -> Option<&str> {
 }
 
 impl NameNode {
-    /// One with the output folder, and these paths below it.
+    /// One with these paths.
     #[must_use]
     pub fn with(paths: &[(&str, Option<&str>)]) -> Self {
-        let mut name_node = Self::default();
-        name_node.paths.insert("out".to_owned(), None);
-        for (path, content) in paths {
-            name_node
-                .paths
-                .insert(absolute(path), content.map(str::to_owned));
+        let paths = paths.iter();
+        let paths = paths.map(|(path, content)| ((*path).to_owned(), content.map(str::to_owned)));
+        Self {
+            paths: paths.collect(),
         }
-        name_node
     }
 
-    /// What a committer would read at `path` below the output folder: what a file holds, or the name of what is in a
-    /// folder.
+    /// What a committer would read at `path`: what a file holds, or the name of what is in a folder.
     #[must_use]
     pub fn says(&self, path: &str) -> Option<String> {
-        match self.paths.get(&absolute(path))? {
+        match self.paths.get(path)? {
             Some(content) => Some(content.clone()),
-            None => match self.names(&absolute(path)).as_slice() {
+            None => match self.names(path).as_slice() {
                 [] => Some(String::new()),
                 [name] => Some(name.clone()),
                 _ => None,
@@ -55,16 +43,16 @@ impl NameNode {
         }
     }
 
-    /// What the file `path` below the output folder holds.
+    /// What the file `path` holds.
     #[must_use]
     pub fn file(&self, path: &str) -> Option<&str> {
-        self.paths.get(&absolute(path))?.as_deref()
+        self.paths.get(path)?.as_deref()
     }
 
-    /// Whether there is something at `path` below the output folder.
+    /// Whether there is something at `path`.
     #[must_use]
     pub fn has(&self, path: &str) -> bool {
-        self.paths.contains_key(&absolute(path))
+        self.paths.contains_key(path)
     }
 
     fn has_parent(&self, path: &str) -> bool {
@@ -80,7 +68,9 @@ impl NameNode {
             .collect()
     }
 
-    fn names(&self, folder: &str) -> Vec<String> {
+    /// The names of what is in a folder, in order.
+    #[must_use]
+    pub fn names(&self, folder: &str) -> Vec<String> {
         let direct = self.below(folder).into_iter().filter_map(|path| {
             let name = path.get(folder.len() + 1..)?;
             (!name.contains('/')).then(|| name.to_owned())
@@ -91,39 +81,36 @@ impl NameNode {
     /// Carries a call out.
     pub fn carry_out(&mut self, op: &Op) -> CallAnswer {
         match op {
-            Op::MakeFolder(path) => self.make(&absolute(path), None),
-            Op::MakeFolders(path) => self.make_folders(&absolute(path)),
-            Op::Create(path, content) => self.make(&absolute(path), Some(content.clone())),
-            Op::Rename(from, to) => self.rename(&absolute(from), &absolute(to)),
+            Op::MakeFolder(path) => self.make(path, None),
+            Op::MakeFolders(path) => self.make_folders(path),
+            Op::Create(path, content) => self.make(path, Some(content.clone())),
+            Op::Rename(from, to) => self.rename(from, to),
             Op::Look(path) if self.has(path) => CallAnswer::Done,
             Op::Look(_) => CallAnswer::NotThere,
             Op::Read(path) => self
                 .says(path)
                 .map_or(CallAnswer::NotThere, CallAnswer::Content),
             Op::List(path) => {
-                let folder = absolute(path);
-                if self.paths.get(&folder) != Some(&None) {
+                if self.paths.get(path) != Some(&None) {
                     return CallAnswer::NotThere;
                 }
-                CallAnswer::Names(self.names(&folder))
+                CallAnswer::Names(self.names(path))
             }
             Op::DeleteAll(path) => {
-                let path = absolute(path);
-                self.below(&path).iter().for_each(|path| {
+                self.below(path).iter().for_each(|path| {
                     self.paths.remove(path);
                 });
-                if self.paths.remove(&path).is_some() {
+                if self.paths.remove(path).is_some() {
                     CallAnswer::Done
                 } else {
                     CallAnswer::NotThere
                 }
             }
             Op::DeleteEmpty(path) => {
-                let path = absolute(path);
-                if !self.below(&path).is_empty() {
+                if !self.below(path).is_empty() {
                     return CallAnswer::Exists;
                 }
-                if self.paths.remove(&path).is_some() {
+                if self.paths.remove(path).is_some() {
                     CallAnswer::Done
                 } else {
                     CallAnswer::NotThere

@@ -6,6 +6,7 @@ use job::history::AttemptEnd;
 use job::wire;
 use job::wire::task_event;
 use policy::ContainerId;
+use policy::commit::TaskResult;
 use policy::mapreduce::{Digest, Event};
 use policy::schedule::{AttemptIx, AttemptOutcome, Stage, TaskIx, Why};
 
@@ -84,9 +85,7 @@ impl MapReduce {
                 self.over(ix, AttemptOutcome::Killed);
             }
             Ended::Well(counters) => {
-                if ended.has_files {
-                    self.has_written(attempt, &ended.files);
-                }
+                self.has_written(attempt, &ended);
                 self.done_well(ix, attempt, counters, &ended);
             }
             Ended::Badly(sentence) if !ended.unfetched.is_empty() => {
@@ -107,15 +106,22 @@ impl MapReduce {
         }
     }
 
-    /// The result of its task is files of the output.
-    fn has_written(&mut self, attempt: &PlacedAttempt, files: &[String]) {
+    /// Files of the output may be the result of its task. Of an attempt that is not the first it is said that it has
+    /// none, too: then those of the first are not.
+    fn has_written(&mut self, attempt: &PlacedAttempt, ended: &wire::TaskEnded) {
+        if !ended.has_files && attempt.number == 0 {
+            return;
+        }
         let number = match attempt.stage {
             Stage::Map => Some(attempt.task.0),
             Stage::Reduce | Stage::Gang => self.machine.partition(attempt.task),
         };
         if let Some(number) = number {
-            let name = super::orders::attempt_name(attempt.stage, number, attempt.number);
-            let result = (name, files.to_vec());
+            let is_untold = ended.has_files && ended.files.is_empty();
+            let result = TaskResult {
+                attempt: super::orders::attempt_name(attempt.stage, number, attempt.number),
+                names: (!is_untold).then(|| ended.files.clone()),
+            };
             self.results.insert((attempt.stage, number), result);
         }
     }

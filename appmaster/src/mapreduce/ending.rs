@@ -92,14 +92,8 @@ impl Ending {
 impl MapReduce {
     /// Every result is there.
     pub(super) fn done(&mut self) {
-        let (mut unlisted, mut files) = (Vec::new(), Vec::new());
-        for (attempt, names) in self.results.values() {
-            match names.is_empty() {
-                true => unlisted.push(attempt.clone()),
-                false => files.extend(names.iter().map(|name| format!("{attempt}/{name}"))),
-            }
-        }
-        let commit = FolderWork::Commit { unlisted, files };
+        let results = std::mem::take(&mut self.results);
+        let commit = FolderWork::Commit(results.into_values().collect());
         self.want(MapReduceEffect::Folder(commit));
         self.end(MapReduceVerdict::Success, true, false);
     }

@@ -5,7 +5,10 @@ use std::pin::pin;
 use std::sync::Arc;
 
 use output_committer::{OutputCommitter, PATIENCE};
-use policy::commit::{Inheritance, Inherited, JobCommit, JobVerdict, Setup, SetupVerdict};
+use policy::commit::{
+    Inheritance, Inherited, JobCommit, JobVerdict, OWNER, Setup, SetupVerdict, TaskResult,
+    job_folder,
+};
 use proto_hadoop::{AppAttemptId, ApplicationClient, ApplicationId};
 use storage::Address;
 
@@ -31,12 +34,7 @@ pub(crate) enum FolderWork {
         is_new: bool,
     },
     /// What an attempt of each task has written becomes the output.
-    Commit {
-        /// Attempts of whose files nobody has told the names.
-        unlisted: Vec<String>,
-        /// The files of the others, `ATTEMPT/NAME` each.
-        files: Vec<String>,
-    },
+    Commit(Vec<TaskResult>),
     /// Nothing of the job is left there.
     GiveUp,
 }
@@ -67,7 +65,7 @@ impl FolderWork {
     const fn done(&self, done: Result<(), String>) -> FolderDone {
         match self {
             Self::SetUp { .. } => FolderDone::SetUp(done),
-            Self::Commit { .. } => FolderDone::Committed(done),
+            Self::Commit(_) => FolderDone::Committed(done),
             Self::GiveUp => FolderDone::GivenUp(done),
         }
     }
@@ -99,9 +97,9 @@ impl Folder {
         let mut doing = pin!(async {
             let done = match &work {
                 FolderWork::SetUp { is_new } => self.set_up(&output, *is_new, &others).await,
-                FolderWork::Commit { unlisted, files } => {
-                    let commit = JobCommit::commit(&self.job, others.attempt(), unlisted);
-                    self.finish(&output, commit.knowing(files.clone())).await
+                FolderWork::Commit(results) => {
+                    let commit = JobCommit::commit(&self.job, others.attempt(), results);
+                    self.finish(&output, commit).await
                 }
                 FolderWork::GiveUp => {
                     let give_up = JobCommit::give_up(&self.job, others.attempt());
@@ -132,8 +130,13 @@ impl Folder {
     pub(crate) async fn inherit(self, own: AppAttemptId) -> Result<Inheritance, String> {
         let attempt = u32::try_from(own.attempt).unwrap_or(0);
         let inherited = Inherited::new(&self.job, attempt);
-        let became = self.output(&Storages::default())?.inherit(inherited).await;
-        became.map_err(|error| error.to_string())
+        let output = self.output(&Storages::default())?;
+        match output.inherit(inherited).await {
+            Ok(Inheritance::Taken { whole }) => Ok(Inheritance::Taken {
+                whole: output.url(&whole),
+            }),
+            became => became.map_err(|error| error.to_string()),
+        }
     }
 
     fn output(&self, storages: &Storages) -> Result<OutputCommitter, String> {
@@ -164,8 +167,9 @@ impl Folder {
                 "the output folder {url} is being written by {by}; name another one, or wait for its end"
             )),
             SetupVerdict::Orphaned { by } => Err(format!(
-                "{url}/_temporary/.owner names {by}, which is over, and whose folder is gone: remove \
-                 it, or name another output folder"
+                "{} names {by}, which is over, and whose folder is gone: remove it, or name another \
+                 output folder",
+                output.url(OWNER)
             )),
             SetupVerdict::NoParent => Err(format!(
                 "the output folder {url} cannot be made: something above it is a file"
@@ -179,11 +183,20 @@ impl Folder {
         match done.map_err(|error| error.to_string())? {
             JobVerdict::Committed | JobVerdict::GivenUp => Ok(()),
             JobVerdict::Missing(file) => Err(format!(
-                "{file} of the output {url} is gone: somebody else has removed it while the job committed"
+                "{file} of the output {url} is gone: somebody else has removed it before the job committed it"
+            )),
+            JobVerdict::Taken { whole, names } => Err(format!(
+                "the output folder {url} is there, {}, which somebody else has made while the job ran; \
+                 the output is whole, in {}: give it another name before a job writes to {url} again",
+                match names.as_slice() {
+                    [] => "a file".to_owned(),
+                    names => format!("with {}", names.join(", ")),
+                },
+                output.url(&whole)
             )),
             JobVerdict::Unreadable => Err(format!(
-                "{url}/_temporary/{}/.manifest is not what this job has written",
-                self.job
+                "the manifest in {} is not what this job has written",
+                output.url(&job_folder(&self.job))
             )),
         }
     }

@@ -43,6 +43,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use gerbil_task::{Counters, add};
 use job::wire::job_event::Event as ToClient;
 use job::{MapReduceJob, TasksReport, wire};
+use policy::commit::TaskResult;
 use policy::lifecycle::{KillReason, LifecycleEvent};
 use policy::mapreduce::{MapReduceMachine, MaxAttempts};
 use policy::schedule::{AttemptIx, ContainerIx, Stage, TaskIx};
@@ -143,9 +144,9 @@ pub(crate) struct MapReduce {
     leaving: Leaving,
     /// Reduces that may start, as far as the policies were told.
     reduces_told: u32,
-    /// Of tasks that have written files of the output, by their numbers in the plan, the attempt whose files these are to
-    /// be, and their names; none: they are not known.
-    results: BTreeMap<(Stage, u32), (String, Vec<String>)>,
+    /// Of tasks that have written files of the output, or were repeated, by their numbers in the plan, the attempt whose
+    /// files are to be in it.
+    results: BTreeMap<(Stage, u32), TaskResult>,
     /// Tasks that have ended well once, whatever became of their results.
     ever_done: BTreeSet<(Stage, TaskIx)>,
     counters: Counters,

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use gerbil_task::{MapOrder, ReduceOrder, Source, ToTask, Welcome};
 use job::wire::task_order::Order;
 use job::{MapReduceJob, wire};
+use policy::commit::AttemptName;
 use policy::schedule::{AttemptIx, Stage, TaskIx};
 
 use super::attempts::PlacedAttempt;
@@ -25,12 +26,12 @@ pub(super) struct Orders {
 }
 
 /// An attempt's name: no other attempt of the job has it.
-pub(super) fn attempt_name(stage: Stage, task: u32, number: u32) -> String {
-    let stage = match stage {
-        Stage::Map => 'm',
-        Stage::Reduce | Stage::Gang => 'r',
-    };
-    format!("attempt_{stage}_{task:06}_{number}")
+pub(super) fn attempt_name(stage: Stage, task: u32, number: u32) -> AttemptName {
+    AttemptName {
+        is_map: stage == Stage::Map,
+        task,
+        number,
+    }
 }
 
 impl Orders {
@@ -187,7 +188,7 @@ impl Orders {
                 address: description.output.address,
                 path: description.output.path.clone(),
                 job: self.job.clone(),
-                attempt: attempt_name(attempt.stage, number, attempt.number),
+                attempt: attempt_name(attempt.stage, number, attempt.number).to_string(),
             }),
             ..wire::StartTask::default()
         }

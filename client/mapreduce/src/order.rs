@@ -13,7 +13,7 @@ use gerbil_task::splits::{self, REDUCES_MAX};
 use gerbil_task::{Listed, PlannedJob, Submission};
 use job::{FileAt, MapReduceJob, MpiProgram, Split, StageNeed, StageTerms};
 use policy::{MiB, Resources};
-use storage::{Address, Storage};
+use storage::Address;
 
 use crate::blocks::blocks;
 use crate::device_split;
@@ -32,8 +32,6 @@ const ATTEMPTS: u32 = 4;
 const FAILURES_OF_A_NODE: u32 = 3;
 /// What splits have to fit.
 const GPU: &str = "gpu";
-/// The only thing that an output folder may have.
-pub(crate) const TEMPORARY: &str = "_temporary";
 
 /// A job for a session; what it runs is still to be said.
 #[derive(Clone, Debug)]
@@ -278,9 +276,8 @@ impl JobOrders {
         })
     }
 
-    /// Nothing has the name of the output, or a folder without anything but what a job that was broken off has left
-    /// there; or a folder is there that is to be overwritten. What may be half an output the ApplicationMaster looks
-    /// at: it knows which files are those of a job that is over.
+    /// Nothing has the name of the output, or a folder without anything in it; or a folder is there that is to be
+    /// overwritten.
     async fn place(&self, output: &Location) -> Result<Place, MapReduceError> {
         let storage = self.places.storage(&output.address)?;
         let exists = || MapReduceError::OutputExists { url: output.url() };
@@ -295,9 +292,8 @@ impl JobOrders {
             }),
             Some(status) if !status.is_folder || output.path == "/" => Err(exists()),
             Some(_) => {
-                let entries = storage.list_some(&output.path, 2).await?;
-                let is_free = entries.iter().all(|entry| entry.name() == TEMPORARY);
-                match (is_free, self.overwrites) {
+                let entries = storage.list_some(&output.path, 1).await?;
+                match (entries.is_empty(), self.overwrites) {
                     (true, _) => Ok(is_there),
                     (false, true) => {
                         let overwrite = Overwrite::new(&self.places, output).await?;
@@ -306,7 +302,6 @@ impl JobOrders {
                             ..is_there
                         })
                     }
-                    (false, false) if is_unfinished(&storage, &output.path).await? => Ok(is_there),
                     (false, false) => Err(exists()),
                 }
             }
@@ -374,13 +369,6 @@ fn cut(settings: &mut Settings, most: u64) -> Result<(), MapReduceError> {
         settings.insert(name.to_owned(), least.to_string());
     }
     Ok(())
-}
-
-/// Whether the folder at `path` may hold half an output: without its success, and with somebody's name on it.
-async fn is_unfinished(storage: &Storage, path: &str) -> Result<bool, MapReduceError> {
-    let owner = storage.stat(&format!("{path}/{TEMPORARY}/.owner")).await?;
-    let success = storage.stat(&format!("{path}/_SUCCESS")).await?;
-    Ok(owner.is_some() && success.is_none())
 }
 
 /// What the settings of these names say of a stage: memory in MiB, attempts, whether there may be second ones.

@@ -13,7 +13,6 @@ use storage::{Readers, Storage, StorageError, parent};
 use tokio::sync::mpsc;
 
 use crate::error::MapReduceError;
-use crate::order::TEMPORARY;
 use crate::places::{FileSystems, Location};
 
 /// How often a name in the trash is tried that somebody else may take.
@@ -60,8 +59,8 @@ impl Overwrite {
             None => false,
             Some(status) if !status.is_folder => true,
             Some(_) => {
-                let entries = storage.list_some(&new.path, 2).await?;
-                entries.iter().any(|entry| entry.name() != TEMPORARY)
+                let entries = storage.list_some(&new.path, 1).await?;
+                !entries.is_empty()
             }
         };
         if there {

@@ -63,8 +63,8 @@ impl Files {
         let Some(output) = &self.output else {
             return Some(Err(format!("{name}: the order names no output folder")));
         };
-        if !is_name(&name) {
-            return Some(Err(format!("{name:?} is no name of an output file")));
+        if let Err(sentence) = output.takes(&name) {
+            return Some(Err(sentence));
         }
         if self.names.contains(&name) {
             return Some(Err(format!("{name} has been written already")));
@@ -181,24 +181,4 @@ async fn drain_by(
 async fn overdue(gone: &CancellationToken) {
     gone.cancelled().await;
     tokio::time::sleep(LEFT_OPEN).await;
-}
-
-/// Names that are neither the committer's own nor those of folders.
-fn is_name(name: &str) -> bool {
-    !name.is_empty() && !name.contains('/') && !name.starts_with(['.', '_'])
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_of_the_committer_and_of_folders_are_none_of_files() {
-        for name in ["part-r-00000", "side-m-00003.gz", "a b"] {
-            assert!(is_name(name), "{name}");
-        }
-        for name in ["", ".attempt", "_SUCCESS", "a/b", "/", "..", "_temporary"] {
-            assert!(!is_name(name), "{name}");
-        }
-    }
 }

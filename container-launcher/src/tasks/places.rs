@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use job::wire::{OutputFolder, StartTask};
-use policy::commit::{attempt_file, job_folder};
+use policy::commit::{AttemptName, absolute, attempt_file, job_folder};
 use storage::{Address, Storage};
 
 /// So many are kept; tasks on further ones have clients of their own.
@@ -45,7 +45,7 @@ pub(super) struct AttemptOutput {
     /// The job's output folder.
     pub(super) output: TaskPath,
     job: String,
-    attempt: String,
+    attempt: AttemptName,
     /// Paths of files that may be there.
     begun: Mutex<Vec<String>>,
     /// They are all there, and may be the task's result.
@@ -55,14 +55,11 @@ pub(super) struct AttemptOutput {
 impl AttemptOutput {
     fn new(output: TaskPath, folder: OutputFolder) -> Result<Self, String> {
         let OutputFolder { job, attempt, .. } = folder;
-        for (name, is_one) in [
-            (&job, is_single(&job)),
-            (&attempt, is_single(&attempt) && !attempt.contains('.')),
-        ] {
-            if !is_one {
-                return Err(format!("{name:?} is no name in a folder of the output"));
-            }
+        if !is_single(&job) {
+            return Err(format!("{job:?} is no name of a job's folder"));
         }
+        let attempt = AttemptName::parse(&attempt)
+            .ok_or_else(|| format!("{attempt:?} is no name of an attempt"))?;
         Ok(Self {
             output,
             job,
@@ -72,18 +69,27 @@ impl AttemptOutput {
         })
     }
 
-    fn below(&self, path: &str) -> String {
-        format!("{}/{path}", self.output.path.trim_end_matches('/'))
-    }
-
     /// The path of the job's own folder.
     pub(super) fn job_folder(&self) -> String {
-        self.below(&job_folder(&self.job))
+        absolute(&self.output.path, &job_folder(&self.job))
+    }
+
+    /// Whether one of its files may be called so; the reason why not.
+    pub(super) fn takes(&self, name: &str) -> Result<(), String> {
+        match self.attempt.may_write(name) {
+            true => Ok(()),
+            false => Err(format!(
+                "{name:?} is no name of an output file: those of this task end with {}, and neither begin with a dot or _ \
+                 nor have a /",
+                self.attempt.tag()
+            )),
+        }
     }
 
     /// The path of one of its files, which from now on may be there.
     pub(super) fn begin(&self, name: &str) -> String {
-        let path = self.below(&attempt_file(&self.job, &self.attempt, name));
+        let file = attempt_file(&self.job, self.attempt, name);
+        let path = absolute(&self.output.path, &file);
         let mut begun = self.begun.lock().unwrap_or_else(PoisonError::into_inner);
         begun.push(path.clone());
         path
@@ -197,13 +203,13 @@ mod tests {
         ));
         assert!(places.inputs[0].is_mounted);
         let output = places.output.unwrap();
-        assert_eq!(output.job_folder(), "/out/_temporary/7");
+        assert_eq!(output.job_folder(), "/_out.temporary/7");
         assert!(!output.is_left());
         let path = output.begin("part-m-00000");
-        assert_eq!(
-            path,
-            "/out/_temporary/7/_temporary/attempt_m_000000_0.part-m-00000"
-        );
+        assert_eq!(path, "/_out.temporary/7/written/part-m-00000");
+        assert!(output.takes("part-m-00000").is_ok());
+        let words = output.takes("part-m-00001").unwrap_err();
+        assert!(words.contains("end with -m-00000"), "{words}");
         assert!(output.is_left());
         assert_eq!(output.begun(), [path]);
         output.keep();
@@ -223,11 +229,13 @@ mod tests {
         assert_eq!(words, "the order names no file system for /in/a");
         let words = refused(|order| order.inputs[0].path = "a".to_owned());
         assert_eq!(words, "\"a\" is no absolute path");
-        for wrong in ["", ".", "..", "a/b", "a.b"] {
+        for wrong in ["", ".", "..", "a/b"] {
             let mut order = order();
-            order.output.as_mut().unwrap().attempt = wrong.to_owned();
+            order.output.as_mut().unwrap().job = wrong.to_owned();
             let words = TaskFiles::of(&mut order, &mut Storages::default()).unwrap_err();
-            assert!(words.contains("no name in a folder"), "{words}");
+            assert!(words.contains("no name of a job's folder"), "{words}");
         }
+        let words = refused(|order| order.output.as_mut().unwrap().attempt = "a.b".to_owned());
+        assert_eq!(words, "\"a.b\" is no name of an attempt");
     }
 }

@@ -18,7 +18,9 @@ use job::wire::{
     InputFile, LogRead, OutputFolder, Program, StartTask, TaskEnded, TaskEvent, TaskOrder, TaskSeen,
 };
 use output_committer::OutputCommitter;
-use policy::commit::{JobCommit, JobVerdict, Setup, SetupVerdict};
+use policy::commit::{
+    AttemptName, JobCommit, JobVerdict, Setup, SetupVerdict, TaskResult, absolute, job_folder,
+};
 use storage::{Address, Storage};
 use tempfile::TempDir;
 
@@ -110,19 +112,30 @@ impl Bed {
 
     /// Makes what these attempts have written the output.
     pub async fn commit(&self, attempts: &[&str]) -> JobVerdict {
-        let attempts: Vec<String> = attempts.iter().map(|&name| name.to_owned()).collect();
-        let job = JobCommit::commit(NAME, 1, &attempts);
+        let results = attempts.iter().map(|name| TaskResult {
+            attempt: AttemptName::parse(name).unwrap(),
+            names: None,
+        });
+        let results: Vec<TaskResult> = results.collect();
+        let job = JobCommit::commit(NAME, 1, &results);
         self.output().finish_job(job).await.unwrap()
     }
 
-    /// Files of attempts below the job's folder.
+    /// The job's own folder.
+    pub fn job_folder(&self) -> String {
+        absolute(&self.path("out"), &job_folder(NAME))
+    }
+
+    /// Files of attempts below the job's folder: those of first ones, and the others.
     pub async fn attempts(&self) -> Vec<String> {
-        let folder = self.path(&format!("out/_temporary/{NAME}/_temporary"));
-        let attempts = self.storage.list(&folder, 100).await.unwrap_or_default();
-        attempts
-            .iter()
-            .map(|entry| entry.name().to_owned())
-            .collect()
+        let mut all = Vec::new();
+        for folder in ["/written", ""] {
+            let folder = format!("{}{folder}", self.job_folder());
+            let files = self.storage.list(&folder, 100).await.unwrap_or_default();
+            let files = files.iter().filter(|entry| !entry.is_folder);
+            all.extend(files.map(|entry| entry.name().to_owned()));
+        }
+        all
     }
 
     /// Waits until there are no files of attempts but these.
@@ -137,7 +150,8 @@ impl Bed {
 
     /// What is in the output folder.
     pub async fn names(&self) -> Vec<String> {
-        let all = self.storage.list(&self.path("out"), 100).await.unwrap();
+        let all = self.storage.list(&self.path("out"), 100).await;
+        let all = all.unwrap_or_default();
         all.iter().map(|entry| entry.name().to_owned()).collect()
     }
 

@@ -6,7 +6,10 @@ use anyhow::{Context as _, Result, ensure};
 use it::bed::{Case, Given};
 use output_committer::OutputCommitter;
 use policy::Millis;
-use policy::commit::{CallAnswer, JobCommit, JobVerdict, Op, Setup, SetupVerdict, attempt_file};
+use policy::commit::{
+    AttemptName, CallAnswer, JobCommit, JobVerdict, Op, Setup, SetupVerdict, TaskResult,
+    attempt_file,
+};
 use policy::gang::Chance;
 use sim::NameNode;
 use storage::{Address, Storage};
@@ -32,8 +35,9 @@ pub const CASES: &[(&str, Case)] = &[
 const CALLS: u32 = 60;
 /// Rows of calls, each of a seed of its own.
 const ROWS: u64 = 25;
-/// Names at each of three levels.
+/// Names at each of two levels, below the two at the top.
 const NAMES: [&str; 3] = ["a", "b", "c"];
+const TOPS: [&str; 2] = ["out", "work"];
 
 fn hdfs(given: &Given) -> Result<()> {
     compare(&address(given), "/name-node")
@@ -54,7 +58,7 @@ fn compare(address: &Address, top: &str) -> Result<()> {
         let mut answers: BTreeMap<String, u32> = BTreeMap::new();
         for seed in 0..ROWS {
             let top = format!("{top}/{seed}");
-            storage.make_folder(&format!("{top}/out")).await?;
+            storage.make_folder(&top).await?;
             let output = OutputCommitter::new(Storage::open(address)?, &format!("{top}/out"));
             let mut model = NameNode::with(&[]);
             let mut chance = Chance::new(seed);
@@ -69,7 +73,7 @@ fn compare(address: &Address, top: &str) -> Result<()> {
                 );
                 *answers.entry(kind(&op, &real)).or_default() += 1;
                 let there = paths(&storage, &top).await?;
-                let modelled: Vec<&String> = model.paths.keys().filter(|p| *p != "out").collect();
+                let modelled: Vec<&String> = model.paths.keys().collect();
                 ensure!(
                     there.iter().eq(modelled.iter().copied()),
                     "seed {seed}, call {call}, after {op:?}: there is {there:?}, in the model \
@@ -113,9 +117,10 @@ fn draw(chance: &mut Chance, below: usize) -> usize {
 
 /// One to three names deep.
 fn any_path(chance: &mut Chance) -> String {
-    let depth = 1 + draw(chance, 3);
-    let names = (0..depth).map(|_| NAMES[draw(chance, NAMES.len())]);
-    names.collect::<Vec<_>>().join("/")
+    let depth = draw(chance, 3);
+    let mut names = vec![TOPS[draw(chance, TOPS.len())]];
+    names.extend((0..depth).map(|_| NAMES[draw(chance, NAMES.len())]));
+    names.join("/")
 }
 
 /// Any call that a committer could make.
@@ -139,14 +144,15 @@ fn any_op(chance: &mut Chance, model: &NameNode) -> Op {
     }
 }
 
-/// Everything below the folder `out`, with its name, ordered.
+/// Everything below `top`, called as the model calls it, ordered.
 async fn paths(storage: &Storage, top: &str) -> Result<Vec<String>> {
-    let mut folders = vec![format!("{top}/out")];
+    let mut folders = vec![top.to_owned()];
     let mut all = Vec::new();
     while let Some(folder) = folders.pop() {
         for entry in storage.list(&folder, 1000).await? {
             let name = entry.path.strip_prefix(&format!("{top}/"));
-            all.push(name.context("a path that is elsewhere")?.to_owned());
+            let name = name.context("a path that is elsewhere")?;
+            all.push(name.replacen("_out.temporary", "work", 1));
             if entry.is_folder {
                 folders.push(entry.path);
             }
@@ -154,6 +160,18 @@ async fn paths(storage: &Storage, top: &str) -> Result<Vec<String>> {
     }
     all.sort();
     Ok(all)
+}
+
+/// Of two tasks, the second of which was repeated.
+fn results() -> [TaskResult; 2] {
+    [0, 1].map(|task| TaskResult {
+        attempt: AttemptName {
+            is_map: false,
+            task,
+            number: task,
+        },
+        names: None,
+    })
 }
 
 /// Files of two tasks, committed by one that stops after each of its calls, and by the next.
@@ -171,13 +189,13 @@ fn commit(given: &Given) -> Result<()> {
             let output = OutputCommitter::new(Storage::open(&address)?, &top);
             let owner = output.set_up(Setup::new("n"), async |_| true).await?;
             ensure!(owner == SetupVerdict::Owner, "{owner:?}");
-            for task in ["t0", "t1"] {
-                let path = attempt_file("n", &format!("{task}-a0"), &format!("part-{task}"));
-                let file = Op::Create(path, task.to_owned());
+            for (result, text) in results().iter().zip(["t0", "t1"]) {
+                let name = format!("part{}", result.attempt.tag());
+                let path = attempt_file("n", result.attempt, &name);
+                let file = Op::Create(path, text.to_owned());
                 output.carry_out(&file).await?;
             }
-            let attempts = ["t0-a0".to_owned(), "t1-a0".to_owned()];
-            let mut first = JobCommit::commit("n", 1, &attempts);
+            let mut first = JobCommit::commit("n", 1, &results());
             for _ in 0..stop {
                 if let Some(op) = first.next() {
                     first.answered(output.carry_out(&op).await?);
@@ -185,7 +203,7 @@ fn commit(given: &Given) -> Result<()> {
             }
             let next = OutputCommitter::new(Storage::open(&address)?, &top);
             let verdict = next
-                .finish_job(JobCommit::commit("n", 2, &attempts))
+                .finish_job(JobCommit::commit("n", 2, &results()))
                 .await?;
             ensure!(
                 verdict == JobVerdict::Committed,
@@ -198,10 +216,10 @@ fn commit(given: &Given) -> Result<()> {
                 .map(|entry| entry.name().to_owned())
                 .collect();
             ensure!(
-                there == ["_SUCCESS", "part-t0", "part-t1"],
+                there == ["_SUCCESS", "part-r-00000", "part-r-00001"],
                 "after {stop} calls: {there:?}"
             );
-            let text = storage.read(&format!("{top}/part-t1"), 10).await?;
+            let text = storage.read(&format!("{top}/part-r-00001"), 10).await?;
             ensure!(text == b"t1", "after {stop} calls: {text:?}");
             calls = stop;
             if first.verdict().is_some() {

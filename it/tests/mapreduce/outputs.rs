@@ -270,7 +270,7 @@ fn taken(given: &Given) -> Result<()> {
     let running = mr(given, &[&program("faulty")?, "/taken/in/a", "/taken/out"])?;
     let running = running.start()?;
     let below = || -> Result<Vec<String>> {
-        let all = given.cluster.hdfs().list("/taken/out/_temporary")?;
+        let all = given.cluster.hdfs().list("/taken/_out.temporary")?;
         Ok(all.into_iter().map(|entry| entry.path_suffix).collect())
     };
     // Its owner's name, and the owner's folder.

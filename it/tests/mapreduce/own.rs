@@ -11,6 +11,7 @@ use it::settings::File;
 use it::victims::launchers;
 use it::{Daemon, Run, expect, wait};
 use nix::sys::signal::Signal;
+use policy::commit::absolute;
 use serde_json::Value;
 
 use crate::{alone, files, is_gone, is_over, is_same, local, program, put, text};
@@ -195,8 +196,9 @@ fn own_application_fails(given: &Given) -> Result<()> {
 
 /// The job that writes there runs; its application.
 fn runs(given: &Given, output: &str) -> Result<String> {
+    let work = absolute(output, "work");
     wait::until("a folder of attempts", DEADLINE, || {
-        let begun = given.cluster.hdfs().list(output)?;
+        let begun = given.cluster.hdfs().list(&work)?;
         Ok((!begun.is_empty()).then_some(()))
     })?;
     Ok(given.newest()?.id)

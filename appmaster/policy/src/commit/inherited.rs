@@ -1,9 +1,10 @@
 //! What is to be done with a job of an ApplicationMaster that is gone.
 
-use super::{CallAnswer, JobCommit, JobVerdict, Op, job_folder};
+use super::layout::{OWNER, SUCCESS, WORK, aside, job_folder};
+use super::{CallAnswer, JobCommit, JobVerdict, Op};
 
 /// The next ApplicationMaster's part in a job of which it knows no more than the output folder: its commit is
-/// finished where its manifest stands, and the job is given up where none does.
+/// finished where what becomes output was chosen, or is whole, and the job is given up where it is not.
 ///
 /// Whether the job was ever the folder's owner is looked at first: who gives up disowns, and `.owner` may be
 /// another's.
@@ -23,6 +24,9 @@ enum InheritedStep {
     Finish(JobCommit),
     /// Nobody's: of a setup that was not over, or of a removal.
     Clear,
+    ClearAside {
+        was_there: bool,
+    },
     Tidy {
         was_there: bool,
     },
@@ -45,6 +49,11 @@ pub enum Inheritance {
     Absent,
     /// A file of the output is gone by somebody else's hand.
     Missing(String),
+    /// Somebody else has put something where the output was to be, which is whole.
+    Taken {
+        /// Where the output is, a path as those of [`Op`].
+        whole: String,
+    },
     /// The manifest holds what no manifest of this job would.
     Unreadable,
 }
@@ -55,6 +64,9 @@ impl From<&JobVerdict> for Inheritance {
             JobVerdict::Committed => Self::Finished,
             JobVerdict::GivenUp => Self::GivenUp,
             JobVerdict::Missing(file) => Self::Missing(file.clone()),
+            JobVerdict::Taken { whole, .. } => Self::Taken {
+                whole: whole.clone(),
+            },
             JobVerdict::Unreadable => Self::Unreadable,
         }
     }
@@ -85,12 +97,13 @@ impl Inherited {
     #[must_use]
     pub fn call(&self, number: usize) -> Option<Op> {
         Some(match &self.step {
-            InheritedStep::ReadOwner => Op::Read("_temporary/.owner".to_owned()),
+            InheritedStep::ReadOwner => Op::Read(OWNER.to_owned()),
             InheritedStep::LookForOwn => Op::Look(format!("{}/.owner", job_folder(&self.job))),
             InheritedStep::Finish(job) => return job.call(number),
             InheritedStep::Clear => Op::DeleteAll(job_folder(&self.job)),
-            InheritedStep::Tidy { .. } => Op::DeleteEmpty("_temporary".to_owned()),
-            InheritedStep::LookForSuccess { .. } => Op::Look("_SUCCESS".to_owned()),
+            InheritedStep::ClearAside { .. } => Op::DeleteAll(aside(&self.job)),
+            InheritedStep::Tidy { .. } => Op::DeleteEmpty(WORK.to_owned()),
+            InheritedStep::LookForSuccess { .. } => Op::Look(SUCCESS.to_owned()),
             InheritedStep::Over(_) => return None,
         })
     }
@@ -121,8 +134,11 @@ impl Inherited {
             (InheritedStep::ReadOwner, _) => InheritedStep::LookForOwn,
             (InheritedStep::LookForOwn, Done) => self.finish(),
             (InheritedStep::LookForOwn, _) => InheritedStep::Clear,
-            (InheritedStep::Clear, answer) => InheritedStep::Tidy {
+            (InheritedStep::Clear, answer) => InheritedStep::ClearAside {
                 was_there: answer == Done,
+            },
+            (InheritedStep::ClearAside { was_there }, answer) => InheritedStep::Tidy {
+                was_there: *was_there || answer == Done,
             },
             (InheritedStep::Tidy { was_there }, _) => InheritedStep::LookForSuccess {
                 was_there: *was_there,

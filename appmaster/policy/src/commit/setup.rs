@@ -1,16 +1,14 @@
 //! A job becomes the owner of its output folder.
 
-use super::withdrawal::{Withdrawal, Withdrawn, aside};
-use super::{CallAnswer, Op, job_folder};
-
-const OWNER: &str = "_temporary/.owner";
+use super::layout::{OUT, OWNER, WORK, WRITTEN, aside, job_folder};
+use super::{CallAnswer, Op};
 
 /// Makes the job's folder with its own `.owner` in it, then gives that its place beside the folder.
 ///
-/// Another's `.owner` is respected while its job lives. What a dead one has published without coming to an end is
-/// withdrawn. Then its `.owner` is renamed into the folder where all of it is, which only one taker can do, and that
-/// folder is removed with it before the new owner signs: so while somebody else has signed, the folder that a late
-/// taker would rename into is gone.
+/// Another's `.owner` is respected while its job lives. The folder of a dead one gets another name first, all at once: from
+/// then on no ApplicationMaster of that job that yet runs gives an output its name. Then its `.owner` is renamed into
+/// that folder, which only one taker can do, and the folder is removed with it before the new owner signs: so while
+/// somebody else has signed, the folder that a late taker would rename into is gone.
 ///
 /// Who is refused leaves nothing. First its signature goes, so that none which was given up to wait for can still get its
 /// place; then it is seen whether one has; then its folder goes.
@@ -25,15 +23,11 @@ pub struct Setup {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum SetupStep {
     Look,
-    /// There is output without success: whose?
-    ReadOwnerOf(Vec<String>),
-    /// Nobody's; it may have been withdrawn in between.
-    LookOnce,
     MakeFolders,
     Sign,
     ReadOwner,
     AskAlive(String),
-    Withdraw(Withdrawal),
+    SetAside(String),
     TakeOver(String),
     /// Whether `.owner` still names the dead job into whose folder it could not be renamed.
     LookAgain(String),
@@ -54,7 +48,7 @@ enum SetupStep {
 /// How it ended.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum SetupVerdict {
-    /// The job owns the folder.
+    /// The job may write there, and no other.
     Owner,
     /// There is output already; the names of some of it.
     OutputExists(Vec<String>),
@@ -73,9 +67,9 @@ pub enum SetupVerdict {
 }
 
 impl Setup {
-    /// `.owner` before it has its place: in the folder of all attempts, which is made with it.
+    /// `.owner` before it has its place: where the output is to come together, a folder that is made with it.
     fn draft(&self) -> String {
-        format!("{}/_temporary/.owner", job_folder(&self.job))
+        format!("{}/{WRITTEN}/.owner", job_folder(&self.job))
     }
 
     /// Of `job`, which is the name of its folder.
@@ -100,17 +94,14 @@ impl Setup {
     #[must_use]
     pub fn next(&self) -> Option<Op> {
         Some(match &self.step {
-            SetupStep::Look | SetupStep::LookOnce | SetupStep::LookSigned => {
-                Op::List(String::new())
-            }
+            SetupStep::Look | SetupStep::LookSigned => Op::List(OUT.to_owned()),
             SetupStep::MakeFolders => Op::MakeFolders(format!("{}/{}", self.draft(), self.job)),
             SetupStep::Sign => Op::Rename(self.draft(), OWNER.to_owned()),
-            SetupStep::ReadOwnerOf(_)
-            | SetupStep::ReadOwner
-            | SetupStep::LookAgain(_)
-            | SetupStep::LookUnsigned(_) => Op::Read(OWNER.to_owned()),
+            SetupStep::ReadOwner | SetupStep::LookAgain(_) | SetupStep::LookUnsigned(_) => {
+                Op::Read(OWNER.to_owned())
+            }
             SetupStep::Unsign(_) => Op::DeleteAll(self.draft()),
-            SetupStep::Withdraw(withdrawal) => return withdrawal.next(),
+            SetupStep::SetAside(dead) => Op::Rename(job_folder(dead), aside(dead)),
             SetupStep::TakeOver(dead) => {
                 Op::Rename(OWNER.to_owned(), format!("{}/.owner", aside(dead)))
             }
@@ -120,7 +111,7 @@ impl Setup {
                 format!("{}/.owner", job_folder(&self.job)),
             ),
             SetupStep::ClearOwn(_) => Op::DeleteAll(job_folder(&self.job)),
-            SetupStep::Tidy(_) => Op::DeleteEmpty("_temporary".to_owned()),
+            SetupStep::Tidy(_) => Op::DeleteEmpty(WORK.to_owned()),
             SetupStep::AskAlive(_) | SetupStep::Over(_) => return None,
         })
     }
@@ -141,7 +132,7 @@ impl Setup {
             self.step = if alive {
                 self.refused(SetupVerdict::Taken { by: job })
             } else {
-                SetupStep::Withdraw(Withdrawal::new(&job))
+                SetupStep::SetAside(job)
             };
         }
     }
@@ -158,34 +149,10 @@ impl Setup {
     /// What the call came to.
     pub fn answered(&mut self, answer: CallAnswer) {
         use CallAnswer::{Content, Done, Lost, Names, NotThere};
-        if let SetupStep::Withdraw(withdrawal) = &mut self.step {
-            withdrawal.answered(answer);
-            let dead = withdrawal.dead().to_owned();
-            self.step = match withdrawal.verdict().cloned() {
-                None => return,
-                Some(Withdrawn::Free) => SetupStep::TakeOver(dead),
-                Some(Withdrawn::Foreign(names)) => self.found(&names),
-                Some(Withdrawn::Absent) => SetupStep::Look,
-            };
-            return;
-        }
         let step = std::mem::replace(&mut self.step, SetupStep::Look);
         self.step = match (step, answer) {
-            (step @ (SetupStep::Look | SetupStep::LookOnce), Names(names)) => {
-                let is_half = step == SetupStep::Look && is_unfinished(&names);
-                let output = output(names);
-                match output.is_empty() {
-                    true => SetupStep::MakeFolders,
-                    false if is_half => SetupStep::ReadOwnerOf(output),
-                    false => self.found(&output),
-                }
-            }
-            (SetupStep::Look | SetupStep::LookOnce, NotThere) => SetupStep::MakeFolders,
-            (SetupStep::ReadOwnerOf(output), Content(owner)) if owner == self.job => {
-                self.found(&output)
-            }
-            (SetupStep::ReadOwnerOf(_), Content(owner)) => SetupStep::AskAlive(owner),
-            (SetupStep::ReadOwnerOf(_), NotThere) => SetupStep::LookOnce,
+            (SetupStep::Look, Names(names)) if !names.is_empty() => self.refused(exists(&names)),
+            (SetupStep::Look, Names(_) | NotThere) => SetupStep::MakeFolders,
             // A file is in the way.
             (SetupStep::MakeFolders, NotThere) => SetupStep::Over(SetupVerdict::NoParent),
             // Who signs without a folder could never be taken over from.
@@ -204,6 +171,9 @@ impl Setup {
             (SetupStep::ReadOwner, Content(owner)) if owner == self.job => SetupStep::LookSigned,
             (SetupStep::ReadOwner, Content(owner)) => SetupStep::AskAlive(owner),
             (SetupStep::ReadOwner, NotThere) => SetupStep::MakeFolders,
+            // Asked again: what has been moved is not there to be moved.
+            (SetupStep::SetAside(dead), Lost) => SetupStep::SetAside(dead),
+            (SetupStep::SetAside(dead), _) => SetupStep::TakeOver(dead),
             (SetupStep::TakeOver(dead), Done) => SetupStep::Clear(dead),
             // Another was first, or it was this one and the answer was lost: who has signed says.
             (SetupStep::TakeOver(dead), NotThere) => SetupStep::LookAgain(dead),
@@ -214,11 +184,10 @@ impl Setup {
             (SetupStep::LookAgain(dead), Lost) => SetupStep::LookAgain(dead),
             (SetupStep::LookAgain(_), _) => SetupStep::ReadOwner,
             (SetupStep::Clear(dead), Lost) => SetupStep::Clear(dead),
-            (SetupStep::LookSigned, Names(names)) => match output(names) {
-                none if none.is_empty() => SetupStep::Over(SetupVerdict::Owner),
-                output => SetupStep::Disown(output),
-            },
-            (SetupStep::LookSigned, NotThere) => SetupStep::Look,
+            // The dead one may have come to its end a moment before.
+            (SetupStep::Clear(_), _) => SetupStep::Look,
+            (SetupStep::LookSigned, Names(names)) if !names.is_empty() => SetupStep::Disown(names),
+            (SetupStep::LookSigned, Names(_) | NotThere) => SetupStep::Over(SetupVerdict::Owner),
             (
                 step @ (SetupStep::Disown(_)
                 | SetupStep::Unsign(_)
@@ -227,7 +196,7 @@ impl Setup {
                 | SetupStep::Tidy(_)),
                 Lost,
             ) => step,
-            (SetupStep::Disown(output), _) => SetupStep::ClearOwn(exists(&output)),
+            (SetupStep::Disown(names), _) => SetupStep::ClearOwn(exists(&names)),
             (SetupStep::Unsign(verdict), _) => SetupStep::LookUnsigned(verdict),
             (SetupStep::LookUnsigned(_), Content(owner)) if owner == self.job => {
                 SetupStep::LookSigned
@@ -235,8 +204,6 @@ impl Setup {
             (SetupStep::LookUnsigned(verdict), _) => SetupStep::ClearOwn(verdict),
             (SetupStep::ClearOwn(verdict), _) => SetupStep::Tidy(verdict),
             (SetupStep::Tidy(verdict), _) => SetupStep::Over(verdict),
-            // Who came upon output has no folder yet.
-            (SetupStep::Clear(_), _) => SetupStep::MakeFolders,
             (step, _) => step,
         };
     }
@@ -248,26 +215,9 @@ impl Setup {
             false => SetupStep::Over(verdict),
         }
     }
-
-    /// There is output.
-    fn found(&self, output: &[String]) -> SetupStep {
-        self.refused(exists(output))
-    }
-}
-
-/// Whether what is in an output folder may be the beginning of an output.
-fn is_unfinished(names: &[String]) -> bool {
-    let has = |wanted: &str| names.iter().any(|name| name == wanted);
-    has("_temporary") && !has("_SUCCESS")
-}
-
-/// What of it is output.
-fn output(names: Vec<String>) -> Vec<String> {
-    let output = names.into_iter().filter(|name| name != "_temporary");
-    output.collect()
 }
 
 /// Output that is there is named, some of it.
-fn exists(output: &[String]) -> SetupVerdict {
-    SetupVerdict::OutputExists(output.iter().take(3).cloned().collect())
+fn exists(names: &[String]) -> SetupVerdict {
+    SetupVerdict::OutputExists(names.iter().take(3).cloned().collect())
 }

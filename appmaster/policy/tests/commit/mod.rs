@@ -4,7 +4,9 @@ mod attempts;
 mod inherited;
 mod jobs;
 mod late;
+mod outputs;
 mod owners;
 mod records;
-mod withdrawals;
+mod takeovers;
+
 mod world;

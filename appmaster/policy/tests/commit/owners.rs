@@ -24,7 +24,7 @@ fn alive(world: &World, job: &str) -> bool {
 fn holds(world: &World, over: bool) {
     assert!(owners(world) <= 1, "{world:#?}");
     if owners(world) == 1 {
-        let owner = world.name_node.says("_temporary/.owner");
+        let owner = world.name_node.says("work/.owner");
         let owner = owner.unwrap_or_default();
         assert!(owner == "b" || owner == "c", "{world:#?}");
     }
@@ -43,7 +43,7 @@ fn refused_leave_nothing(world: &World) {
             continue;
         };
         if setup.verdict() != Some(&SetupVerdict::Owner) {
-            let folder = format!("_temporary/{job}");
+            let folder = format!("work/{job}");
             assert!(!world.name_node.has(&folder), "{world:#?}");
         }
     }
@@ -52,10 +52,10 @@ fn refused_leave_nothing(world: &World) {
 #[test]
 fn one_of_two_jobs_takes_over_what_a_dead_one_left() {
     let name_node = NameNode::with(&[
-        ("_temporary", None),
-        ("_temporary/.owner", Some("d")),
-        ("_temporary/d", None),
-        ("_temporary/d/_temporary", None),
+        ("work", None),
+        ("work/.owner", Some("d")),
+        ("work/d", None),
+        ("work/d/written", None),
     ]);
     let world = World {
         name_node,
@@ -68,15 +68,14 @@ fn one_of_two_jobs_takes_over_what_a_dead_one_left() {
     let walk = Walk::through(world, &alive, &holds);
     walk.covers(
         "one of two jobs takes over what a dead one left",
-        1_816,
-        7_712,
+        1_590,
+        6_598,
     );
 }
 
 #[test]
 fn one_of_two_jobs_begins_where_nothing_is() {
-    let mut name_node = NameNode::default();
-    name_node.paths.clear();
+    let name_node = NameNode::default();
     let world = World {
         name_node,
         actors: vec![setup("b"), setup("c")],
@@ -86,14 +85,13 @@ fn one_of_two_jobs_begins_where_nothing_is() {
         late: Vec::new(),
     };
     let walk = Walk::through(world, &alive, &holds);
-    walk.covers("one of two jobs begins where nothing is", 500, 1_788);
+    walk.covers("one of two jobs begins where nothing is", 494, 1_774);
 }
 
 /// As [`one_of_two_jobs_begins_where_nothing_is`], by jobs that were told so and do not look themselves.
 #[test]
 fn one_of_two_jobs_begins_where_nothing_was() {
-    let mut name_node = NameNode::default();
-    name_node.paths.clear();
+    let name_node = NameNode::default();
     let told = |job: &str| Actor::Setup(Setup::new(job).where_nothing_was());
     let world = World {
         name_node,
@@ -104,10 +102,10 @@ fn one_of_two_jobs_begins_where_nothing_was() {
         late: Vec::new(),
     };
     let walk = Walk::through(world, &alive, &holds);
-    walk.covers("one of two jobs begins where nothing was", 437, 1_478);
+    walk.covers("one of two jobs begins where nothing was", 431, 1_464);
 }
 
-/// What has come since nobody was there is seen: output of another, and half of one.
+/// What has come since nobody was there is seen: output of another, and one who writes.
 #[test]
 fn who_was_told_that_nothing_is_there_finds_what_has_come() {
     let run = |name_node: &mut NameNode, lives: bool| {
@@ -117,25 +115,22 @@ fn who_was_told_that_nothing_is_there_finds_what_has_come() {
                 setup.answered(name_node.carry_out(&op));
             }
             if let Some(verdict) = setup.verdict() {
-                assert_eq!(
-                    verdict == &SetupVerdict::Owner,
-                    name_node.has("_temporary/b")
-                );
+                assert_eq!(verdict == &SetupVerdict::Owner, name_node.has("work/b"));
                 return verdict.clone();
             }
             setup.alive(lives);
         }
     };
-    let output = [("_SUCCESS", Some("")), ("part-r-00000", Some("x"))];
+    let output = [
+        ("out", None),
+        ("out/_SUCCESS", Some("")),
+        ("out/part-r-00000", Some("x")),
+    ];
     let mut whole = NameNode::with(&output);
     let names = ["_SUCCESS", "part-r-00000"].map(str::to_owned).to_vec();
     assert_eq!(run(&mut whole, true), SetupVerdict::OutputExists(names));
     assert_eq!(whole, NameNode::with(&output));
-    let begun = [
-        ("_temporary", None),
-        ("_temporary/.owner", Some("d")),
-        ("_temporary/d", None),
-    ];
+    let begun = [("work", None), ("work/.owner", Some("d")), ("work/d", None)];
     let mut taken = NameNode::with(&begun);
     let by = "d".to_owned();
     assert_eq!(run(&mut taken, true), SetupVerdict::Taken { by });
@@ -146,11 +141,7 @@ fn who_was_told_that_nothing_is_there_finds_what_has_come() {
 /// A signature that was given up to wait for does not get its place when the owner is gone and its folder with it.
 #[test]
 fn who_is_refused_does_not_sign_late() {
-    let name_node = NameNode::with(&[
-        ("_temporary", None),
-        ("_temporary/.owner", Some("b")),
-        ("_temporary/b", None),
-    ]);
+    let name_node = NameNode::with(&[("work", None), ("work/.owner", Some("b")), ("work/b", None)]);
     let world = World {
         name_node,
         actors: vec![Actor::Job(JobCommit::give_up("b", 1)), setup("c")],
@@ -163,18 +154,22 @@ fn who_is_refused_does_not_sign_late() {
         let Some(Actor::Setup(setup)) = world.actors.get(1) else {
             return;
         };
-        let has_signed = world.name_node.says("_temporary/.owner").as_deref() == Some("c");
+        let has_signed = world.name_node.says("work/.owner").as_deref() == Some("c");
         if over {
             let is_owner = setup.verdict() == Some(&SetupVerdict::Owner);
             assert_eq!(is_owner, has_signed, "{world:#?}");
         }
     });
-    walk.covers("who is refused does not sign late", 948, 2_320);
+    walk.covers("who is refused does not sign late", 1_082, 2_712);
 }
 
 #[test]
 fn output_that_is_there_is_named() {
-    let mut name_node = NameNode::with(&[("_SUCCESS", Some("")), ("part-r-00000", Some("x"))]);
+    let mut name_node = NameNode::with(&[
+        ("out", None),
+        ("out/_SUCCESS", Some("")),
+        ("out/part-r-00000", Some("x")),
+    ]);
     let mut setup = Setup::new("b");
     while let Some(op) = setup.next() {
         setup.answered(name_node.carry_out(&op));
@@ -186,11 +181,8 @@ fn output_that_is_there_is_named() {
 /// A second ApplicationMaster of the same job finds its own signature.
 #[test]
 fn a_job_knows_its_own_folder_again() {
-    let mut name_node = NameNode::with(&[
-        ("_temporary", None),
-        ("_temporary/.owner", Some("b")),
-        ("_temporary/b", None),
-    ]);
+    let mut name_node =
+        NameNode::with(&[("work", None), ("work/.owner", Some("b")), ("work/b", None)]);
     let mut setup = Setup::new("b");
     while let Some(op) = setup.next() {
         setup.answered(name_node.carry_out(&op));

@@ -265,8 +265,12 @@ fn words(wanted: &MapReduceEffect) -> String {
         MapReduceEffect::Over { attempt, how } => format!("over {} {how:?}", attempt.0),
         MapReduceEffect::MapsLost(maps) => format!("lost {}", maps.len()),
         MapReduceEffect::Folder(FolderWork::SetUp { .. }) => "set up".into(),
-        MapReduceEffect::Folder(FolderWork::Commit { unlisted, files }) => {
-            format!("commit {}", [&unlisted[..], &files[..]].concat().join(" "))
+        MapReduceEffect::Folder(FolderWork::Commit(results)) => {
+            let results = results.iter().map(|result| match &result.names {
+                Some(names) => format!(" {}: {}", result.attempt, names.join(", ")),
+                None => format!(" {}", result.attempt),
+            });
+            format!("commit{}", results.collect::<String>())
         }
         MapReduceEffect::Folder(FolderWork::GiveUp) => "give up".into(),
         MapReduceEffect::Avoid(container) => format!("avoid {container}"),

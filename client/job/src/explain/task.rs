@@ -23,7 +23,7 @@ pub enum Locality {
 pub struct TaskPlaced {
     /// When, ms.
     pub at_ms: u64,
-    /// Of which job, as its folder below `_temporary` is called.
+    /// Of which job, as its folder beside the output is called.
     pub job: String,
     /// Of which stage its task is.
     pub stage: TaskStage,
@@ -53,7 +53,7 @@ pub struct TaskPlaced {
 pub struct TaskEnded {
     /// When, ms.
     pub at_ms: u64,
-    /// Of which job, as its folder below `_temporary` is called.
+    /// Of which job, as its folder beside the output is called.
     pub job: String,
     /// Of which stage its task is.
     pub stage: TaskStage,
@@ -89,7 +89,7 @@ pub enum WhyMoved {
 pub struct HomeMoved {
     /// When, ms.
     pub at_ms: u64,
-    /// Of which job, as its folder below `_temporary` is called.
+    /// Of which job, as its folder beside the output is called.
     pub job: String,
     /// Which.
     pub partition: u32,

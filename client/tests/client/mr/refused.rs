@@ -48,8 +48,7 @@ async fn what_makes_no_sense_is_refused_before_anything_is_staged() {
     )
     .await;
     std::fs::remove_file(&there).unwrap();
-    // A job that was broken off has left no more than this.
-    std::fs::create_dir(night.folder.path().join("out/_temporary")).unwrap();
+    // A folder without anything in it is there.
     refused(
         &["-D", "fake.does=fail"],
         &[],

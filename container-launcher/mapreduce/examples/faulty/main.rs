@@ -108,6 +108,9 @@ impl Reducer<Text, u64> for FaultySum {
         match word {
             b"reduce error" => return Err(Error::new("this word is refused")),
             b"reduce abort" => std::process::abort(),
+            _ if word.starts_with(b"again ") && out.attempt() == 0 => {
+                return Err(Error::new("this word is refused at first"));
+            }
             _ => {}
         }
         let sum = values.fold(0, |sum, more| Ok(sum + more))?;

@@ -10,8 +10,11 @@ use it::daemon::Daemon;
 use it::session::{start_with, stop};
 use it::{expect, wait};
 
-use super::REDUCES;
-use crate::{files, is_gone, is_same, local, mr, program, put, succeeds, text};
+use policy::commit::absolute;
+
+use super::round::chosen;
+use super::{AGAIN, REDUCES, TWICE, lines};
+use crate::{files, is_gone, is_same, local, mr, program, put, succeeds};
 
 pub const CASES: &[(&str, Case)] = &[
     (
@@ -27,16 +30,20 @@ const ROUNDS: usize = 10;
 const AWAY: Duration = Duration::from_secs(3);
 
 fn killed(given: &Given) -> Result<()> {
-    let input = put(given, "/names/in", &[("a", &text(9))])?;
-    let wordcount = program("wordcount")?;
-    let whole = local(given, &wordcount, &["-D", REDUCES, &input], "whole")?;
+    let input = put(given, "/names/in", &[("a", &lines())])?;
+    let again = program(AGAIN)?;
+    let whole = local(
+        given,
+        &again,
+        &["-D", TWICE, "-D", REDUCES, &input],
+        "whole",
+    )?;
     start_with(given, "s", "512")?;
     for number in 0..ROUNDS {
         let out = format!("/names/out-{number}");
-        let mut running = mr(given, &["-D", REDUCES, &wordcount, "/names/in", &out])?.start()?;
-        wait::until("the first name", DEADLINE, || {
-            let all = given.cluster.hdfs().list(&out)?;
-            let has_begun = all.iter().any(|of| of.path_suffix.starts_with("part-"));
+        let mut running = mr(given, &["-D", REDUCES, &again, "/names/in", &out])?.start()?;
+        wait::until("the first file that has moved", DEADLINE, || {
+            let has_begun = chosen(given, &out)? > 0;
             Ok((has_begun || running.is_over()?).then_some(()))
         })?;
         given.cluster.kill(Daemon::NameNode)?;
@@ -47,7 +54,7 @@ fn killed(given: &Given) -> Result<()> {
         given.cluster.wait_for_hdfs()?;
         running.finish()?.success("a job whose NameNode was away")?;
         is_same(&files(given, &out)?, &whole)?;
-        is_gone(given, &format!("{out}/_temporary"))?;
+        is_gone(given, &absolute(&out, "work"))?;
         if is_hit {
             return stop(given, "s");
         }

@@ -7,8 +7,8 @@ use it::bed::{Case, Given};
 use it::session::application;
 
 use super::round::{Killed, Moment, Round, round};
-use super::{FINISHED, REDUCES};
-use crate::{alone, files, is_gone, is_same, local, program, put, text};
+use super::{AGAIN, FINISHED, REDUCES, TWICE, lines};
+use crate::{alone, files, is_gone, is_same, local, program, put};
 
 pub const CASES: &[(&str, Case)] = &[(
     "the node of the ApplicationMaster is lost while its job commits",
@@ -19,15 +19,17 @@ pub const CASES: &[(&str, Case)] = &[(
 const ROUNDS: usize = 8;
 
 fn lost(given: &Given) -> Result<()> {
-    let input = put(given, "/node/in", &[("a", &text(9))])?;
-    let wordcount = program("wordcount")?;
-    let whole = local(given, &wordcount, &["-D", REDUCES, &input], "whole")?;
+    let input = put(given, "/node/in", &[("a", &lines())])?;
+    let again = program(AGAIN)?;
+    let whole = local(
+        given,
+        &again,
+        &["-D", TWICE, "-D", REDUCES, &input],
+        "whole",
+    )?;
     let run = |out: &str| -> Result<Run> {
         let words = ["--memory", "768", "-D", REDUCES];
-        alone(
-            given,
-            &[&words[..], &[&wordcount, "/node/in", out]].concat(),
-        )
+        alone(given, &[&words[..], &[&again, "/node/in", out]].concat())
     };
     let records = || given.cluster.hdfs().staged("commits");
     // What jobs of other cases had to leave.

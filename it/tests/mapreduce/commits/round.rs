@@ -1,4 +1,7 @@
 //! A job whose ApplicationMaster is killed at a moment of its commit.
+//!
+//! All first attempts at its reduces have failed: so its files are moved together one by one, which takes longer than it
+//! takes to see it.
 
 use anyhow::{Result, ensure};
 use it::bed::{DEADLINE, Given};
@@ -7,6 +10,7 @@ use it::process::signal_by_id;
 use it::sweep::FoundProcess;
 use it::{Run, victims, wait};
 use nix::sys::signal::Signal;
+use policy::commit::absolute;
 
 /// Files that every job of these cases makes, `_SUCCESS` aside.
 const FILES: usize = 300;
@@ -14,9 +18,9 @@ const FILES: usize = 300;
 /// When it is killed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Moment {
-    /// So many files have their names.
+    /// So many files are where the output comes together.
     Files(usize),
-    /// Attempts have written files, and the job has no output.
+    /// Attempts have written files, and none is there yet.
     Attempts,
 }
 
@@ -25,7 +29,7 @@ pub(super) enum Moment {
 pub(super) struct Round {
     /// It had ended by itself before.
     pub(super) was_over: bool,
-    /// The job was over but for its verdict.
+    /// Its output was there: the job was over but for its verdict.
     pub(super) is_late: bool,
     pub(super) code: i32,
     pub(super) said: String,
@@ -39,6 +43,25 @@ pub(super) enum Killed {
     All,
     /// The first, with its node and all that runs there.
     Node,
+}
+
+/// The folder of the job that writes to `out`.
+fn job_folder(given: &Given, out: &str) -> Result<Option<String>> {
+    let work = absolute(out, "work");
+    let jobs = given.cluster.hdfs().list(&work)?;
+    let mut names = jobs.into_iter().map(|of| of.path_suffix);
+    let job = names.find(|name| name.starts_with("application_"));
+    Ok(job.map(|job| format!("{work}/{job}")))
+}
+
+/// How many files of the output are where it comes together, of those that were moved there.
+pub(super) fn chosen(given: &Given, out: &str) -> Result<usize> {
+    let Some(job) = job_folder(given, out)? else {
+        return Ok(0);
+    };
+    let all = given.cluster.hdfs().list(&format!("{job}/commit-1"))?;
+    let parts = all.iter().filter(|of| of.path_suffix.starts_with("part-"));
+    Ok(parts.count())
 }
 
 /// Runs a job until that moment, and to its end.
@@ -57,16 +80,12 @@ pub(super) fn round(
         let success = all.iter().any(|of| of.path_suffix == "_SUCCESS");
         Ok((parts.count(), success))
     };
+    let chosen = || chosen(given, out);
     let attempts = || -> Result<usize> {
-        let temporary = format!("{out}/_temporary");
-        let jobs = hdfs.list(&temporary)?;
-        let Some(job) = jobs
-            .iter()
-            .find(|of| of.path_suffix.starts_with("application_"))
-        else {
+        let Some(job) = job_folder(given, out)? else {
             return Ok(0);
         };
-        let all = hdfs.list(&format!("{temporary}/{}/_temporary", job.path_suffix))?;
+        let all = hdfs.list(&job)?;
         let files = all
             .iter()
             .filter(|of| of.path_suffix.starts_with("attempt_"));
@@ -88,7 +107,7 @@ pub(super) fn round(
     let mut was_over = false;
     wait::until("the moment", DEADLINE, || {
         let is_now = match moment {
-            Moment::Files(wanted) => parts()?.0 >= wanted,
+            Moment::Files(wanted) => chosen()? >= wanted,
             Moment::Attempts => attempts()? > 20,
         };
         was_over = running.is_over()?;
@@ -104,10 +123,13 @@ pub(super) fn round(
         if killed == Killed::All {
             victims::masters(&given.cluster)?.iter().for_each(kill);
         }
-        let (files, success) = parts()?;
+        // All at once.
+        let there = parts()?;
         ensure!(
-            files == FILES || !success,
-            "_SUCCESS beside {files} of {FILES} files"
+            there == (0, false) || there == (FILES, true),
+            "{} of {FILES} files, _SUCCESS: {}",
+            there.0,
+            there.1
         );
         Ok(running.is_over()?.then_some(()))
     })?;

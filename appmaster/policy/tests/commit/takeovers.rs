@@ -1,40 +1,25 @@
-//! The next run into a folder where a commit stopped in the middle, and nobody is left who would finish it.
+//! The next run into a folder where a job stopped in the middle of its commit, and nobody is left who would finish it.
 
+use super::outputs::{OUTPUT, attempt, heard, plain, repeated, whole_or_nothing};
 use super::world::{Actor, Walk, World};
 use policy::commit::{Inherited, JobCommit, Setup, SetupVerdict, attempt_file};
 use sim::NameNode;
 
-const PARTS: [&str; 2] = ["part-r-00000", "part-r-00001"];
-
-/// An attempt of each task of `d` has ended well.
-fn results() -> NameNode {
-    NameNode::with(&[
-        ("_temporary", None),
-        ("_temporary/.owner", Some("d")),
-        ("_temporary/d", None),
-        ("_temporary/d/_temporary", None),
-        ("_temporary/d/_temporary/a0.part-r-00000", Some("d0")),
-        ("_temporary/d/_temporary/a1.part-r-00001", Some("d1")),
-    ])
-}
-
-fn attempts() -> [String; 2] {
-    ["a0".to_owned(), "a1".to_owned()]
-}
-
-/// `d` after so many calls of its commit.
+/// `d` after so many calls of its commit; more than half of the files that move have moved after the first five.
 fn committing(calls: usize) -> (JobCommit, NameNode) {
-    let (mut job, mut name_node) = (JobCommit::commit("d", 1, &attempts()), results());
+    let (mut job, mut name_node) = (heard("d", 1, [0, 1]), repeated("d"));
     for _ in 0..calls {
-        job.answered(name_node.carry_out(&job.next().unwrap()));
+        if let Some(op) = job.next() {
+            job.answered(name_node.carry_out(&op));
+        }
     }
     (job, name_node)
 }
 
-/// One of two files has its name.
+/// It has chosen.
 fn half() -> NameNode {
     let (_, name_node) = committing(5);
-    assert!(name_node.has(PARTS[0]) && !name_node.has(PARTS[1]));
+    assert!(name_node.has("work/d/commit-1") && !name_node.has("out"));
     name_node
 }
 
@@ -59,18 +44,15 @@ fn run(setup: &mut Setup, name_node: &mut NameNode) -> SetupVerdict {
 /// `job` sets up, and has output of the same names.
 fn whole(job: &str, name_node: &mut NameNode) {
     assert_eq!(run(&mut Setup::new(job), name_node), SetupVerdict::Owner);
-    for (attempt, part) in attempts().iter().zip(PARTS) {
-        let path = format!("out/{}", attempt_file(job, attempt, part));
+    for (task, part) in (0..).zip(OUTPUT) {
+        let path = attempt_file(job, attempt(task, 0), part);
         name_node.paths.insert(path, Some(job.to_owned()));
     }
-    let mut commit = JobCommit::commit(job, 1, &attempts());
+    let mut commit = heard(job, 1, [0, 0]);
     while let Some(op) = commit.next() {
         commit.answered(name_node.carry_out(&op));
     }
-}
-
-fn any_part(name_node: &NameNode) -> bool {
-    PARTS.iter().any(|part| name_node.has(part))
+    assert!(whole_or_nothing(&OUTPUT, name_node));
 }
 
 /// Jobs `b` and `c` live as long as their actors do, which come first; `d` is dead, whatever it yet does.
@@ -85,9 +67,7 @@ fn alive(world: &World, job: &str) -> bool {
 
 fn holds(world: &World, over: bool) {
     let name_node = &world.name_node;
-    let success = name_node.has("_SUCCESS");
-    let all = PARTS.iter().all(|part| name_node.has(part));
-    assert!(!success || all, "success on half an output: {world:#?}");
+    let is_there = whole_or_nothing(&OUTPUT, name_node);
     let verdicts = world.actors.iter().filter_map(|actor| match actor {
         Actor::Setup(setup) => setup.verdict(),
         _ => None,
@@ -97,38 +77,38 @@ fn holds(world: &World, over: bool) {
     let owners = owners.count();
     assert!(owners <= 1, "{world:#?}");
     if owners == 1 {
-        assert!(!any_part(name_node) && !success, "{world:#?}");
-        let owner = name_node.says("_temporary/.owner");
+        assert!(!is_there, "{world:#?}");
+        let owner = name_node.says("work/.owner");
         assert_ne!(owner.as_deref(), Some("d"), "{world:#?}");
     }
     for verdict in verdicts {
         match verdict {
             SetupVerdict::Owner => {}
             SetupVerdict::Taken { by } => assert!(by == "b" || by == "c", "{world:#?}"),
-            SetupVerdict::OutputExists(_) => assert!(success, "{world:#?}"),
+            SetupVerdict::OutputExists(_) => assert!(is_there, "{world:#?}"),
             odd => panic!("{odd:?}: {world:#?}"),
         }
     }
     if over && world.kills == 1 {
-        assert!(owners == 1 || success, "{world:#?}");
+        assert!(owners == 1 || is_there, "{world:#?}");
     }
     // Wherever all of them are killed, the next run works.
     let mut left = name_node.clone();
     let verdict = run(&mut Setup::new("e"), &mut left);
-    if success {
+    if is_there {
         assert!(
             matches!(verdict, SetupVerdict::OutputExists(_)),
             "{world:#?}"
         );
     } else {
         assert_eq!(verdict, SetupVerdict::Owner, "{world:#?}");
-        assert!(!any_part(&left), "{world:#?}");
-        assert_eq!(left.says("_temporary/.owner").as_deref(), Some("e"));
+        assert!(!left.has("out") && !left.has("work/d"), "{left:#?}");
+        assert_eq!(left.says("work/.owner").as_deref(), Some("e"));
     }
 }
 
 #[test]
-fn two_runs_come_upon_half_an_output() {
+fn two_runs_come_upon_half_a_commit() {
     let world = World {
         name_node: half(),
         actors: vec![setup("b"), setup("c")],
@@ -138,38 +118,51 @@ fn two_runs_come_upon_half_an_output() {
         late: Vec::new(),
     };
     let walk = Walk::through(world, &alive, &holds);
-    walk.covers("two runs come upon half an output", 3_409, 15_282);
+    walk.covers("two runs come upon half a commit", 1_590, 6_598);
 }
 
 /// YARN says that the job is over, and one of its ApplicationMasters still commits.
 #[test]
-fn a_commit_goes_on_while_it_is_withdrawn() {
-    let commit = JobCommit::commit("d", 1, &attempts());
-    let world = World {
-        name_node: results(),
-        actors: vec![setup("b"), Actor::Dead, Actor::Job(commit)],
-        losses: 1,
-        kills: 1,
-        delays: 0,
-        late: Vec::new(),
-    };
-    let walk = Walk::through(world, &alive, &holds);
-    walk.covers("a commit goes on while it is withdrawn", 2_294, 8_371);
-    let next = Inherited::new("d", 2);
-    let world = World {
-        name_node: half(),
-        actors: vec![setup("b"), Actor::Dead, Actor::Next(next)],
-        losses: 1,
-        kills: 1,
-        delays: 0,
-        late: Vec::new(),
-    };
-    let walk = Walk::through(world, &alive, &holds);
-    walk.covers("a commit goes on while it is withdrawn", 2_294, 8_371);
+fn a_commit_goes_on_while_its_folder_is_taken_over() {
+    for (what, name_node, late, floor) in [
+        (
+            "a commit",
+            plain("d"),
+            Actor::Job(heard("d", 1, [0, 0])),
+            (1_419, 5_075),
+        ),
+        (
+            "a choice",
+            repeated("d"),
+            Actor::Job(heard("d", 1, [0, 1])),
+            (3_814, 14_363),
+        ),
+        (
+            "the next one's",
+            half(),
+            Actor::Next(Inherited::new("d", 2)),
+            (2_773, 10_509),
+        ),
+    ] {
+        let world = World {
+            name_node,
+            actors: vec![setup("b"), Actor::Dead, late],
+            losses: 1,
+            kills: 1,
+            delays: 0,
+            late: Vec::new(),
+        };
+        let walk = Walk::through(world, &alive, &holds);
+        walk.covers(
+            &format!("{what} goes on while its folder is taken over"),
+            floor.0,
+            floor.1,
+        );
+    }
 }
 
-/// Whoever sleeps at any point of a withdrawal, or of the commit that is withdrawn, and wakes when the next owner
-/// has output of the same names, or has gone half the way there.
+/// Whoever sleeps at any point of a takeover, or of the commit of which that is, and wakes when the next owner has
+/// output of the same names, or has gone half the way there.
 #[test]
 fn who_wakes_in_the_folder_of_the_next_owner_changes_nothing() {
     let mut sleeping = 0;
@@ -196,10 +189,10 @@ fn who_wakes_in_the_folder_of_the_next_owner_changes_nothing() {
         assert_eq!(output(&name_node), before, "{sleeping}");
         sleeping += 1;
     }
-    assert!(sleeping > 10, "{sleeping}");
-    for calls in 0..9 {
+    assert!(sleeping > 8, "{sleeping}");
+    for calls in 0..20 {
         let (mut late, mut name_node) = committing(calls);
-        if name_node.has("_SUCCESS") {
+        if name_node.has("out") {
             break;
         }
         whole("b", &mut name_node);
@@ -211,45 +204,23 @@ fn who_wakes_in_the_folder_of_the_next_owner_changes_nothing() {
     }
 }
 
-/// What does not lie in `_temporary`.
 fn output(name_node: &NameNode) -> Vec<(String, Option<String>)> {
     let all = name_node.paths.iter();
-    let output = all.filter(|(path, _)| !path.contains("_temporary"));
+    let output = all.filter(|(path, _)| path.starts_with("out"));
     output
         .map(|(path, content)| (path.clone(), content.clone()))
         .collect()
 }
 
 #[test]
-fn files_that_the_manifest_does_not_name_are_neither_moved_nor_written_beside() {
-    let names = |verdict| match verdict {
-        SetupVerdict::OutputExists(names) => names,
-        other => panic!("{other:?}"),
-    };
-    let mut beside = half();
-    let notes = Some("mine".to_owned());
-    beside.paths.insert("out/notes".to_owned(), notes.clone());
-    let before = output(&beside);
-    assert_eq!(
-        names(run(&mut Setup::new("b"), &mut beside)),
-        ["notes"],
-        "{beside:#?}"
-    );
-    assert_eq!(output(&beside), before);
-    // The job had not come to this one, and yet it is there.
-    let mut taken = half();
-    taken
-        .paths
-        .insert("out/part-r-00001".to_owned(), notes.clone());
-    assert_eq!(names(run(&mut Setup::new("b"), &mut taken)), [PARTS[1]]);
-    assert_eq!(taken.file(PARTS[1]), Some("mine"));
-    assert_eq!(names(run(&mut Setup::new("c"), &mut taken)), [PARTS[1]]);
-    // Somebody's output, and a job that had not begun to commit.
-    let mut before_all = results();
-    before_all
-        .paths
-        .insert("out/part-r-00000".to_owned(), notes);
-    let verdict = run(&mut Setup::new("b"), &mut before_all);
-    assert_eq!(names(verdict), [PARTS[0]]);
-    assert_eq!(before_all.file(PARTS[0]), Some("mine"));
+fn what_somebody_else_has_put_there_is_neither_moved_nor_written_beside() {
+    for mut name_node in [half(), plain("d"), NameNode::default()] {
+        let notes = NameNode::with(&[("out", None), ("out/notes", Some("mine"))]);
+        name_node.paths.extend(notes.paths.clone());
+        let before = name_node.clone();
+        let verdict = run(&mut Setup::new("b"), &mut name_node);
+        let names = vec!["notes".to_owned()];
+        assert_eq!(verdict, SetupVerdict::OutputExists(names));
+        assert_eq!(name_node, before);
+    }
 }
