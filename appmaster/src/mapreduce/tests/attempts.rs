@@ -41,6 +41,22 @@ fn maps_alone_make_the_output() {
     assert_eq!((report.maps, report.counters["g"]["n"]), (2, 2));
 }
 
+/// What its first attempt has left would be taken for its result.
+#[test]
+fn of_a_repeated_task_it_is_said_that_it_has_no_files_too() {
+    let mut bed = Bed::new(2, 0);
+    let first = bed.place(Stage::Map, 0, 1);
+    bed.joined(1);
+    bed.failed(1, first, "no");
+    let other = bed.place(Stage::Map, 1, 1);
+    bed.done(1, other, Some(3));
+    let again = bed.place(Stage::Map, 0, 1);
+    bed.done(1, again, Some(3));
+    let wanted = bed.wanted();
+    let commit = wanted.iter().find(|it| it.starts_with("commit"));
+    assert_eq!(commit.unwrap(), "commit attempt_m_000000_1: ", "{wanted:?}");
+}
+
 #[test]
 fn a_map_is_ordered_again_without_the_record_that_it_failed_on() {
     let mut bed = Bed::new(1, 0);
