@@ -273,7 +273,8 @@ impl Session {
             sharing.peers.lost(container);
             sharing.settling.insert(container.clone(), now.plus(SETTLE));
         }
-        for job in self.jobs_in(container) {
+        // Also those that have heard of YARN that it is over: they wait for the end of what runs there.
+        for job in self.jobs_knowing(container) {
             if let Some(of) = self
                 .loan(job)
                 .and_then(|loan| loan.containers.get_mut(container))
@@ -288,13 +289,7 @@ impl Session {
     pub(crate) fn container_lost(&mut self, container: &ContainerId, event: &LifecycleEvent) {
         let now = self.now();
         self.lending(|lending| lending.lost(now, container));
-        let jobs = self.jobs.iter();
-        let known = jobs.filter(|(_, entry)| {
-            let loan = entry.loan.as_ref();
-            loan.is_some_and(|loan| loan.containers.contains_key(container))
-        });
-        let known: Vec<JobId> = known.map(|(job, _)| *job).collect();
-        for job in known {
+        for job in self.jobs_knowing(container) {
             if let Some(of) = self
                 .loan(job)
                 .and_then(|loan| loan.containers.get_mut(container))
@@ -310,6 +305,15 @@ impl Session {
         // YARN names a node that it has lost by this status.
         let in_doubt = matches!(event, LifecycleEvent::ContainerEnded { status: -100, .. });
         self.replace(container, in_doubt);
+    }
+
+    /// The jobs that are in a container, or were when it was lost.
+    fn jobs_knowing(&self, container: &ContainerId) -> Vec<JobId> {
+        let known = self.jobs.iter().filter(|(_, entry)| {
+            let loan = entry.loan.as_ref();
+            loan.is_some_and(|loan| loan.containers.contains_key(container))
+        });
+        known.map(|(job, _)| *job).collect()
     }
 
     /// Another container takes its place; `in_doubt`: on another node.

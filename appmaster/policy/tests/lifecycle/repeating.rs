@@ -226,6 +226,16 @@ fn a_rank_that_yarn_ends_with_its_container_is_not_blamed() {
 }
 
 #[test]
+fn a_container_that_yarn_has_ended_is_waited_for_no_longer_than_its_launcher_is_there() {
+    let mut job = repeatable(1);
+    let _stop = job.step(Millis(5_000), over(2, -102));
+    assert_eq!(stopped(&mut job, 5_100), []);
+    assert!(job.wakes_at() > Some(Millis(10_000)));
+    let last = job.step(Millis(5_200), link_lost(2));
+    assert!(repeats(&last).unwrap().1.contains("preempted"), "{last:?}");
+}
+
+#[test]
 fn a_launcher_that_may_still_run_its_ranks_is_waited_for() {
     let mut job = repeatable(1);
     let _stop = job.step(Millis(5_000), link_lost(2));
