@@ -88,7 +88,11 @@ impl Session {
             let Some(sharing) = &mut self.sharing else {
                 return;
             };
-            let Some(wants) = sharing.pool.wanted_back(now, container, &words) else {
+            let Some(wants) =
+                sharing
+                    .pool
+                    .wanted_back(now, container, &words, back == Back::Preempted)
+            else {
                 continue;
             };
             tracing::warn!("{container}: {words}");

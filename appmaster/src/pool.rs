@@ -8,12 +8,13 @@
 //! request, whose number is that of its place. A node has a second one only where no other node has room
 //! ([`nodes`]). Nothing here knows what runs in them; how many there are follows from what jobs lack and use
 //! ([`size`]), and what else is asked for with them from what their nodes have ([`elements`]). What YARN wants
-//! back is left ([`leaving`]).
+//! back is left ([`leaving`]), and others are asked for after a while ([`rest`]).
 
 mod elements;
 mod leaving;
 mod nodes;
 mod place;
+mod rest;
 mod size;
 mod step;
 
@@ -26,6 +27,7 @@ use policy::lending::Offer;
 use policy::{ClusterView, ContainerId, Millis, NodeId, NodeShare};
 
 use place::{PlaceState, PooledContainer};
+use rest::Rest;
 use step::nothing;
 
 /// For a launcher to join: YARN localizes one file, which may be large and the disk slow.
@@ -74,6 +76,8 @@ pub(crate) struct Pool {
     looking: bool,
     /// For some place no node is left that has none: every one has a container, or is avoided.
     is_everywhere: bool,
+    /// Until when nothing is asked for.
+    rest: Rest,
 }
 
 impl Pool {
@@ -89,6 +93,7 @@ impl Pool {
             view: None,
             looking: false,
             is_everywhere: false,
+            rest: Rest::none(),
         }
     }
 
@@ -201,6 +206,7 @@ impl Pool {
                 self.avoided.insert(node, until);
             }
         }
+        self.note_gone(now);
         // Of an elastic one more are asked for when they are wanted.
         if self.staying() < self.plan.containers.get() {
             wants.extend(self.open(now));
@@ -214,6 +220,7 @@ impl Pool {
             PlaceState::Asked => place.gang.wakes_at(),
             PlaceState::Starting { join_by, .. } => Some(join_by),
             PlaceState::Nowhere { until } => Some(until),
+            PlaceState::Resting => Some(self.rest.until()),
             PlaceState::Joined(_) => None,
         });
         dues.min()
@@ -231,6 +238,10 @@ impl Pool {
                     wants.extend(self.lost(now, &container, true));
                 }
                 Some(PlaceState::Nowhere { until }) if now >= *until => {
+                    self.places.remove(&number);
+                    wants.extend(self.open(now));
+                }
+                Some(PlaceState::Resting) if now >= self.rest.until() => {
                     self.places.remove(&number);
                     wants.extend(self.open(now));
                 }
@@ -274,14 +285,16 @@ impl Pool {
         let is_nowhere = |place: &PooledContainer| match place.state {
             PlaceState::Nowhere { .. } => true,
             PlaceState::Asked => place.share.is_none(),
-            PlaceState::Starting { .. } | PlaceState::Joined(_) => false,
+            PlaceState::Starting { .. } | PlaceState::Joined(_) | PlaceState::Resting => false,
         };
         self.is_everywhere && places.any(is_nowhere)
     }
 
     /// No further node is to be expected: as many containers as there may be are there, or every node has one.
     pub(crate) fn is_complete(&self) -> bool {
-        (self.missing() == 0 && self.staying() >= self.plan.most.get()) || self.is_everywhere()
+        let all_there = self.missing() == 0 && self.staying() >= self.plan.most.get();
+        // What was known of the nodes is old when it has rested.
+        !self.rests() && (all_there || self.is_everywhere())
     }
 
     /// Why one of them is not; `None`: they are, or it is not known.

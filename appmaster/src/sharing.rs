@@ -339,7 +339,7 @@ impl Session {
             return;
         };
         sharing.resize_at = None;
-        let mut wants = sharing.pool.leave(&used);
+        let mut wants = sharing.pool.leave(now, &used);
         // What is asked for at the beginning is for a job that has not come.
         if sharing.stage == SessionState::Open && sharing.next_job > 1 {
             let lacking = sharing.lending.lacking();

@@ -120,6 +120,9 @@ impl Session {
         if let Some(words) = &sharing.refused {
             return Some(format!("the ResourceManager refuses: {words}"));
         }
+        if sharing.pool.rests() {
+            return Some(sentences::OTHERS_FIRST.into());
+        }
         if sharing.pool.has_no_node() {
             let words = "each node that there is has a container of the session and no room for another, or has lost \
                          one of late";

@@ -1,4 +1,5 @@
-//! Containers that YARN wants back: they go when no job uses them, and others are asked for meanwhile.
+//! Containers that YARN wants back: they go when no job uses them, and others are asked for: meanwhile, or, where
+//! they are wanted for somebody else, when he has had time to take them.
 
 use std::collections::BTreeSet;
 
@@ -8,13 +9,15 @@ use super::place::PlaceState;
 use super::{Pool, Want};
 
 impl Pool {
-    /// YARN wants a container back; `why` says what for. Another is asked for, as far as so many are to be there
-    /// whatever jobs want. `None`: it is not here, or is leaving already.
+    /// YARN wants a container back; `why` says what for, and `for_others` whether it is for somebody else. Another
+    /// is asked for, as far as so many are to be there whatever jobs want. `None`: it is not here, or is leaving
+    /// already.
     pub(crate) fn wanted_back(
         &mut self,
         now: Millis,
         container: &ContainerId,
         why: &str,
+        for_others: bool,
     ) -> Option<Vec<Want>> {
         let mut places = self.places.iter_mut();
         let (number, place) = places
@@ -22,11 +25,15 @@ impl Pool {
         let number = *number;
         place.leaving = Some(why.to_owned());
         place.idle_since = None;
+        if for_others {
+            self.rest.begin(now);
+        }
         let mut wants = match place.state {
             // Nothing of any job is there.
             PlaceState::Starting { .. } => self.close(number),
             _ => Vec::new(),
         };
+        self.note_gone(now);
         while self.staying() < self.plan.containers.get() {
             wants.extend(self.open(now));
         }
@@ -34,7 +41,7 @@ impl Pool {
     }
 
     /// Gives back what is wanted back and none of the jobs uses.
-    pub(crate) fn leave(&mut self, used: &BTreeSet<ContainerId>) -> Vec<Want> {
+    pub(crate) fn leave(&mut self, now: Millis, used: &BTreeSet<ContainerId>) -> Vec<Want> {
         let places = self.places.iter();
         let leaving = places.filter(|(_, place)| {
             let of_no_use = place.container().is_some_and(|id| !used.contains(id));
@@ -42,7 +49,23 @@ impl Pool {
         });
         let leaving: Vec<u32> = leaving.map(|(number, _)| *number).collect();
         let back = leaving.into_iter();
-        back.flat_map(|number| self.close(number)).collect()
+        let wants = back.flat_map(|number| self.close(number)).collect();
+        self.note_gone(now);
+        wants
+    }
+
+    /// All that was wanted back may be gone.
+    pub(super) fn note_gone(&mut self, now: Millis) {
+        if !self.is_leaving() {
+            self.rest.gone(now);
+        }
+    }
+
+    /// Whether something is to be asked for when whoever has the right to what was wanted back has had time to
+    /// take it.
+    pub(crate) fn rests(&self) -> bool {
+        let mut places = self.places.values();
+        places.any(|place| matches!(place.state, PlaceState::Resting))
     }
 
     /// Whether something is wanted back.
@@ -68,6 +91,8 @@ impl Pool {
 mod tests {
     use std::collections::BTreeMap;
 
+    use policy::gang::GangEvent;
+
     use super::super::tests::{asked, granted, id, plan, released, view};
     use super::*;
 
@@ -88,16 +113,16 @@ mod tests {
     fn what_is_wanted_back_goes_when_nobody_uses_it_and_another_is_asked_for() {
         let mut pool = pool();
         let used = BTreeSet::from([id(1)]);
-        assert!(!pool.is_leaving() && pool.leave(&used).is_empty());
-        let wants = pool.wanted_back(NOW, &id(1), "preemption").unwrap();
+        assert!(!pool.is_leaving() && pool.leave(NOW, &used).is_empty());
+        let wants = pool.wanted_back(NOW, &id(1), "its node", false).unwrap();
         assert_eq!(released(&wants), []);
         assert!(matches!(wants[..], [Want::Snapshot]), "{wants:?}");
-        assert!(pool.wanted_back(NOW, &id(1), "again").is_none());
-        assert!(pool.wanted_back(NOW, &id(9), "unknown").is_none());
-        assert_eq!(pool.leaves_for(&id(1)), Some("preemption"));
+        assert!(pool.wanted_back(NOW, &id(1), "again", false).is_none());
+        assert!(pool.wanted_back(NOW, &id(9), "unknown", true).is_none());
+        assert_eq!(pool.leaves_for(&id(1)), Some("its node"));
         assert_eq!(asked(&pool.snapshot(NOW, &Ok(view(4)))).len(), 1);
-        assert!(pool.leave(&used).is_empty());
-        let wants = pool.leave(&BTreeSet::new());
+        assert!(pool.leave(NOW, &used).is_empty());
+        let wants = pool.leave(NOW, &BTreeSet::new());
         assert!(matches!(&wants[0], Want::Withdraw(container) if *container == id(1)));
         assert_eq!(released(&wants), [id(1)]);
         assert!(!pool.is_leaving());
@@ -106,12 +131,44 @@ mod tests {
     #[test]
     fn what_has_not_joined_goes_at_once_and_no_node_is_blamed() {
         let mut pool = pool();
-        let wants = pool.wanted_back(NOW, &id(3), "preemption").unwrap();
+        let wants = pool.wanted_back(NOW, &id(3), "preemption", true).unwrap();
         assert_eq!(released(&wants), [id(3)]);
         for number in [1, 2] {
-            pool.wanted_back(NOW, &id(number), "preemption");
+            pool.wanted_back(NOW, &id(number), "preemption", true);
             pool.lost(NOW, &id(number), true);
         }
-        assert_eq!(asked(&pool.snapshot(NOW, &Ok(view(3)))).len(), 3);
+        let rested = pool.wakes_at().unwrap();
+        pool.tick(rested);
+        assert_eq!(asked(&pool.snapshot(rested, &Ok(view(3)))).len(), 3);
+    }
+
+    #[test]
+    fn who_wants_it_back_has_it_before_another_is_asked_for() {
+        let mut pool = pool();
+        let wants = pool.snapshot(NOW, &Ok(view(4)));
+        granted(&mut pool, NOW, wants, 3);
+        pool.joined(&id(3), BTreeMap::new());
+        let (mut now, used) = (NOW, BTreeSet::from([id(1)]));
+        let wants = pool.wanted_back(now, &id(1), "preemption", true).unwrap();
+        assert!(wants.is_empty() && pool.rests(), "{wants:?}");
+        assert_eq!((pool.missing(), pool.is_complete()), (1, false));
+        // While it is there, and for a while when it is gone, whatever else happens.
+        now = now.plus(Millis(20_000));
+        assert!(pool.leave(now, &used).is_empty() && pool.tick(now).is_empty());
+        assert!(asked(&pool.snapshot(now, &Ok(view(4)))).is_empty());
+        assert!(pool.wakes_at() > Some(now.plus(Millis(15_000))));
+        let wants = pool.lost(now, &id(1), false);
+        assert!(!wants.iter().any(|want| matches!(want, Want::Snapshot)));
+        assert!(pool.all_hear(now, &GangEvent::Freed).is_empty());
+        let rested = pool.wakes_at().unwrap();
+        assert!(rested > now && rested < now.plus(Millis(15_000)));
+        assert!(pool.tick(Millis(rested.0 - 1)).is_empty());
+        let wants = pool.tick(rested);
+        assert!(matches!(wants[..], [Want::Snapshot]) && !pool.rests());
+        assert_eq!(asked(&pool.snapshot(rested, &Ok(view(4)))).len(), 1);
+        // One that stays because nobody takes it is not waited for.
+        pool.wanted_back(rested, &id(2), "preemption", true);
+        let late = rested.plus(Millis(60_000));
+        assert!(matches!(pool.tick(late)[..], [Want::Snapshot]));
     }
 }

@@ -38,6 +38,8 @@ pub(super) enum PlaceState {
     Nowhere {
         until: Millis,
     },
+    /// It is asked for when the pool has rested.
+    Resting,
 }
 
 impl PooledContainer {
@@ -46,7 +48,7 @@ impl PooledContainer {
             PlaceState::Starting { container, .. } | PlaceState::Joined(container) => {
                 Some(container)
             }
-            PlaceState::Asked | PlaceState::Nowhere { .. } => None,
+            PlaceState::Asked | PlaceState::Nowhere { .. } | PlaceState::Resting => None,
         }
     }
 

@@ -82,7 +82,7 @@ impl Pool {
         match place.state {
             PlaceState::Asked => wants.push(Want::Ask(number, nothing())),
             PlaceState::Joined(container) => wants.push(Want::Withdraw(container)),
-            PlaceState::Starting { .. } | PlaceState::Nowhere { .. } => {}
+            PlaceState::Starting { .. } | PlaceState::Nowhere { .. } | PlaceState::Resting => {}
         }
         wants.push(Want::Release(all));
         wants
@@ -94,9 +94,10 @@ impl Pool {
                 PlaceState::Joined(container) => {
                     !used.contains(container) && place.leaving.is_none()
                 }
-                PlaceState::Asked | PlaceState::Starting { .. } | PlaceState::Nowhere { .. } => {
-                    false
-                }
+                PlaceState::Asked
+                | PlaceState::Starting { .. }
+                | PlaceState::Nowhere { .. }
+                | PlaceState::Resting => false,
             };
             place.idle_since = match is_idle {
                 true => Some(place.idle_since.unwrap_or(now)),

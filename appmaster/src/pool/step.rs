@@ -10,7 +10,7 @@ use super::place::{PlaceState, PooledContainer};
 use super::{JOIN, LOOK_AGAIN, Pool, Want};
 
 impl Pool {
-    /// A new place.
+    /// A new place; nothing is asked for it before the pool has rested.
     pub(super) fn open(&mut self, now: Millis) -> Vec<Want> {
         let number = self.next;
         self.next = self.next.saturating_add(1);
@@ -32,7 +32,10 @@ impl Pool {
                 self.seed.wrapping_add(number.into()),
             ),
             share: None,
-            state: PlaceState::Asked,
+            state: match self.rest.is_over(now) {
+                true => PlaceState::Asked,
+                false => PlaceState::Resting,
+            },
             phase: None,
             asked: None,
             granted: None,
@@ -46,7 +49,8 @@ impl Pool {
 
     pub(super) fn step(&mut self, now: Millis, number: u32, event: GangEvent) -> Vec<Want> {
         let alone = self.places.len() == 1 && self.avoided.is_empty();
-        let Some(place) = self.places.get_mut(&number) else {
+        let place = self.places.get_mut(&number);
+        let Some(place) = place.filter(|place| !matches!(place.state, PlaceState::Resting)) else {
             return Vec::new();
         };
         let (mut wants, mut asks) = (Vec::new(), Vec::new());

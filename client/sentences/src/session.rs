@@ -36,6 +36,10 @@ impl QueueIsFull<'_> {
     }
 }
 
+/// Why a session gets no container more for a while.
+pub const OTHERS_FIRST: &str = "YARN's scheduler has wanted one back for another queue or application, which is to \
+                                have it first";
+
 /// Why a session ends that nobody uses.
 pub const NOBODY_CAME: &str = "no job has come for as long as --session-timeout says";
 
