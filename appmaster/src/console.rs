@@ -88,6 +88,11 @@ impl Console {
         lock(&self.ends).are_all(run, launchers)
     }
 
+    /// A launcher is to have a share of the job, and has none.
+    pub(crate) fn expect(&self, container: &ContainerId) {
+        lock(&self.ends).expect(container);
+    }
+
     /// No further output is taken.
     pub(crate) fn close(&self) {
         lock(&self.queues().output).take();

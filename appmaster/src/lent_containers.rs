@@ -45,6 +45,9 @@ impl Session {
                 (!grants.is_empty()).then_some(WorkEvent::Granted(grants))
             }
             Do::Start(container) => {
+                if let Some(entry) = self.jobs.get(&job) {
+                    entry.console.expect(&container);
+                }
                 let Some(loan) = self.loan(job) else {
                     return ControlFlow::Break(None);
                 };

@@ -18,6 +18,8 @@ struct OutputCalls {
     number: u32,
     /// Calls before the newest that are not over.
     older: u32,
+    /// Up to this number they are of shares of the job that it has no more.
+    past: u32,
 }
 
 #[derive(Debug, Default)]
@@ -31,6 +33,13 @@ struct Call {
 }
 
 impl OutputEnds {
+    /// A launcher is to have a share of the job, and has none: it calls for that once more.
+    pub(crate) fn expect(&mut self, container: &ContainerId) {
+        if let Some(calls) = self.calls.get_mut(container) {
+            calls.past = calls.number;
+        }
+    }
+
     /// A launcher's call begins: its number among those of this launcher.
     pub(crate) fn open(&mut self, container: &ContainerId) -> u32 {
         let calls = self.calls.entry(container.clone()).or_default();
@@ -73,8 +82,14 @@ impl OutputEnds {
     /// begun, and the calls of those that are gone are over, as are those of runs before.
     pub(crate) fn are_all(&self, run: u32, launchers: &BTreeMap<ContainerId, u64>) -> bool {
         let ended = |container: &ContainerId, streams: u64| match self.calls.get(container) {
-            Some(OutputCalls { newest, .. }) => {
-                newest.is_over || (newest.run == run && newest.ended >= streams)
+            Some(OutputCalls {
+                newest,
+                number,
+                past,
+                ..
+            }) => {
+                let all = newest.run == run && newest.ended >= streams;
+                number > past && (newest.is_over || all)
             }
             None => false,
         };
@@ -123,6 +138,25 @@ mod tests {
         ends.close(&id(2), 1);
         assert!(ends.are_all(2, &launchers));
     }
+
+    #[test]
+    fn a_call_that_is_over_is_not_taken_for_the_one_that_has_not_come() {
+        let mut ends = OutputEnds::default();
+        let launchers = BTreeMap::from([(id(1), 1)]);
+        ends.expect(&id(1));
+        let first = ends.open(&id(1));
+        ends.hear(&id(1), first, 1);
+        assert!(ends.are_all(1, &launchers));
+        // The job begins again, and its ranks end before this launcher has called.
+        ends.expect(&id(1));
+        ends.close(&id(1), first);
+        assert!(!ends.are_all(2, &launchers));
+        let second = ends.open(&id(1));
+        assert!(!ends.are_all(2, &launchers));
+        ends.hear(&id(1), second, 2);
+        assert!(ends.are_all(2, &launchers));
+    }
+
     #[test]
     fn a_call_that_ends_late_is_not_taken_for_the_one_that_has_begun_since() {
         let mut ends = OutputEnds::default();
