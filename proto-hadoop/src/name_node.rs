@@ -9,6 +9,10 @@ use crate::wire::{Incomplete, hdfs};
 
 const PROTOCOL: &str = "org.apache.hadoop.hdfs.protocol.ClientProtocol";
 
+/// An access control list: among the flags, and among the bits of the permission.
+const HAS_LIST: u32 = 1;
+const OLD_HAS_LIST: u32 = 1 << 12;
+
 /// A machine that stores blocks, as it registered.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct DataNode {
@@ -51,6 +55,21 @@ pub struct Block {
     pub length: u64,
     /// As the NameNode orders them.
     pub nodes: Vec<DataNode>,
+    /// What its DataNodes are asked for it by; `None`: not everybody may read it so, or it is not simply there.
+    pub plain: Option<PlainBlock>,
+}
+
+/// A block that is as its file has it, and that DataNodes give to whoever asks.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct PlainBlock {
+    /// Its block pool.
+    pub pool: String,
+    /// Its number there.
+    pub id: u64,
+    /// Its generation stamp.
+    pub generation: u64,
+    /// Where blocks are given, one for each of its DataNodes.
+    pub ports: Vec<u16>,
 }
 
 /// What a listing has.
@@ -66,6 +85,7 @@ pub enum ListingEntry {
 #[derive(Debug)]
 pub struct NameNodeClient {
     channel: Channel,
+    user: String,
 }
 
 impl NameNodeClient {
@@ -75,6 +95,7 @@ impl NameNodeClient {
     pub fn new(addresses: Vec<String>, user: &str) -> Self {
         Self {
             channel: Channel::new(PROTOCOL, addresses, Login::User(user.to_owned())),
+            user: user.to_owned(),
         }
     }
 
@@ -83,6 +104,7 @@ impl NameNodeClient {
     pub fn with_timing(self, timing: Timing) -> Self {
         Self {
             channel: self.channel.with_timing(timing),
+            ..self
         }
     }
 
@@ -173,7 +195,7 @@ impl NameNodeClient {
                     return Ok(Some(found));
                 }
                 let is_folder = entry.file_type() == FileType::IsDir;
-                let file = FileBlocks::of(path, entry);
+                let file = FileBlocks::of(path, entry, &self.user);
                 found.push(match is_folder {
                     true => ListingEntry::Folder(file.path),
                     false => ListingEntry::File(file),
@@ -205,18 +227,25 @@ impl NameNodeClient {
 }
 
 impl FileBlocks {
-    /// An entry of the listing of `listed`: of a file that is itself, without a name.
-    fn of(listed: &str, entry: hdfs::HdfsFileStatusProto) -> Self {
+    /// An entry of the listing of `listed`, made for `user`: of a file that is itself, without a name.
+    fn of(listed: &str, entry: hdfs::HdfsFileStatusProto, user: &str) -> Self {
         let name = String::from_utf8_lossy(&entry.path);
         let path = match name.is_empty() {
             true => listed.to_owned(),
             false => format!("{}/{name}", listed.trim_end_matches('/')),
         };
-        let blocks = entry.locations.unwrap_or_default().blocks;
+        let is_coded = entry.file_encryption_info.is_some() || entry.ec_policy.is_some();
+        let is_plain = !is_coded && is_readable(&entry, user);
+        let located = entry.locations.unwrap_or_default();
+        let is_plain = is_plain
+            && !located.under_construction
+            && located.file_encryption_info.is_none()
+            && located.ec_policy.is_none();
+        let blocks = located.blocks.into_iter();
         Self {
             path,
             size: entry.length,
-            blocks: blocks.into_iter().map(Block::of).collect(),
+            blocks: blocks.map(|block| Block::of(block, is_plain)).collect(),
         }
     }
 
@@ -239,11 +268,35 @@ impl FileBlocks {
     }
 }
 
+/// Whether a user is sure to be allowed to read a file: DataNodes do not ask. Which groups a user is in only the
+/// NameNode knows.
+fn is_readable(entry: &hdfs::HdfsFileStatusProto, user: &str) -> bool {
+    let allowed = |bits| entry.permission.perm & bits == bits;
+    let has_list = entry.flags() & HAS_LIST != 0 || allowed(OLD_HAS_LIST);
+    !has_list && (allowed(0o444) || (entry.owner == user && allowed(0o400)))
+}
+
 impl Block {
-    fn of(block: hdfs::LocatedBlockProto) -> Self {
+    /// Of a file that is or is not as its blocks are.
+    fn of(block: hdfs::LocatedBlockProto, is_plain: bool) -> Self {
+        let is_plain = is_plain
+            && !block.corrupt
+            && block.block_token.identifier.is_empty()
+            && block.block_indices.is_none();
+        let ports = || {
+            let ports = block.locs.iter().map(|place| place.id.xfer_port);
+            ports.map(|port| u16::try_from(port).ok()).collect()
+        };
+        let ports: Option<Vec<u16>> = is_plain.then(ports).flatten();
         Self {
             offset: block.offset,
             length: block.b.num_bytes(),
+            plain: ports.map(|ports| PlainBlock {
+                id: block.b.block_id,
+                generation: block.b.generation_stamp,
+                pool: block.b.pool_id,
+                ports,
+            }),
             nodes: block.locs.into_iter().map(DataNode::of).collect(),
         }
     }
@@ -282,24 +335,30 @@ mod tests {
             id: hdfs::DatanodeIdProto {
                 ip_addr: format!("10.0.0.{}", host.len()),
                 host_name: (*host).to_owned(),
+                xfer_port: 9866,
             },
         };
         let block = |(bytes, hosts): &(u64, &[&str])| hdfs::LocatedBlockProto {
             b: hdfs::ExtendedBlockProto {
+                pool_id: "BP-1".to_owned(),
+                block_id: 7,
+                generation_stamp: 1001,
                 num_bytes: Some(*bytes),
-                ..hdfs::ExtendedBlockProto::default()
             },
-            offset: 0,
             locs: hosts.iter().map(place).collect(),
+            ..hdfs::LocatedBlockProto::default()
         };
         hdfs::HdfsFileStatusProto {
             file_type: FileType::IsFile.into(),
             path: name.as_bytes().to_vec().into(),
             length: blocks.iter().map(|(bytes, _)| bytes).sum(),
+            permission: hdfs::FsPermissionProto { perm: 0o640 },
+            owner: "alice".to_owned(),
             locations: Some(hdfs::LocatedBlocksProto {
-                file_length: 0,
                 blocks: blocks.iter().map(block).collect(),
+                ..hdfs::LocatedBlocksProto::default()
             }),
+            ..hdfs::HdfsFileStatusProto::default()
         }
     }
 
@@ -426,5 +485,48 @@ mod tests {
             assert_eq!(client.blocks("/none", 10).await.unwrap(), None);
         };
         tokio::join!(server, asked);
+    }
+
+    #[test]
+    fn a_block_is_plain_unless_anything_of_it_or_its_file_is_not() {
+        let plain = |change: fn(&mut hdfs::HdfsFileStatusProto)| {
+            let mut entry = file("f", &[(5, &["n1", "n22"])]);
+            change(&mut entry);
+            let file = FileBlocks::of("/d", entry, "alice");
+            file.blocks.into_iter().next().unwrap().plain
+        };
+        let whole = PlainBlock {
+            pool: "BP-1".to_owned(),
+            id: 7,
+            generation: 1001,
+            ports: vec![9866, 9866],
+        };
+        assert_eq!(plain(|_| ()), Some(whole));
+        let other: fn(&mut hdfs::HdfsFileStatusProto) = |entry| {
+            entry.owner = "bob".to_owned();
+            entry.permission.perm = 0o1444;
+        };
+        assert!(plain(other).is_some());
+        let changes: [fn(&mut hdfs::HdfsFileStatusProto); 12] = [
+            |entry| entry.owner = "bob".to_owned(),
+            |entry| entry.permission.perm = 0o244,
+            |entry| entry.permission.perm |= 1 << 12,
+            |entry| entry.flags = Some(1),
+            |entry| entry.file_encryption_info = Some(bytes::Bytes::new()),
+            |entry| entry.ec_policy = Some(bytes::Bytes::new()),
+            |entry| located(entry).under_construction = true,
+            |entry| located(entry).ec_policy = Some(bytes::Bytes::new()),
+            |entry| located(entry).blocks[0].corrupt = true,
+            |entry| located(entry).blocks[0].block_token.identifier = "t".into(),
+            |entry| located(entry).blocks[0].block_indices = Some(bytes::Bytes::new()),
+            |entry| located(entry).blocks[0].locs[1].id.xfer_port = 1 << 16,
+        ];
+        for change in changes {
+            assert_eq!(plain(change), None);
+        }
+    }
+
+    fn located(entry: &mut hdfs::HdfsFileStatusProto) -> &mut hdfs::LocatedBlocksProto {
+        entry.locations.as_mut().unwrap()
     }
 }

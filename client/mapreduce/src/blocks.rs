@@ -123,6 +123,7 @@ mod tests {
             offset,
             length,
             nodes: nodes.iter().map(|host| node(host)).collect(),
+            plain: None,
         };
         let file = FileBlocks {
             path: "/f".into(),
