@@ -156,6 +156,16 @@ pub enum StorageError {
         /// The whole name.
         url: String,
     },
+    /// A file is not the one of which something was known.
+    #[error("{url} has {now} bytes, and {planned} were expected")]
+    Changed {
+        /// The whole name.
+        url: String,
+        /// The length that was known, bytes.
+        planned: u64,
+        /// The one that it has, bytes.
+        now: u64,
+    },
     /// A file of this machine.
     #[error("{doing} {}: {source}", path.display())]
     Local {

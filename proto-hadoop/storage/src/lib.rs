@@ -9,7 +9,8 @@
 //! is written is durable
 //! before it is called written: on a folder's server, and its name with it; on HDFS, by its DataNodes.
 //!
-//! Where the blocks of a file lie is asked of the NameNode itself (`proto_hadoop::NameNodeClient::blocks`).
+//! Where the blocks of a file lie is asked of the NameNode itself (`proto_hadoop::NameNodeClient::blocks`); who is told reads
+//! them without asking it again ([`Storage::read_known`]).
 //!
 //! Caveats: Kerberos is not spoken. A write that was broken off leaves a part of the file: callers
 //! write into a folder that nobody takes for whole, and rename it.
@@ -19,6 +20,7 @@ mod create;
 mod error;
 mod hdfs;
 mod here;
+mod located;
 mod reader;
 #[cfg(feature = "scripted")]
 mod scripted;
@@ -35,6 +37,7 @@ use serde::{Deserialize, Serialize};
 pub use create::{CreateOptions, Readers};
 pub use error::StorageError;
 pub use here::{give_name, keep};
+pub use located::{BlockNode, Known, LocatedBlock, NoBlockNode};
 pub use reader::Reader;
 #[cfg(feature = "scripted")]
 pub use scripted::Script;
@@ -293,6 +296,30 @@ impl Storage {
                 #[cfg(feature = "scripted")]
                 Kind::Scripted(scripted) => reader::Kind::Scripted(scripted.read(path, from)?),
             }))
+        })
+    }
+
+    /// As [`Self::read_from`], of a file of which something is known, and expecting to stop soon after the byte `end`
+    /// (as [`Reader::expecting`]): as long as its blocks are known and can be read, the NameNode is not asked. Else it is, and
+    /// then the file must be as long as it is known to be, unless it is asked at once.
+    ///
+    /// # Errors
+    /// As [`Self::read_from`].
+    #[inline(never)]
+    pub fn read_known<'a>(
+        &'a self,
+        path: &'a str,
+        (from, end): (u64, u64),
+        known: Known,
+    ) -> Answer<'a, Reader> {
+        Box::pin(async move {
+            match &self.0 {
+                Kind::Hdfs(hdfs) => {
+                    let reading = hdfs.open_known(path, (from, end), known).await?;
+                    Ok(Reader::new(reader::Kind::Hdfs(Box::new(reading))))
+                }
+                _ => Ok(self.read_from(path, from).await?.expecting(end)),
+            }
         })
     }
 

@@ -1,11 +1,13 @@
-//! HDFS, spoken by the crate hdfs-native.
+//! HDFS, spoken by the crate hdfs-native; blocks that are known are read without it.
 //!
 //! That crate retries by itself, some things for ever, so every call has a deadline here.
 
+mod blocks;
 mod calls;
 mod closing;
 mod reading;
 mod refusal;
+mod steps;
 mod writing;
 
 pub(crate) use reading::Reading;
@@ -21,7 +23,9 @@ use hdfs_native::{Client, ClientBuilder, HdfsError, WriteOptions};
 use tokio::time::timeout;
 
 use self::calls::Call;
+use self::steps::Steps;
 use crate::create::{CreateOptions, Readers};
+use crate::located::Known;
 use crate::{ANSWER, MARK, MOVED, Owner, Status, StorageError};
 
 /// A folder without files, so that hdfs-native reads no settings but those it is given.
@@ -31,11 +35,20 @@ const SMALL: u64 = 128 << 20;
 /// Smallest block that NameNodes take by default (`dfs.namenode.fs-limits.min-block-size`), bytes.
 const BLOCK_STEP: u64 = 1 << 20;
 
+/// Whether DataNodes want more than a question, and by what they are called.
+const PROTECTED: &str = "dfs.data.transfer.protection";
+const ENCRYPTED: &str = "dfs.encrypt.data.transfer";
+const BY_NAME: &str = "dfs.client.use.datanode.hostname";
+
 /// A client of one NameNode or nameservice.
 #[derive(Debug)]
 pub(crate) struct Hdfs {
     client: Client,
     asks: Arc<Asks>,
+    /// What DataNodes send is plain.
+    is_plain: bool,
+    /// They are called by their names.
+    by_name: bool,
 }
 
 /// Who asks whom.
@@ -114,7 +127,21 @@ impl Hdfs {
             })?;
         let (origin, user) = (origin.to_owned(), user.to_owned());
         let asks = Arc::new(Asks { origin, user });
-        Ok(Self { client, asks })
+        let is = |name, value| {
+            let set = settings.iter().find(|(key, _)| key == name);
+            set.is_some_and(|(_, set)| value == set.trim())
+        };
+        let is_set = |name| {
+            settings
+                .iter()
+                .any(|(key, set)| key == name && !set.trim().is_empty())
+        };
+        Ok(Self {
+            client,
+            asks,
+            is_plain: !is_set(PROTECTED) && !is(ENCRYPTED, "true"),
+            by_name: is(BY_NAME, "true"),
+        })
     }
 
     pub(crate) fn url(&self, path: &str) -> String {
@@ -217,7 +244,29 @@ impl Hdfs {
     pub(crate) async fn open(&self, path: &str, from: u64) -> Result<Reading, StorageError> {
         let call = calls::open(&self.client, path);
         let reader = self.asks.within(ANSWER, "reading", path, call).await?;
-        Ok(Reading::new(Arc::clone(&self.asks), path, reader, from))
+        let (asks, client) = (Arc::clone(&self.asks), self.client.clone());
+        Ok(Reading::new(asks, client, path, reader, from))
+    }
+
+    /// As [`Self::open`], expecting to stop at `end`; what is known of the file is not asked.
+    pub(crate) async fn open_known(
+        &self,
+        path: &str,
+        (from, end): (u64, u64),
+        known: Known,
+    ) -> Result<Reading, StorageError> {
+        if self.is_plain && !known.blocks.is_empty() {
+            let (asks, client) = (Arc::clone(&self.asks), self.client.clone());
+            let mut steps = Steps::new(from, known.size);
+            steps.expected = end;
+            let blocks = (known.blocks, self.by_name);
+            if let Some(reading) = Reading::known(asks, client, path, steps, blocks).await {
+                return Ok(reading);
+            }
+        }
+        let mut reading = self.open(path, from).await?;
+        reading.expect(end);
+        Ok(reading)
     }
 
     pub(crate) async fn rename(&self, from: &str, to: &str) -> Result<(), StorageError> {

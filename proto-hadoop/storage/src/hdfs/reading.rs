@@ -1,45 +1,83 @@
 //! A file that is being read: packets as DataNodes send them, never copied.
+//!
+//! Blocks that whoever opens the file knows are read without asking the NameNode. At the first that cannot be, the file is
+//! opened as any other, at the byte reached.
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::stream::{BoxStream, StreamExt as _};
-use hdfs_native::HdfsError;
 use hdfs_native::file::FileReader;
+use hdfs_native::{Client, HdfsError};
+use tokio::time::timeout;
 
-use super::Asks;
-use crate::StorageError;
+use super::blocks::Blocks;
+use super::steps::Steps;
+use super::{Asks, calls};
+use crate::{ANSWER, LocatedBlock, StorageError};
 
-/// First step beyond what is expected to be read, bytes: more than almost any record has.
-const STEP: u64 = 256 << 10;
-/// Each further step is twice as long, up to this: a step costs a question to a DataNode.
-const STEP_MAX: u64 = 32 << 20;
+/// Known blocks give a piece within this time, whoever has them, or the NameNode is asked.
+const GIVEN: Duration = Duration::from_secs(20);
 
 type Packets = BoxStream<'static, Result<Bytes, HdfsError>>;
 
 /// A file that is being read.
 pub(crate) struct Reading {
     asks: Arc<Asks>,
+    client: Client,
     path: String,
-    reader: FileReader,
+    source: Source,
     /// The first byte that was not handed on.
     at: u64,
     steps: Steps,
-    /// Of the part under way.
-    packets: Option<Packets>,
+}
+
+enum Source {
+    /// Blocks that are known.
+    Known(Box<Blocks>),
+    /// What the NameNode has told, and what comes of the part under way.
+    Told(Box<FileReader>, Option<Packets>),
 }
 
 impl Reading {
-    pub(super) fn new(asks: Arc<Asks>, path: &str, reader: FileReader, from: u64) -> Self {
-        let size = reader.file_length() as u64;
+    pub(super) fn new(
+        asks: Arc<Asks>,
+        client: Client,
+        path: &str,
+        reader: FileReader,
+        from: u64,
+    ) -> Self {
         Self {
             asks,
+            client,
             path: path.to_owned(),
-            reader,
             at: from,
-            steps: Steps::new(from, size),
-            packets: None,
+            steps: Steps::new(from, reader.file_length() as u64),
+            source: Source::Told(Box::new(reader), None),
+        }
+    }
+
+    /// By the blocks that are known of a file; `None`: that cannot begin.
+    pub(super) async fn known(
+        asks: Arc<Asks>,
+        client: Client,
+        path: &str,
+        mut steps: Steps,
+        (blocks, by_name): (Vec<LocatedBlock>, bool),
+    ) -> Option<Self> {
+        let (mut blocks, at) = (Box::new(Blocks::new(blocks, by_name)), steps.at);
+        match timeout(GIVEN, blocks.begin(&mut steps)).await {
+            Ok(Ok(true)) => Some(Self {
+                asks,
+                client,
+                path: path.to_owned(),
+                at,
+                steps,
+                source: Source::Known(blocks),
+            }),
+            _ => None,
         }
     }
 
@@ -54,8 +92,21 @@ impl Reading {
     /// The next piece; an empty one is the end.
     pub(crate) async fn next(&mut self) -> Result<Bytes, StorageError> {
         loop {
-            let packets = match &mut self.packets {
-                Some(packets) => packets,
+            let (reader, packets) = match &mut self.source {
+                Source::Told(reader, packets) => (reader, packets),
+                Source::Known(blocks) => {
+                    match timeout(GIVEN, blocks.next(&mut self.steps)).await {
+                        Ok(Ok(piece)) => {
+                            self.at = self.at.saturating_add(piece.len() as u64);
+                            return Ok(piece);
+                        }
+                        _ => self.open().await?,
+                    }
+                    continue;
+                }
+            };
+            let coming = match packets {
+                Some(coming) => coming,
                 None => {
                     let Some((begin, length)) = self.steps.next() else {
                         return Ok(Bytes::new());
@@ -67,21 +118,38 @@ impl Reading {
                     };
                     let begin = usize::try_from(begin).map_err(too_large)?;
                     let length = usize::try_from(length).map_err(too_large)?;
-                    let packets = self.reader.read_range_stream(begin, length);
-                    self.packets.insert(packets.boxed())
+                    packets.insert(reader.read_range_stream(begin, length).boxed())
                 }
             };
-            let call = Box::pin(async { packets.next().await.transpose() });
+            let call = Box::pin(async { coming.next().await.transpose() });
             let moved = self.asks.moving("reading", &self.path, call).await;
-            match moved.map_err(|error| self.of_block(error))? {
-                Some(piece) if piece.is_empty() => {}
-                Some(piece) => {
+            match moved {
+                Ok(Some(piece)) if piece.is_empty() => {}
+                Ok(Some(piece)) => {
                     self.at = self.at.saturating_add(piece.len() as u64);
                     return Ok(piece);
                 }
-                None => self.packets = None,
+                Ok(None) => *packets = None,
+                Err(error) => return Err(self.of_block(error)),
             }
         }
+    }
+
+    /// Asks the NameNode for what is left.
+    async fn open(&mut self) -> Result<(), StorageError> {
+        let call = calls::open(&self.client, &self.path);
+        let reader = self
+            .asks
+            .within(ANSWER, "reading", &self.path, call)
+            .await?;
+        let (planned, now) = (self.steps.size, reader.file_length() as u64);
+        if planned != now {
+            let url = self.asks.url(&self.path);
+            return Err(StorageError::Changed { url, planned, now });
+        }
+        self.steps.at = self.at;
+        self.source = Source::Told(Box::new(reader), None);
+        Ok(())
     }
 
     /// Of which block of the file an error is, where that is what an error is of.
@@ -103,80 +171,5 @@ impl fmt::Debug for Reading {
         f.debug_struct("Reading")
             .field("url", &self.asks.url(&self.path))
             .finish_non_exhaustive()
-    }
-}
-
-/// The parts of a file that are asked for, one after the other.
-#[derive(Debug)]
-struct Steps {
-    at: u64,
-    size: u64,
-    /// Up to here it is one part.
-    expected: u64,
-    /// How long the first one behind that is.
-    step: u64,
-}
-
-impl Steps {
-    const fn new(at: u64, size: u64) -> Self {
-        Self {
-            at,
-            size,
-            expected: size,
-            step: STEP,
-        }
-    }
-
-    /// Where the next part begins, and its length; none at the file's end.
-    fn next(&mut self) -> Option<(u64, u64)> {
-        let begin = self.at;
-        let rest = self.size.checked_sub(begin).filter(|rest| *rest > 0)?;
-        let wanted = match self.expected.checked_sub(begin) {
-            Some(wanted @ 1..) => wanted,
-            _ => {
-                let wanted = self.step;
-                self.step = wanted.saturating_mul(2).min(STEP_MAX);
-                wanted
-            }
-        };
-        let length = wanted.min(rest);
-        self.at = begin.saturating_add(length);
-        Some((begin, length))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn all(mut steps: Steps) -> Vec<(u64, u64)> {
-        std::iter::from_fn(|| steps.next()).collect()
-    }
-
-    #[test]
-    fn what_is_expected_is_one_part_and_what_follows_comes_in_growing_ones() {
-        const MIB: u64 = 1 << 20;
-        assert_eq!(all(Steps::new(5, 100)), [(5, 95)]);
-        assert_eq!(all(Steps::new(100, 100)), []);
-        assert_eq!(all(Steps::new(101, 100)), []);
-        let mut steps = Steps::new(MIB, 300 * MIB);
-        steps.expected = 2 * MIB;
-        let all = all(steps);
-        assert_eq!(
-            all[..3],
-            [(MIB, MIB), (2 * MIB, STEP), (2 * MIB + STEP, 2 * STEP)]
-        );
-        assert!(all.iter().all(|(_, length)| *length <= STEP_MAX));
-        let end = all.iter().try_fold(MIB, |at, (begin, length)| {
-            (at == *begin).then_some(at + length)
-        });
-        assert_eq!(end, Some(300 * MIB));
-        // An end before the beginning, or behind that of the file.
-        let mut steps = Steps::new(10, 20);
-        steps.expected = 3;
-        assert_eq!(steps.next(), Some((10, 10)));
-        let mut steps = Steps::new(10, 20);
-        steps.expected = 30;
-        assert_eq!(steps.next(), Some((10, 10)));
     }
 }
