@@ -93,9 +93,14 @@ impl Orders {
             .ok()
             .and_then(|task| description.splits.get(task));
         let split = split.cloned().unwrap_or_default();
+        // None where no blocks are known.
+        let mut blocks = split.blocks.iter();
         let files = split.files.into_iter().map(|file| wire::InputFile {
             address: file.address,
             path: file.path,
+            blocks: (blocks.next().into_iter().flatten())
+                .filter_map(|block| description.block_places.told(block))
+                .collect(),
         });
         let order = MapOrder {
             task: attempt.task.0,

@@ -111,7 +111,7 @@ fn holds_together(description: &MapReduceJob) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use gerbil_task::Piece;
-    use job::{FileAt, MpiProgram, Split};
+    use job::{BlockPlaces, FileAt, MpiProgram, Split};
     use storage::Address;
 
     use super::*;
@@ -144,8 +144,9 @@ mod tests {
             splits: vec![Split {
                 pieces: vec![piece],
                 files: vec![file(0)],
-                hosts: Vec::new(),
+                ..Split::default()
             }],
+            block_places: BlockPlaces::default(),
             reduces: 0,
             output: file(0),
             map: terms.clone(),

@@ -10,6 +10,7 @@
 //! are one build ([`BUILD`]) and refuse another.
 
 pub mod allocator;
+mod blocks;
 pub mod codec;
 pub mod container_exit;
 pub mod data;
@@ -40,6 +41,7 @@ pub mod tls;
 pub mod transport;
 pub mod wire;
 
+pub use blocks::{BlockAt, BlockPlaces};
 pub use data::{Checkpoints, StageOut};
 pub use description::{Application, ApplicationWork, Description};
 pub use job_id::JobId;

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use storage::Address;
 
 use crate::MpiProgram;
+use crate::blocks::{BlockAt, BlockPlaces};
 use crate::history::HistoryFolder;
 
 /// One MapReduce job.
@@ -27,6 +28,9 @@ pub struct MapReduceJob {
     pub addresses: Vec<Address>,
     /// The maps, in the order of their numbers.
     pub splits: Vec<Split>,
+    /// What the splits' blocks have in common.
+    #[serde(default)]
+    pub block_places: BlockPlaces,
     /// Partitions; 0: maps write the output.
     pub reduces: u32,
     /// The output folder.
@@ -77,6 +81,9 @@ pub struct Split {
     pub files: Vec<FileAt>,
     /// Hosts that have most of it, best first: each by its name and, where that is another word, by its address.
     pub hosts: Vec<String>,
+    /// Of each piece the blocks that are known, in the order of the file; empty: nothing is.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub blocks: Vec<Vec<BlockAt>>,
 }
 
 /// A file or folder of one of a job's file systems.

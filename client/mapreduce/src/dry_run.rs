@@ -88,7 +88,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use gerbil_task::Piece;
-    use job::{FileAt, MapReduceJob, MpiProgram, StageTerms};
+    use job::{BlockPlaces, FileAt, MapReduceJob, MpiProgram, StageTerms};
     use policy::Resources;
     use storage::Address;
 
@@ -108,6 +108,7 @@ mod tests {
                 path: file.to_owned(),
             }],
             hosts: hosts.iter().map(|host| (*host).to_owned()).collect(),
+            blocks: Vec::new(),
         }
     }
 
@@ -142,6 +143,7 @@ mod tests {
                 explain: false,
                 wait_for_nodes: false,
                 output_is_new: false,
+                block_places: BlockPlaces::default(),
                 splits: vec![
                     split("/a", 64_000_000, &["n1", "n2"]),
                     split("/a", 2_500_000, &["n1"]),

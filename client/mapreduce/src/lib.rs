@@ -41,6 +41,7 @@ mod error;
 pub mod history;
 pub mod input;
 pub mod jobs;
+mod located;
 pub mod needs;
 pub mod open;
 pub mod order;

@@ -11,7 +11,7 @@ use gerbil_task::settings::{
 };
 use gerbil_task::splits::{self, REDUCES_MAX};
 use gerbil_task::{Listed, PlannedJob, Submission};
-use job::{FileAt, MapReduceJob, MpiProgram, Split, StageNeed, StageTerms};
+use job::{BlockPlaces, FileAt, MapReduceJob, MpiProgram, Split, StageNeed, StageTerms};
 use policy::{MiB, Resources};
 use storage::Address;
 
@@ -209,7 +209,7 @@ impl JobOrders {
         let output = self.places.find(&submission.output)?;
         let Place { overwrite, is_new } = self.place(&output).await?;
         let mut addresses = vec![output.address.clone()];
-        let splits = self
+        let (splits, block_places) = self
             .splits(
                 planned,
                 &submission.inputs,
@@ -251,6 +251,7 @@ impl JobOrders {
             params: submission.params,
             addresses,
             splits,
+            block_places,
             reduces,
             output: FileAt {
                 address: 0,
@@ -315,7 +316,7 @@ impl JobOrders {
         made: Vec<Vec<gerbil_task::Piece>>,
         settings: &Settings,
         addresses: &mut Vec<Address>,
-    ) -> Result<Vec<Split>, MapReduceError> {
+    ) -> Result<(Vec<Split>, BlockPlaces), MapReduceError> {
         if planned.reads_no_files {
             if made.is_empty() {
                 return Err(MapReduceError::Asked(format!(
@@ -327,7 +328,8 @@ impl JobOrders {
                 pieces,
                 ..Split::default()
             };
-            return Ok(made.into_iter().map(of).collect());
+            let splits = made.into_iter().map(of).collect();
+            return Ok((splits, BlockPlaces::default()));
         }
         let made = match made.is_empty() {
             false => made,

@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 
 use gerbil_task::Piece;
-use job::{FileAt, Split};
+use job::{BlockAt, BlockPlaces, FileAt, Split};
 
 use crate::blocks::{Blocks, hosts};
 use crate::error::MapReduceError;
 use crate::input::InputFile;
+use crate::located::Located;
 
-/// Splits with where their files are, by whole name, and who has them. `number` tells the place of a
+/// Splits with where their files are, by whole name, who has them, and by what their blocks are asked for. `number` tells the place of a
 /// file's file system among the job's.
 ///
 /// # Errors
@@ -19,8 +20,9 @@ pub fn placed(
     listed: &BTreeMap<String, InputFile>,
     blocks: &Blocks,
     mut number: impl FnMut(&InputFile) -> u32,
-) -> Result<Vec<Split>, MapReduceError> {
+) -> Result<(Vec<Split>, BlockPlaces), MapReduceError> {
     let mut placed = Vec::with_capacity(splits.len());
+    let mut located = Located::default();
     for pieces in splits {
         let mut files = Vec::with_capacity(pieces.len());
         for piece in &pieces {
@@ -45,12 +47,20 @@ pub fn placed(
                 path: file.place.path.clone(),
             });
         }
-        let hosts = hosts(&pieces, blocks);
+        let of = |piece: &Piece| {
+            let file = blocks.get(&piece.name);
+            file.map_or_else(Vec::new, |file| located.blocks(piece, file))
+        };
+        let mut known: Vec<Vec<BlockAt>> = pieces.iter().map(of).collect();
+        if known.iter().all(Vec::is_empty) {
+            known.clear();
+        }
         placed.push(Split {
+            hosts: hosts(&pieces, blocks),
+            blocks: known,
             pieces,
             files,
-            hosts,
         });
     }
-    Ok(placed)
+    Ok((placed, located.into_places()))
 }

@@ -7,7 +7,7 @@ use std::io::ErrorKind;
 use std::os::fd::OwnedFd;
 
 use gerbil_task::{Piece, changed, vanished};
-use storage::{Reader, StorageError};
+use storage::{Known, Reader, StorageError};
 use tokio::net::unix::pipe;
 use tokio_util::sync::CancellationToken;
 
@@ -39,20 +39,19 @@ pub(super) fn open(
     match place.is_mounted {
         true => Some(file(place, piece).map(Input::File)),
         false => {
-            let (storage, path) = (place.storage.clone(), place.path.clone());
-            let reader =
-                carrier.wait(
-                    Some(gone),
-                    async move { storage.read_from(&path, from).await },
-                )?;
-            let opened = reader.map_err(|error| match error {
-                StorageError::Absent { url } => vanished(&url),
-                other => other.to_string(),
-            });
+            let TaskPath { storage, path, .. } = place.clone();
+            let known = Known {
+                size: piece.size,
+                blocks: place.blocks.clone(),
+            };
+            let part = (from, likely_end(piece, from));
+            let reader = carrier.wait(Some(gone), async move {
+                storage.read_known(&path, part, known).await
+            })?;
+            let opened = reader.map_err(sentence);
             let opened =
                 opened.and_then(|reader| same(place, piece, reader.size()).map(|()| reader));
             let opened = opened.and_then(|reader| {
-                let reader = reader.expecting(likely_end(piece, from));
                 pipe(reader, carrier, trouble)
                     .map_err(|error| format!("a pipe for {}: {error}", piece.name))
             });
@@ -104,7 +103,15 @@ fn pipe(reader: Reader, carrier: &mut Carrier, trouble: &Trouble) -> std::io::Re
 /// Brings a file until its end, or until nobody reads any more: the process has read enough, or is gone.
 async fn feed(reader: Reader, to: pipe::Sender, trouble: Trouble) {
     if let Err(error) = reader.pour(to).await {
-        trouble.keep(error.to_string());
+        trouble.keep(sentence(error));
+    }
+}
+
+fn sentence(error: StorageError) -> String {
+    match error {
+        StorageError::Absent { url } => vanished(&url),
+        StorageError::Changed { url, planned, now } => changed(&url, planned, now),
+        other => other.to_string(),
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use job::wire::{OutputFolder, StartTask};
 use policy::commit::{AttemptName, absolute, attempt_file, job_folder};
-use storage::{Address, Storage};
+use storage::{Address, LocatedBlock, Storage};
 
 /// So many are kept; tasks on further ones have clients of their own.
 const KEPT: usize = 16;
@@ -37,6 +37,8 @@ pub(super) struct TaskPath {
     pub(super) is_mounted: bool,
     /// Absolute.
     pub(super) path: String,
+    /// Of input, as far as they are known.
+    pub(super) blocks: Vec<LocatedBlock>,
 }
 
 /// Where an attempt writes, and what becomes of that.
@@ -145,10 +147,14 @@ impl TaskFiles {
                 storage: Arc::clone(storage),
                 is_mounted: *is_mounted,
                 path,
+                blocks: Vec::new(),
             })
         };
         let inputs = std::mem::take(&mut order.inputs).into_iter();
-        let inputs = inputs.map(|file| place(file.address, file.path));
+        let inputs = inputs.map(|file| {
+            let blocks = file.blocks.into_iter().map(LocatedBlock::from).collect();
+            place(file.address, file.path).map(|place| TaskPath { blocks, ..place })
+        });
         let output = match order.output.take() {
             Some(mut folder) => {
                 let path = std::mem::take(&mut folder.path);
@@ -181,6 +187,7 @@ mod tests {
             inputs: vec![InputFile {
                 address: 0,
                 path: "/in/a".to_owned(),
+                blocks: Vec::new(),
             }],
             output: Some(OutputFolder {
                 address: 0,

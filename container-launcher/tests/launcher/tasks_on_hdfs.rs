@@ -43,7 +43,8 @@ async fn maps_of_parts_of_a_file_and_a_reduce_are_committed() {
     let launcher = am.launcher(&[]);
     let mut link = am.link().await;
     let text = lines(LINES);
-    let bed = Bed::on(address(), "/tasks/parts", &[&text, ""]).await;
+    let mut bed = Bed::on(address(), "/tasks/parts", &[&text, ""]).await;
+    bed.locate().await;
     bed.set_up().await;
     let half = u64::try_from(text.len()).unwrap() / 2 + 7;
     let maps = [
@@ -125,7 +126,8 @@ async fn when_the_data_node_dies_a_task_reads_on_and_when_all_are_dead_it_says_s
     let mut link = am.link().await;
     // More than all pipes and buffers on the way hold.
     let text = format!("!wait\n{}", lines(LINES));
-    let bed = Bed::on(address(), "/tasks/dying", &[&text]).await;
+    let mut bed = Bed::on(address(), "/tasks/dying", &[&text]).await;
+    bed.locate().await;
     bed.set_up().await;
     let waiting = format!("jobs/{JOB}/waiting");
     for (process, is_last) in [(0, false), (1, true)] {

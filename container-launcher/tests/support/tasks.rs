@@ -15,12 +15,14 @@ use job::wire::task_ended::How;
 use job::wire::task_event::Event as TaskTold;
 use job::wire::task_order::Order;
 use job::wire::{
-    InputFile, LogRead, OutputFolder, Program, StartTask, TaskEnded, TaskEvent, TaskOrder, TaskSeen,
+    InputFile, LocatedBlock, LogRead, OutputFolder, Program, StartTask, TaskEnded, TaskEvent,
+    TaskOrder, TaskSeen,
 };
 use output_committer::OutputCommitter;
 use policy::commit::{
     AttemptName, JobCommit, JobVerdict, Setup, SetupVerdict, TaskResult, absolute, job_folder,
 };
+use proto_hadoop::{Block, NameNodeClient};
 use storage::{Address, Storage};
 use tempfile::TempDir;
 
@@ -55,8 +57,24 @@ pub struct Bed {
     top: String,
     /// Bytes of the files.
     sizes: Vec<u64>,
+    /// Their blocks by their paths, as far as launchers are told of them.
+    blocks: BTreeMap<String, Vec<LocatedBlock>>,
     plan: String,
     pub settings: BTreeMap<String, String>,
+}
+
+fn located(block: Block) -> LocatedBlock {
+    let plain = block.plain.unwrap();
+    let nodes = block.nodes.into_iter().zip(plain.ports);
+    let nodes = nodes.map(|(node, port)| format!("{}/{}:{port}", node.host, node.address));
+    LocatedBlock {
+        offset: block.offset,
+        length: block.length,
+        pool: plain.pool,
+        id: plain.id,
+        generation: plain.generation,
+        nodes: nodes.collect(),
+    }
 }
 
 impl Bed {
@@ -79,6 +97,7 @@ impl Bed {
             storage,
             top: top.to_owned(),
             sizes: Vec::new(),
+            blocks: BTreeMap::new(),
             plan: plan(),
             settings: BTreeMap::new(),
         };
@@ -94,6 +113,19 @@ impl Bed {
         let text = text.as_bytes().to_vec();
         self.sizes.push(text.len() as u64);
         self.storage.write(&path, text).await.unwrap();
+    }
+
+    /// From now on launchers are told where the blocks of the files that there are lie, on HDFS.
+    pub async fn locate(&mut self) {
+        let Address::Hdfs { connect, user, .. } = &self.address else {
+            panic!("{:?}", self.address);
+        };
+        let name_node = connect.trim_start_matches("hdfs://").to_owned();
+        let client = NameNodeClient::new(vec![name_node], user);
+        for file in client.blocks(&self.top, 100).await.unwrap().unwrap() {
+            let blocks = file.blocks.into_iter().map(located).collect();
+            self.blocks.insert(file.path, blocks);
+        }
     }
 
     pub fn path(&self, name: &str) -> String {
@@ -176,9 +208,13 @@ impl Bed {
         let (inputs, stage, number, attempt) = match task {
             ToTask::Map(map) => {
                 let origin = self.storage.url("");
-                let path = |piece: &Piece| InputFile {
-                    address: 0,
-                    path: piece.name.strip_prefix(&origin).unwrap().to_owned(),
+                let path = |piece: &Piece| {
+                    let path = piece.name.strip_prefix(&origin).unwrap();
+                    InputFile {
+                        address: 0,
+                        path: path.to_owned(),
+                        blocks: self.blocks.get(path).cloned().unwrap_or_default(),
+                    }
                 };
                 let inputs = map.pieces.iter().map(path).collect();
                 (inputs, 'm', map.task, map.attempt)

@@ -11,7 +11,7 @@ use gerbil_task::{FromTask, Piece, ReduceOrder, ToTask};
 use job::history::TaskAttempt;
 use job::wire::task_event::Event as OfTask;
 use job::wire::task_order::Order;
-use job::{FileAt, MpiProgram, Split, StageTerms};
+use job::{BlockPlaces, FileAt, MpiProgram, Split, StageTerms};
 use policy::Resources;
 use policy::lending::TaskStart;
 use policy::schedule::{AttemptIx, ContainerIx, Level};
@@ -74,7 +74,7 @@ impl Bed {
                 size: 10,
             }],
             files: vec![file("/in")],
-            hosts: Vec::new(),
+            ..Split::default()
         };
         let description = MapReduceJob {
             program: MpiProgram::default(),
@@ -84,6 +84,7 @@ impl Bed {
             params: serde_json::Value::Null,
             addresses: vec![Address::Shared],
             splits: (0..maps).map(|_| split.clone()).collect(),
+            block_places: BlockPlaces::default(),
             reduces,
             output: file("/out"),
             map: terms(2),
