@@ -7,7 +7,8 @@
 //! them included. Runs take turns; the first of each is not counted. Whoever has the bytes last looks at each of
 //! them. `gerbil`'s tasks read and write in this way: the launcher speaks to HDFS, on one thread a slot and with its
 //! setting of the allocator, and a task has pipes, to which it writes as its engine does. hdfs-native by itself runs
-//! twice: as a program with `#[tokio::main]` has it, and on one thread, as the launcher does.
+//! twice: as a program with `#[tokio::main]` has it, and on one thread, as the launcher does. Reading of known blocks is
+//! without hdfs-native, as maps read what their job's client has listed.
 
 use std::fs::File;
 use std::io::{Read as _, Write as _};
@@ -19,7 +20,8 @@ use bytes::BytesMut;
 use gerbil_mapreduce::{Bytes, FixedOutput, OutputFormat, Settings};
 use nix::fcntl::{FcntlArg, fcntl};
 use nix::sys::resource::{UsageWho, getrusage};
-use storage::{Address, CreateOptions, Storage};
+use proto_hadoop::{Block, NameNodeClient};
+use storage::{Address, BlockNode, CreateOptions, Known, LocatedBlock, Reader, Storage};
 use tokio::net::unix::pipe;
 
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error + Send + Sync>>;
@@ -36,7 +38,9 @@ fn main() -> ExitCode {
     let done = match arguments[..] {
         ["read", connect] => as_most_do(read_alone(connect.to_owned())),
         ["read-on-one", connect] => on_one_thread(read_alone(connect.to_owned())),
+        ["read-known", connect] => on_one_thread(read_known(connect.to_owned())),
         ["feed", connect] => as_a_launcher(feed(connect.to_owned())),
+        ["feed-known", connect] => as_a_launcher(feed_known(connect.to_owned())),
         ["look"] => look(),
         ["write", connect, mib] => as_most_do(write_alone(connect.to_owned(), mib.to_owned())),
         ["write-on-one", connect, mib] => {
@@ -88,12 +92,16 @@ fn as_a_launcher(work: impl Future<Output = Result<()>> + Send + 'static) -> Res
     on_one_thread(work)
 }
 
-fn open(connect: &str) -> Result<Storage> {
+fn user() -> String {
     let user = std::env::var("HADOOP_USER_NAME").or_else(|_| std::env::var("USER"));
+    user.unwrap_or_else(|_| "hadoop".to_owned())
+}
+
+fn open(connect: &str) -> Result<Storage> {
     Ok(Storage::open(&Address::Hdfs {
         connect: connect.to_owned(),
         origin: connect.to_owned(),
-        user: user.unwrap_or_else(|_| "hadoop".to_owned()),
+        user: user(),
         settings: Vec::new(),
     })?)
 }
@@ -113,7 +121,14 @@ fn say(seen: usize) -> Result<()> {
 }
 
 async fn read_alone(connect: String) -> Result<()> {
-    let mut reader = open(&connect)?.read_from(&file(), 0).await?;
+    see(open(&connect)?.read_from(&file(), 0).await?).await
+}
+
+async fn read_known(connect: String) -> Result<()> {
+    see(known(&connect).await?).await
+}
+
+async fn see(mut reader: Reader) -> Result<()> {
     let mut seen = 0;
     loop {
         let piece = reader.next().await?;
@@ -125,10 +140,48 @@ async fn read_alone(connect: String) -> Result<()> {
 }
 
 async fn feed(connect: String) -> Result<()> {
+    pour(open(&connect)?.read_from(&file(), 0).await?).await
+}
+
+async fn feed_known(connect: String) -> Result<()> {
+    pour(known(&connect).await?).await
+}
+
+async fn pour(reader: Reader) -> Result<()> {
     let out = std::io::stdout().as_fd().try_clone_to_owned()?;
     let to = pipe::Sender::from_owned_fd(out)?;
-    let reader = open(&connect)?.read_from(&file(), 0).await?;
     Ok(reader.pour(to).await?)
+}
+
+/// The file, by where its blocks are.
+async fn known(connect: &str) -> Result<Reader> {
+    let name_node = connect.trim_start_matches("hdfs://").to_owned();
+    let client = NameNodeClient::new(vec![name_node], &user());
+    let listed = client.blocks(&file(), 1).await?.unwrap_or_default();
+    let listed = listed.into_iter().next().ok_or("no file")?;
+    let size = listed.size;
+    let blocks: Option<Vec<LocatedBlock>> = listed.blocks.into_iter().map(located).collect();
+    let blocks = blocks.ok_or("a block that is not plain")?;
+    let known = Known { size, blocks };
+    Ok(open(connect)?.read_known(&file(), (0, size), known).await?)
+}
+
+fn located(block: Block) -> Option<LocatedBlock> {
+    let plain = block.plain?;
+    let nodes = block.nodes.into_iter().zip(plain.ports);
+    let nodes = nodes.map(|(node, port)| BlockNode {
+        host: node.host,
+        address: node.address,
+        port,
+    });
+    Some(LocatedBlock {
+        offset: block.offset,
+        length: block.length,
+        pool: plain.pool,
+        id: plain.id,
+        generation: plain.generation,
+        nodes: nodes.collect(),
+    })
 }
 
 fn look() -> Result<()> {
@@ -260,20 +313,28 @@ async fn removed(connect: String) -> Result<()> {
 }
 
 /// What is run, each by the name that is printed.
-type Peers<'a> = [(&'static str, &'a [&'a [&'a str]]); 3];
+type Peers<'a> = [(&'static str, &'a [&'a [&'a str]])];
 
 fn compare(connect: &str, mib: u64, rounds: usize) -> Result<()> {
     as_most_do(fresh(connect.to_owned(), mib))?;
     let size = mib.to_string();
-    let reading: Peers<'_> = [
+    let reading: &Peers<'_> = &[
         ("reads by itself", &[&["read", connect]]),
         (
             "reads by itself, on one thread",
             &[&["read-on-one", connect]],
         ),
         ("reads by a pipe", &[&["feed", connect], &["look"]]),
+        (
+            "reads known blocks by itself, on one thread",
+            &[&["read-known", connect]],
+        ),
+        (
+            "reads known blocks by a pipe",
+            &[&["feed-known", connect], &["look"]],
+        ),
     ];
-    let writing: Peers<'_> = [
+    let writing: &Peers<'_> = &[
         ("writes by itself", &[&["write", connect, &size]]),
         (
             "writes by itself, on one thread",
@@ -282,7 +343,7 @@ fn compare(connect: &str, mib: u64, rounds: usize) -> Result<()> {
         ("writes by a pipe", &[&["make", &size], &["drain", connect]]),
     ];
     for peers in [reading, writing] {
-        let mut costs: [Vec<Cost>; 3] = Default::default();
+        let mut costs: Vec<Vec<Cost>> = vec![Vec::new(); peers.len()];
         for round in 0..=rounds {
             for turn in 0..peers.len() {
                 let peer = (round + turn) % peers.len();
@@ -292,21 +353,21 @@ fn compare(connect: &str, mib: u64, rounds: usize) -> Result<()> {
                 }
             }
         }
-        report(peers.map(|(name, _)| name), costs, mib)?;
+        report(peers, costs, mib)?;
     }
     as_most_do(removed(connect.to_owned()))
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a file of less than 2^52 MiB")]
-fn report(names: [&str; 3], mut costs: [Vec<Cost>; 3], mib: u64) -> Result<()> {
+fn report(peers: &Peers<'_>, mut costs: Vec<Vec<Cost>>, mib: u64) -> Result<()> {
     let gib = mib as f64 / 1024.0;
-    let mut medians = [0.0; 3];
+    let mut medians = Vec::new();
     let mut out = std::io::stdout();
-    for ((name, costs), median) in names.iter().zip(&mut costs).zip(&mut medians) {
+    for ((name, _), costs) in peers.iter().zip(&mut costs) {
         costs.sort_by(|a, b| a.cpu.total_cmp(&b.cpu));
         let [low, middle, high] =
             [0, costs.len() / 2, costs.len() - 1].map(|at| costs[at].cpu / gib);
-        *median = middle;
+        medians.push(middle);
         let speed = mib as f64 / costs[costs.len() / 2].wall;
         let mb = (1 << 30) as f64 / 1e6 / middle;
         writeln!(
@@ -314,11 +375,12 @@ fn report(names: [&str; 3], mut costs: [Vec<Cost>; 3], mib: u64) -> Result<()> {
             "{name}: {middle:.3} CPU s a GiB ({low:.3} to {high:.3}), {mb:.0} MB a CPU second, {speed:.0} MiB/s"
         )?;
     }
-    let [default, one, pipe] = medians;
-    Ok(writeln!(
-        out,
-        "ratio {:.3}, to one thread {:.3}",
-        pipe / default,
-        pipe / one
-    )?)
+    if let [default, one, pipes @ ..] = &medians[..] {
+        // Each second one of what follows is a pipe.
+        for pipe in pipes.iter().step_by(2) {
+            let (alone, to_one) = (pipe / default, pipe / one);
+            writeln!(out, "ratio {alone:.3}, to one thread {to_one:.3}")?;
+        }
+    }
+    Ok(())
 }
