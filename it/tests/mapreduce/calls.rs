@@ -1,29 +1,38 @@
 //! What a job costs the NameNode, which all jobs of a cluster share.
 
 use std::collections::BTreeMap;
+use std::fs;
 use std::time::Duration;
 
 use anyhow::{Result, ensure};
-use it::bed::{Case, Given};
+use it::bed::{Case, Given, text_of};
 use it::session::stop;
 use it::wait;
 
-use crate::{program, put, start, succeeds};
+use crate::{files, is_same, local, program, put, start, succeeds, text};
 
-pub const CASES: &[(&str, Case)] = &[(
-    "a job is a few calls to the NameNode, and few more for each task",
-    few,
-)];
+pub const CASES: &[(&str, Case)] = &[
+    (
+        "a job is a few calls to the NameNode, and few more for each task",
+        few,
+    ),
+    (
+        "maps of parts of blocks read them without asking the NameNode",
+        of_blocks,
+    ),
+];
 
-/// Of a job, and of each of its tasks beside: a map opens its input; a reduce creates its file and a block of it, closes
-/// it, and the file gets its name.
+/// Of a job, and of each of its tasks beside: a map has been told where its input is; a reduce creates its file and a block
+/// of it, closes it, and the file gets its name.
 const OF_A_JOB: u64 = 20;
-const OF_A_MAP: u64 = 1;
+const OF_A_MAP: u64 = 0;
 const OF_A_REDUCE: u64 = 4;
 /// What a task may cost, maps and reduces together: maps leave reduces what they do not use.
 const OF_A_TASK: u64 = 3;
 /// By which each launcher learns once how files are written, whatever jobs it has.
 const ONCE: &str = "GetServerDefaults";
+/// By which a file is opened that is to be read.
+const OPENED: &str = "GetBlockLocations";
 /// By which files are made, and by which each is closed; where a DataNode was late to tell of its last block, again.
 const MADE: &str = "Create";
 const CLOSED: &str = "Complete";
@@ -73,6 +82,7 @@ fn few(given: &Given) -> Result<()> {
             .filter(|(_, count)| *count > 0)
             .collect();
         let of = |method: &str| made.get(method).copied().unwrap_or_default();
+        ensure!(of(OPENED) == 0, "maps asked where their input is: {made:?}");
         let (begun, closed) = (of(MADE), of(CLOSED));
         ensure!(
             (begun..=2 * begun).contains(&closed),
@@ -87,6 +97,39 @@ fn few(given: &Given) -> Result<()> {
             "{maps} maps, {reduces} reduces: {all} calls where {most} are the most: {made:?}"
         );
     }
+    stop(given, "s")
+}
+
+/// Lines end in the next map's part, and parts in the middle of blocks.
+fn of_blocks(given: &Given) -> Result<()> {
+    let here = given.folder.join("lines");
+    fs::write(&here, text(7).repeat(30))?;
+    let here = text_of(&here)?;
+    given.cluster.hdfs().make_folder("/calls/blocks", "777")?;
+    let put = ["-D", "dfs.blocksize=1m", "-put", &here, "/calls/blocks/a"];
+    given.cluster.dfs(&put)?;
+    start(given)?;
+    let cut = [
+        "-D",
+        "mapreduce.input.fileinputformat.split.maxsize=700000",
+        "-D",
+        "mapreduce.job.reduces=2",
+    ];
+    let wordcount = program("wordcount")?;
+    let job = |out: &str| -> Result<String> {
+        let job = [wordcount.as_str(), "/calls/blocks", out];
+        Ok(succeeds(given, &[&cut[..], &job].concat())?.stderr_text())
+    };
+    // The program is on the nodes from then on.
+    let said = job("/calls/of-blocks")?;
+    ensure!(!said.contains(": 1 map over"), "{said}");
+    let opened = || -> Result<u64> { Ok(calls(given)?.get(OPENED).copied().unwrap_or_default()) };
+    let before = opened()?;
+    job("/calls/again")?;
+    let after = opened()?;
+    ensure!(before == after, "{} files were opened", after - before);
+    let alone = local(given, &wordcount, &["--reduces", "2", &here], "local")?;
+    is_same(&files(given, "/calls/of-blocks")?, &alone)?;
     stop(given, "s")
 }
 
