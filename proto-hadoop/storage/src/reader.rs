@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use tokio::io::{AsyncWrite, AsyncWriteExt as _};
 
-use crate::{StorageError, hdfs, shared};
+use crate::{Answer, StorageError, hdfs, shared};
 
 /// A file that is being read, piece by piece. Dropping it ends the reading.
 #[derive(Debug)]
@@ -60,13 +60,20 @@ impl Reader {
     ///
     /// # Errors
     /// The file system refuses, or gives nothing in time.
-    pub async fn next(&mut self) -> Result<Bytes, StorageError> {
-        match &mut self.0 {
-            Kind::Hdfs(file) => file.next().await,
-            Kind::Shared(file) => file.next().await,
-            #[cfg(feature = "scripted")]
-            Kind::Scripted(file) => Ok(std::mem::take(&mut file.rest)),
-        }
+    #[expect(
+        clippy::should_implement_trait,
+        reason = "a piece is waited for, which no iterator does"
+    )]
+    #[inline(never)]
+    pub fn next(&mut self) -> Answer<'_, Bytes> {
+        Box::pin(async move {
+            match &mut self.0 {
+                Kind::Hdfs(file) => file.next().await,
+                Kind::Shared(file) => file.next().await,
+                #[cfg(feature = "scripted")]
+                Kind::Scripted(file) => Ok(std::mem::take(&mut file.rest)),
+            }
+        })
     }
 
     /// Brings all that is left to somebody who reads it from a pipe, or until nobody does any more, which is no error.

@@ -6,7 +6,7 @@ use bytes::{Bytes, BytesMut};
 use tokio::io::{AsyncRead, AsyncReadExt as _};
 
 use crate::error::local;
-use crate::{StorageError, hdfs, shared};
+use crate::{Answer, StorageError, hdfs, shared};
 
 /// Memory that a pipe is read into, bytes: used again as soon as a piece of it is written, and less than what the
 /// allocators of our processes map anew each time.
@@ -40,20 +40,23 @@ impl Writer {
     ///
     /// # Errors
     /// The file system refuses, or does not take the piece in time.
-    pub async fn write(&mut self, piece: Bytes) -> Result<(), StorageError> {
-        if piece.is_empty() {
-            return Ok(());
-        }
-        self.written += piece.len() as u64;
-        match &mut self.kind {
-            Kind::Hdfs(file) => file.write(piece).await,
-            Kind::Shared(file) => file.write(piece).await,
-            #[cfg(feature = "scripted")]
-            Kind::Scripted(file) => {
-                file.write(&piece);
-                Ok(())
+    #[inline(never)]
+    pub fn write(&mut self, piece: Bytes) -> Answer<'_, ()> {
+        Box::pin(async move {
+            if piece.is_empty() {
+                return Ok(());
             }
-        }
+            self.written += piece.len() as u64;
+            match &mut self.kind {
+                Kind::Hdfs(file) => file.write(piece).await,
+                Kind::Shared(file) => file.write(piece).await,
+                #[cfg(feature = "scripted")]
+                Kind::Scripted(file) => {
+                    file.write(&piece);
+                    Ok(())
+                }
+            }
+        })
     }
 
     /// Writes what somebody else writes into a pipe, until all its writers have closed it.
@@ -78,13 +81,16 @@ impl Writer {
     ///
     /// # Errors
     /// As [`Self::write`].
-    pub async fn close(self) -> Result<u64, StorageError> {
-        match self.kind {
-            Kind::Hdfs(file) => file.close().await?,
-            Kind::Shared(file) => file.close().await?,
-            #[cfg(feature = "scripted")]
-            Kind::Scripted(file) => file.close().await?,
-        }
-        Ok(self.written)
+    #[inline(never)]
+    pub fn close(self) -> Answer<'static, u64> {
+        Box::pin(async move {
+            match self.kind {
+                Kind::Hdfs(file) => file.close().await?,
+                Kind::Shared(file) => file.close().await?,
+                #[cfg(feature = "scripted")]
+                Kind::Scripted(file) => file.close().await?,
+            }
+            Ok(self.written)
+        })
     }
 }
