@@ -8,8 +8,9 @@ use it::bed::{Case, DEADLINE, Given, text_of};
 use it::command::Running;
 use it::mapreduce::Files;
 use it::session::{shows, stop};
-use it::{Run, expect, mapreduce, wait};
+use it::{Finished, Run, expect, mapreduce, wait};
 use nix::sys::signal::Signal;
+use policy::commit::absolute;
 
 use crate::{files, is_gone, is_same, local, mr, program, put, read, start, succeeds, text};
 
@@ -23,6 +24,10 @@ pub const CASES: &[(&str, Case)] = &[
     ("jobs side by side in one session", side_by_side),
     ("what is refused", refused),
     ("an output that another job writes", taken),
+    (
+        "an output whose name somebody else takes while the job runs",
+        occupied,
+    ),
     ("an output that is overwritten", overwritten),
 ];
 
@@ -286,6 +291,52 @@ fn taken(given: &Given) -> Result<()> {
     running.signal(Signal::SIGINT)?;
     drop(running.finish()?);
     is_gone(given, "/taken/out")?;
+    stop(given, "s")
+}
+
+/// Nothing is lost, and an empty folder is nobody's output.
+fn occupied(given: &Given) -> Result<()> {
+    let slow = format!("{}last\n", "sleep\n".repeat(8));
+    put(given, "/occupied/in", &[("a", &slow)])?;
+    start(given)?;
+    let (faulty, hdfs) = (program("faulty")?, given.cluster.hdfs());
+    let line = [&faulty, "/occupied/in", "/occupied/out"];
+    let notes = "/occupied/out/notes";
+    let work = absolute("/occupied/out", "work");
+    let interrupted = |makes: &dyn Fn() -> Result<()>| -> Result<Finished> {
+        let running = mr(given, &line)?.start()?;
+        wait::until("a job that writes", DEADLINE, || {
+            Ok((hdfs.list(&work)?.len() == 2).then_some(()))
+        })?;
+        makes()?;
+        running.finish()
+    };
+    let finished = interrupted(&|| {
+        mapreduce::with_hdfs(&given.cluster, async |hdfs| {
+            Ok(hdfs.write(notes, b"mine".to_vec()).await?)
+        })
+    })?;
+    let said = "/occupied/out is there, with notes, which somebody else has made while the job ran; the output is whole, in hdfs://";
+    expect::sentence(&finished, 74, &[said, "/written: give it another name"])?;
+    let job = hdfs.list(&work)?.into_iter().map(|of| of.path_suffix);
+    let job = job
+        .into_iter()
+        .find(|name| name.starts_with("application_"));
+    let whole = format!("{work}/{}/written", job.unwrap_or_default());
+    let kept = files(given, &whole)?;
+    ensure!(kept.contains_key("_SUCCESS"), "{:?}", kept.keys());
+    mapreduce::with_hdfs(&given.cluster, async |hdfs| {
+        Ok(hdfs.remove("/occupied/out").await?)
+    })?;
+    // The next one begins anew, and makes room where there is nothing but a name.
+    let finished = interrupted(&|| {
+        mapreduce::with_hdfs(&given.cluster, async |hdfs| {
+            Ok(hdfs.make_folder("/occupied/out").await?)
+        })
+    })?;
+    finished.success("where an empty folder is")?;
+    is_same(&files(given, "/occupied/out")?, &kept)?;
+    is_gone(given, &work)?;
     stop(given, "s")
 }
 
