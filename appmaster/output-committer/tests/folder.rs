@@ -290,7 +290,7 @@ async fn a_refusal_among_many_files_is_said_and_the_next_one_goes_on() {
     // What was under way has ended.
     assert!(!top.exists() && work(&top).join("n/commit-1/part-r-00000").exists());
     let manifest = work(&top).join("n/.manifest-1");
-    let readable = Manifest([(second, vec!["part-r-00001".to_owned()])].into());
+    let readable = Manifest(vec![(second, vec!["part-r-00001".to_owned()])]);
     fs::write(&manifest, readable.to_text()).unwrap();
     let verdict = output.finish_job(JobCommit::give_up("n", 2)).await.unwrap();
     assert_eq!(verdict, JobVerdict::Committed);

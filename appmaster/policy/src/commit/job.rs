@@ -1,7 +1,5 @@
 //! A job's results become its output, or nothing does.
 
-use std::collections::BTreeSet;
-
 use super::layout::{
     AttemptName, OUT, SUCCESS, WRITTEN, aside, chosen, chosen_by, job_folder, task_of,
 };
@@ -29,7 +27,7 @@ pub struct JobCommit {
     /// Further attempts whose results count, of whose files the names are not known.
     unlisted: Vec<AttemptName>,
     /// Files of first attempts that have to be there.
-    known: BTreeSet<String>,
+    known: Vec<String>,
     /// The choice that is followed.
     manifest: Manifest,
     /// Below the job's folder, what becomes the output.
@@ -108,14 +106,12 @@ impl JobCommit {
     /// each whose first attempt's are not to count.
     #[must_use]
     pub fn commit(job: &str, attempt: u32, results: &[TaskResult]) -> Self {
-        let (mut known, mut unlisted) = (BTreeSet::new(), Vec::new());
+        let (mut known, mut unlisted) = (Vec::new(), Vec::new());
         let mut manifest = Manifest::default();
         for TaskResult { attempt, names } in results {
             match (attempt.number, names) {
                 (0, names) => known.extend(names.iter().flatten().cloned()),
-                (_, Some(names)) => {
-                    manifest.0.insert(*attempt, names.clone());
-                }
+                (_, Some(names)) => manifest.0.push((*attempt, names.clone())),
                 (_, None) => unlisted.push(*attempt),
             }
         }
@@ -144,7 +140,7 @@ impl JobCommit {
             attempt,
             wanted: Wanted::Nothing,
             unlisted: Vec::new(),
-            known: BTreeSet::new(),
+            known: Vec::new(),
             manifest: Manifest::default(),
             at: WRITTEN.to_owned(),
             step: JobStep::Find(Doubt::Unheard),
@@ -315,7 +311,7 @@ impl JobCommit {
             let prefix = format!("{attempt}.");
             let of_it = names.iter().filter_map(|name| name.strip_prefix(&prefix));
             let of_it = of_it.map(str::to_owned).collect();
-            self.manifest.0.insert(*attempt, of_it);
+            self.manifest.0.push((*attempt, of_it));
         }
         self.unlisted.clear();
     }
@@ -357,19 +353,30 @@ impl JobCommit {
     /// What is there of the output.
     fn files(&self, names: &[String]) -> JobStep {
         let (tasks, files) = (self.manifest.tasks(), self.manifest.files());
-        let of_others = |name: &str| task_of(name).is_some_and(|task| tasks.contains(&task));
+        let of_others =
+            |name: &str| task_of(name).is_some_and(|task| tasks.binary_search(&task).is_ok());
         let mut known = self.known.iter().filter(|name| !of_others(name));
-        let there: BTreeSet<&String> = names.iter().collect();
-        if let Some(missing) = known.find(|name| !there.contains(name)) {
+        let there = sorted(names.iter());
+        if let Some(missing) = known.find(|name| !has(&there, name)) {
             return JobStep::Find(Doubt::Missing(missing.clone()));
         }
-        let ours: BTreeSet<&String> = files.iter().map(|(_, name)| name).collect();
+        let ours = sorted(files.iter().map(|(_, name)| name));
         let leftovers = names
             .iter()
-            .filter(|name| of_others(name) && !ours.contains(name));
+            .filter(|name| of_others(name) && !has(&ours, name));
         let leftovers = leftovers.cloned().collect();
         moved(Moves::new(leftovers, files))
     }
+}
+
+fn sorted<'a>(names: impl Iterator<Item = &'a String>) -> Vec<&'a str> {
+    let mut names: Vec<&str> = names.map(String::as_str).collect();
+    names.sort_unstable();
+    names
+}
+
+fn has(sorted: &[&str], name: &str) -> bool {
+    sorted.binary_search(&name).is_ok()
 }
 
 /// What comes when these are on their way: they, until each is known to be in its place or nowhere.

@@ -1,7 +1,5 @@
 //! Which attempts' files become output where those of some first ones do not.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use super::layout::AttemptName;
 
 /// Most bytes of a name: HDFS and the file systems of Linux give 255.
@@ -10,12 +8,14 @@ const NAME: usize = 240;
 /// The attempts whose results count though they are not the first at their tasks, and the files of each. Of all other
 /// tasks those of the first attempt do.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Manifest(pub BTreeMap<AttemptName, Vec<String>>);
+pub struct Manifest(pub Vec<(AttemptName, Vec<String>)>);
 
 impl Manifest {
-    /// Tasks of whose first attempts no file becomes output.
-    pub(super) fn tasks(&self) -> BTreeSet<(bool, u32)> {
-        self.0.keys().map(|attempt| attempt.at()).collect()
+    /// Tasks of whose first attempts no file becomes output, in order.
+    pub(super) fn tasks(&self) -> Vec<(bool, u32)> {
+        let mut tasks: Vec<(bool, u32)> = self.0.iter().map(|(attempt, _)| attempt.at()).collect();
+        tasks.sort_unstable();
+        tasks
     }
 
     /// Their files, each with the attempt that has written it.
@@ -63,19 +63,22 @@ impl Manifest {
         if lines.next() != Some("commit") {
             return None;
         }
-        let mut all: BTreeMap<AttemptName, Vec<String>> = BTreeMap::new();
+        let mut all: Vec<(AttemptName, Vec<String>)> = Vec::new();
         for line in lines {
             let (attempt, name) = match line.split_once('/') {
                 Some((attempt, name)) => (attempt, Some(name)),
                 None => (line, None),
             };
             let attempt = AttemptName::from_short(attempt)?;
-            let names = all.entry(attempt).or_default();
-            match name {
-                None => {}
-                Some("") => names.push(attempt.usual()),
-                Some(name) if attempt.may_write(name) => names.push(name.to_owned()),
+            let name = match name {
+                None => None,
+                Some("") => Some(attempt.usual()),
+                Some(name) if attempt.may_write(name) => Some(name.to_owned()),
                 Some(_) => return None,
+            };
+            match all.last_mut() {
+                Some((of, names)) if *of == attempt => names.extend(name),
+                _ => all.push((attempt, name.into_iter().collect())),
             }
         }
         Some(Self(all))

@@ -192,7 +192,7 @@ fn a_manifest_is_the_name_of_a_folder_where_it_fits_into_one() {
             job.answered(name_node.carry_out(&job.next().unwrap()));
         }
         let said = name_node.says("work/n/.manifest-1").unwrap();
-        let manifest = Manifest([(result.attempt, vec![name.to_owned()])].into());
+        let manifest = Manifest(vec![(result.attempt, vec![name.to_owned()])]);
         assert_eq!(Manifest::from_text(&said), Some(manifest));
         let file = name_node.file("work/n/.manifest-1");
         assert_eq!(file.is_none(), is_name, "{name}");
@@ -210,7 +210,7 @@ fn usual_files_of_many_attempts_fit_into_a_name() {
         (attempt, vec![format!("part-r-{task:05}")])
     });
     let mut manifest = Manifest(all.collect());
-    manifest.0.insert(attempt(30, 1), Vec::new());
+    manifest.0.push((attempt(30, 1), Vec::new()));
     let results = manifest.0.iter().map(|(attempt, names)| TaskResult {
         attempt: *attempt,
         names: Some(names.clone()),
