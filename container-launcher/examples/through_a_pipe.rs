@@ -159,10 +159,14 @@ async fn known(connect: &str) -> Result<Reader> {
     let client = NameNodeClient::new(vec![name_node], &user());
     let listed = client.blocks(&file(), 1).await?.unwrap_or_default();
     let listed = listed.into_iter().next().ok_or("no file")?;
-    let size = listed.size;
+    let (size, modified_ms) = (listed.size, listed.modified_ms);
     let blocks: Option<Vec<LocatedBlock>> = listed.blocks.into_iter().map(located).collect();
     let blocks = blocks.ok_or("a block that is not plain")?;
-    let known = Known { size, blocks };
+    let known = Known {
+        size,
+        modified_ms,
+        blocks,
+    };
     Ok(open(connect)?.read_known(&file(), (0, size), known).await?)
 }
 

@@ -42,6 +42,8 @@ pub struct FileBlocks {
     pub path: String,
     /// Bytes.
     pub size: u64,
+    /// ms since 1970; 0: not told.
+    pub modified_ms: u64,
     /// In the order of the file.
     pub blocks: Vec<Block>,
 }
@@ -245,6 +247,7 @@ impl FileBlocks {
         Self {
             path,
             size: entry.length,
+            modified_ms: entry.modification_time.unwrap_or_default(),
             blocks: blocks.map(|block| Block::of(block, is_plain)).collect(),
         }
     }

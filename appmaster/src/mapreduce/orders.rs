@@ -101,6 +101,7 @@ impl Orders {
             blocks: (blocks.next().into_iter().flatten())
                 .filter_map(|block| description.block_places.told(block))
                 .collect(),
+            modified_ms: file.modified_ms,
         });
         let order = MapOrder {
             task: attempt.task.0,

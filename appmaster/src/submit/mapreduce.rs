@@ -121,6 +121,7 @@ mod tests {
         let file = |address| FileAt {
             address,
             path: "/in".into(),
+            modified_ms: 0,
         };
         let piece = Piece {
             name: "file:/in".into(),

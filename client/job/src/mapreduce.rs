@@ -93,6 +93,14 @@ pub struct FileAt {
     pub address: u32,
     /// Absolute.
     pub path: String,
+    /// Of a file that was listed with its blocks, ms since 1970; 0: not known.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub modified_ms: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
+const fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 /// What a MapReduce job came to.

@@ -128,6 +128,7 @@ mod tests {
         let file = FileBlocks {
             path: "/f".into(),
             size: 250,
+            modified_ms: 0,
             blocks: vec![
                 block(0, 100, &["a", "b"]),
                 block(100, 100, &["c", "b"]),

@@ -106,6 +106,7 @@ mod tests {
             files: vec![FileAt {
                 address: 0,
                 path: file.to_owned(),
+                modified_ms: 0,
             }],
             hosts: hosts.iter().map(|host| (*host).to_owned()).collect(),
             blocks: Vec::new(),

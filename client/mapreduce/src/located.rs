@@ -108,6 +108,7 @@ mod tests {
         FileBlocks {
             path: "/f".into(),
             size: blocks * BLOCK,
+            modified_ms: 0,
             blocks: (0..blocks).map(block).collect(),
         }
     }

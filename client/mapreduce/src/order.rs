@@ -259,6 +259,7 @@ impl JobOrders {
                     Some(overwrite) => overwrite.path().to_owned(),
                     None => output.path.clone(),
                 },
+                modified_ms: 0,
             },
             output_is_new: is_new,
             map,

@@ -42,9 +42,11 @@ pub fn placed(
                     file.length
                 )));
             }
+            let known = blocks.get(&piece.name);
             files.push(FileAt {
                 address: number(file),
                 path: file.place.path.clone(),
+                modified_ms: known.map_or(0, |known| known.modified_ms),
             });
         }
         let of = |piece: &Piece| {

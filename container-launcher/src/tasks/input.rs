@@ -42,6 +42,7 @@ pub(super) fn open(
             let TaskPath { storage, path, .. } = place.clone();
             let known = Known {
                 size: piece.size,
+                modified_ms: place.modified_ms,
                 blocks: place.blocks.clone(),
             };
             let part = (from, likely_end(piece, from));

@@ -39,6 +39,8 @@ pub(super) struct TaskPath {
     pub(super) path: String,
     /// Of input, as far as they are known.
     pub(super) blocks: Vec<LocatedBlock>,
+    /// Of input, ms since 1970; 0: not known.
+    pub(super) modified_ms: u64,
 }
 
 /// Where an attempt writes, and what becomes of that.
@@ -148,12 +150,17 @@ impl TaskFiles {
                 is_mounted: *is_mounted,
                 path,
                 blocks: Vec::new(),
+                modified_ms: 0,
             })
         };
         let inputs = std::mem::take(&mut order.inputs).into_iter();
         let inputs = inputs.map(|file| {
             let blocks = file.blocks.into_iter().map(LocatedBlock::from).collect();
-            place(file.address, file.path).map(|place| TaskPath { blocks, ..place })
+            place(file.address, file.path).map(|place| TaskPath {
+                blocks,
+                modified_ms: file.modified_ms,
+                ..place
+            })
         });
         let output = match order.output.take() {
             Some(mut folder) => {
@@ -188,6 +195,7 @@ mod tests {
                 address: 0,
                 path: "/in/a".to_owned(),
                 blocks: Vec::new(),
+                modified_ms: 0,
             }],
             output: Some(OutputFolder {
                 address: 0,

@@ -9,7 +9,7 @@ use std::time::Duration;
 use gerbil_task::FromTask;
 use job::wire::task_order::Order;
 use policy::commit::JobVerdict;
-use storage::Address;
+use storage::{Address, Known, LocatedBlock, StorageError};
 use tokio::time::{Instant, sleep};
 
 use crate::support::tasks::{Bed, JOB, done, ended, order, reduce};
@@ -226,4 +226,52 @@ fn senders(launcher: &Launcher) -> BTreeSet<i32> {
     let pids = pids.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<i32>().ok());
     pids.filter(|&pid| !inodes(pid).is_disjoint(&listeners))
         .collect()
+}
+
+/// Its blocks are known as far as its first bytes.
+#[tokio::test]
+#[ignore = "needs HDFS: GERBIL_HDFS=hdfs://HOST:PORT"]
+async fn what_is_left_of_a_file_is_not_read_of_another_in_its_place() {
+    const FIRST: u64 = 1000;
+    let text = lines(5000);
+    let mut bed = Bed::on(address(), "/tasks/replaced", &[&text]).await;
+    bed.locate().await;
+    let path = bed.path("in-0");
+    let status = bed.storage.stat(&path).await.unwrap().unwrap();
+    let blocks = bed.blocks(&path).into_iter().map(LocatedBlock::from);
+    let first = blocks.map(|block| LocatedBlock {
+        length: FIRST,
+        ..block
+    });
+    let known = Known {
+        size: status.size,
+        modified_ms: u64::try_from(status.modified_ms).unwrap(),
+        blocks: first.take(1).collect(),
+    };
+    for is_replaced in [false, true] {
+        let reader = bed.storage.read_known(&path, (0, FIRST), known.clone());
+        let mut reader = reader.await.unwrap();
+        let mut came = reader.next().await.unwrap().to_vec();
+        assert_eq!(came, text.as_bytes()[..1000]);
+        if is_replaced {
+            bed.storage.remove(&path).await.unwrap();
+            let other = text.to_uppercase().into_bytes();
+            bed.storage.write(&path, other).await.unwrap();
+        }
+        let error = loop {
+            match reader.next().await {
+                Ok(piece) if piece.is_empty() => break None,
+                Ok(piece) => came.extend_from_slice(&piece),
+                Err(error) => break Some(error),
+            }
+        };
+        if is_replaced {
+            let error = error.unwrap();
+            assert!(matches!(error, StorageError::Replaced { .. }), "{error}");
+            assert_eq!(came.len(), 1000);
+        } else {
+            assert!(error.is_none() && came == text.as_bytes(), "{error:?}");
+        }
+    }
+    bed.storage.remove("/tasks").await.unwrap();
 }

@@ -128,6 +128,11 @@ impl Bed {
         }
     }
 
+    /// Those of a file, as far as they are told.
+    pub fn blocks(&self, path: &str) -> Vec<LocatedBlock> {
+        self.blocks.get(path).cloned().unwrap_or_default()
+    }
+
     pub fn path(&self, name: &str) -> String {
         format!("{}/{name}", self.top)
     }
@@ -213,7 +218,8 @@ impl Bed {
                     InputFile {
                         address: 0,
                         path: path.to_owned(),
-                        blocks: self.blocks.get(path).cloned().unwrap_or_default(),
+                        blocks: self.blocks(path),
+                        modified_ms: 0,
                     }
                 };
                 let inputs = map.pieces.iter().map(path).collect();

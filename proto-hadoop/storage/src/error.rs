@@ -166,6 +166,12 @@ pub enum StorageError {
         /// The one that it has, bytes.
         now: u64,
     },
+    /// A file has come in the place of the one of which something was known, and of which a part was read.
+    #[error("{url} was replaced by another file, or written, while it was read")]
+    Replaced {
+        /// The whole name.
+        url: String,
+    },
     /// A file of this machine.
     #[error("{doing} {}: {source}", path.display())]
     Local {

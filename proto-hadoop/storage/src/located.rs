@@ -8,6 +8,8 @@ use std::str::FromStr;
 pub struct Known {
     /// Bytes.
     pub size: u64,
+    /// When it was modified last, ms since 1970; 0: not known.
+    pub modified_ms: u64,
     /// In the order of the file; not all of them need be known.
     pub blocks: Vec<LocatedBlock>,
 }

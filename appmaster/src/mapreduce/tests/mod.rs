@@ -65,6 +65,7 @@ impl Bed {
         let file = |path: &str| FileAt {
             address: 0,
             path: path.to_owned(),
+            modified_ms: 0,
         };
         let split = Split {
             pieces: vec![Piece {

@@ -259,8 +259,9 @@ impl Hdfs {
             let (asks, client) = (Arc::clone(&self.asks), self.client.clone());
             let mut steps = Steps::new(from, known.size);
             steps.expected = end;
-            let blocks = (known.blocks, self.by_name);
-            if let Some(reading) = Reading::known(asks, client, path, steps, blocks).await {
+            let by_name = self.by_name;
+            if let Some(reading) = Reading::known(asks, client, path, steps, (known, by_name)).await
+            {
                 return Ok(reading);
             }
         }

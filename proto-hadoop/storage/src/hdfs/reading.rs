@@ -16,7 +16,7 @@ use tokio::time::timeout;
 use super::blocks::Blocks;
 use super::steps::Steps;
 use super::{Asks, calls};
-use crate::{ANSWER, LocatedBlock, StorageError};
+use crate::{ANSWER, Known, StorageError};
 
 /// Known blocks give a piece within this time, whoever has them, or the NameNode is asked.
 const GIVEN: Duration = Duration::from_secs(20);
@@ -31,6 +31,9 @@ pub(crate) struct Reading {
     source: Source,
     /// The first byte that was not handed on.
     at: u64,
+    /// Where reading began, and when the file was modified last that was begun; 0: not known.
+    from: u64,
+    modified_ms: u64,
     steps: Steps,
 }
 
@@ -54,6 +57,8 @@ impl Reading {
             client,
             path: path.to_owned(),
             at: from,
+            from,
+            modified_ms: 0,
             steps: Steps::new(from, reader.file_length() as u64),
             source: Source::Told(Box::new(reader), None),
         }
@@ -65,15 +70,17 @@ impl Reading {
         client: Client,
         path: &str,
         mut steps: Steps,
-        (blocks, by_name): (Vec<LocatedBlock>, bool),
+        (known, by_name): (Known, bool),
     ) -> Option<Self> {
-        let (mut blocks, at) = (Box::new(Blocks::new(blocks, by_name)), steps.at);
+        let (mut blocks, at) = (Box::new(Blocks::new(known.blocks, by_name)), steps.at);
         match timeout(GIVEN, blocks.begin(&mut steps)).await {
             Ok(Ok(true)) => Some(Self {
                 asks,
                 client,
                 path: path.to_owned(),
                 at,
+                from: at,
+                modified_ms: known.modified_ms,
                 steps,
                 source: Source::Known(blocks),
             }),
@@ -146,6 +153,15 @@ impl Reading {
         if planned != now {
             let url = self.asks.url(&self.path);
             return Err(StorageError::Changed { url, planned, now });
+        }
+        if self.at > self.from && self.modified_ms > 0 {
+            // What was read is of the file that was listed: what is left is not to be of another one.
+            let call = calls::get_file_info(&self.client, &self.path);
+            let status = self.asks.within(ANSWER, "reading", &self.path, call);
+            if status.await?.modification_time != self.modified_ms {
+                let url = self.asks.url(&self.path);
+                return Err(StorageError::Replaced { url });
+            }
         }
         self.steps.at = self.at;
         self.source = Source::Told(Box::new(reader), None);

@@ -182,6 +182,7 @@ async fn a_known_file_is_read_while_no_namenode_runs() {
     let mut named = block(1, &[&node]);
     let known = crate::Known {
         size: 500,
+        modified_ms: 7,
         blocks: vec![block(0, &[&node]), named.clone()],
     };
     let storage = without_name_node(&[]);
@@ -202,6 +203,7 @@ async fn a_known_file_is_read_while_no_namenode_runs() {
     named.nodes[0].address = "240.0.0.1".to_owned();
     let known = crate::Known {
         size: 250,
+        modified_ms: 0,
         blocks: vec![named],
     };
     let storage = without_name_node(&[("dfs.client.use.datanode.hostname", " true")]);
@@ -212,7 +214,11 @@ async fn a_known_file_is_read_while_no_namenode_runs() {
 #[tokio::test]
 async fn where_data_is_protected_or_nothing_is_known_the_namenode_is_asked() {
     let node = DataNode::start(&data(), Fault::None).await;
-    let known = |blocks| crate::Known { size: 250, blocks };
+    let known = |blocks| crate::Known {
+        size: 250,
+        modified_ms: 0,
+        blocks,
+    };
     let cases = [
         (Some(("dfs.encrypt.data.transfer", "true")), true),
         (Some(("dfs.data.transfer.protection", "privacy")), true),
