@@ -159,9 +159,8 @@ impl Folder {
         let url = self.url();
         match verdict.await.map_err(|error| error.to_string())? {
             SetupVerdict::Owner => Ok(()),
-            SetupVerdict::OutputExists(names) => Err(format!(
-                "the output folder {url} exists already, with {}; name another one",
-                names.join(", ")
+            SetupVerdict::OutputExists => Err(format!(
+                "the output folder {url} exists already; name another one"
             )),
             SetupVerdict::Taken { by } => Err(format!(
                 "the output folder {url} is being written by {by}; name another one, or wait for its end"
@@ -185,13 +184,9 @@ impl Folder {
             JobVerdict::Missing(file) => Err(format!(
                 "{file} of the output {url} is gone: somebody else has removed it before the job committed it"
             )),
-            JobVerdict::Taken { whole, names } => Err(format!(
-                "the output folder {url} is there, {}, which somebody else has made while the job ran; \
-                 the output is whole, in {}: give it another name before a job writes to {url} again",
-                match names.as_slice() {
-                    [] => "a file".to_owned(),
-                    names => format!("with {}", names.join(", ")),
-                },
+            JobVerdict::Taken { whole } => Err(format!(
+                "{url} is there: somebody else has made it while the job ran; the output is whole, in {}: \
+                 give it another name before a job writes to {url} again",
                 output.url(&whole)
             )),
             JobVerdict::Unreadable => Err(format!(

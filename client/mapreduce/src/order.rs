@@ -278,8 +278,7 @@ impl JobOrders {
         })
     }
 
-    /// Nothing has the name of the output, or a folder without anything in it; or a folder is there that is to be
-    /// overwritten.
+    /// Nothing has the name of the output, or a folder that is to be overwritten.
     async fn place(&self, output: &Location) -> Result<Place, MapReduceError> {
         let storage = self.places.storage(&output.address)?;
         let exists = || MapReduceError::OutputExists { url: output.url() };
@@ -293,20 +292,14 @@ impl JobOrders {
                 ..is_there
             }),
             Some(status) if !status.is_folder || output.path == "/" => Err(exists()),
-            Some(_) => {
-                let entries = storage.list_some(&output.path, 1).await?;
-                match (entries.is_empty(), self.overwrites) {
-                    (true, _) => Ok(is_there),
-                    (false, true) => {
-                        let overwrite = Overwrite::new(&self.places, output).await?;
-                        Ok(Place {
-                            overwrite: Some(overwrite),
-                            ..is_there
-                        })
-                    }
-                    (false, false) => Err(exists()),
-                }
+            Some(_) if self.overwrites => {
+                let overwrite = Overwrite::new(&self.places, output).await?;
+                Ok(Place {
+                    overwrite: Some(overwrite),
+                    ..is_there
+                })
             }
+            Some(_) => Err(exists()),
         }
     }
 

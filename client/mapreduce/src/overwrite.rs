@@ -55,15 +55,7 @@ impl Overwrite {
             address: old.address.clone(),
             path: format!("{folder}/_{name}.new"),
         };
-        let there = match storage.stat(&new.path).await? {
-            None => false,
-            Some(status) if !status.is_folder => true,
-            Some(_) => {
-                let entries = storage.list_some(&new.path, 1).await?;
-                !entries.is_empty()
-            }
-        };
-        if there {
+        if storage.stat(&new.path).await?.is_some() {
             return Err(MapReduceError::Asked(format!(
                 "--overwrite: {} is there, the output of a run that was cut off before it took the place of {}: \
                  rename it, or remove it",
@@ -107,8 +99,6 @@ impl Overwrite {
         told: mpsc::Sender<(u32, JobNews)>,
     ) -> Ended {
         if ended.code != 0 {
-            // What is in it may be worth a look.
-            let _gone = self.storage.remove_empty(&self.new.path).await.is_ok();
             return ended;
         }
         match self.replace().await {

@@ -64,7 +64,7 @@ impl From<&JobVerdict> for Inheritance {
             JobVerdict::Committed => Self::Finished,
             JobVerdict::GivenUp => Self::GivenUp,
             JobVerdict::Missing(file) => Self::Missing(file.clone()),
-            JobVerdict::Taken { whole, .. } => Self::Taken {
+            JobVerdict::Taken { whole } => Self::Taken {
                 whole: whole.clone(),
             },
             JobVerdict::Unreadable => Self::Unreadable,

@@ -51,7 +51,7 @@ enum Doubt {
     /// A call was lost, or came too late for another's.
     Unheard,
     /// Something has the output's name, that may be this output.
-    Taken(Vec<String>),
+    Taken,
     /// A file is not there, unless all of it is elsewhere by now.
     Missing(String),
 }
@@ -70,9 +70,6 @@ enum JobStep {
     Move(Moves),
     MakeSuccess,
     Publish,
-    ListPlace,
-    LookAtPlace,
-    ClearPlace,
     /// Whether a commit has come so far that only the name is missing.
     LookWhole,
     Abandon,
@@ -94,8 +91,6 @@ pub enum JobVerdict {
     Taken {
         /// Where the output is, a path as those of [`Op`].
         whole: String,
-        /// Some of what is in its place.
-        names: Vec<String>,
     },
     /// The manifest holds what no manifest of this job would.
     Unreadable,
@@ -207,9 +202,6 @@ impl JobCommit {
                 Op::Create(format!("{}/_SUCCESS", self.folder()), String::new())
             }
             JobStep::Publish => Op::Rename(self.folder(), OUT.to_owned()),
-            JobStep::ListPlace => Op::List(OUT.to_owned()),
-            JobStep::LookAtPlace => Op::Look(OUT.to_owned()),
-            JobStep::ClearPlace => Op::DeleteEmpty(OUT.to_owned()),
             JobStep::LookWhole => Op::Look(format!("{}/_SUCCESS", self.path(WRITTEN))),
             JobStep::Abandon => Op::Rename(job, aside(&self.job)),
             JobStep::LookPublished => Op::Look(SUCCESS.to_owned()),
@@ -281,12 +273,7 @@ impl JobCommit {
             (JobStep::ReadManifest, _) => JobStep::Find(Doubt::Missing(".manifest".to_owned())),
             (JobStep::ListFiles, Names(names)) => self.files(&names),
             (JobStep::MakeSuccess, Done | Exists) => JobStep::Publish,
-            (JobStep::Publish, Exists) => JobStep::ListPlace,
-            (JobStep::ListPlace, Names(names)) if names.is_empty() => JobStep::ClearPlace,
-            (JobStep::ListPlace, Names(names)) => JobStep::Find(Doubt::Taken(names)),
-            (JobStep::ListPlace, _) => JobStep::LookAtPlace,
-            (JobStep::LookAtPlace, Done) => JobStep::Find(Doubt::Taken(Vec::new())),
-            (JobStep::LookAtPlace | JobStep::ClearPlace, _) => JobStep::Publish,
+            (JobStep::Publish, Exists) => JobStep::Find(Doubt::Taken),
             (JobStep::LookWhole, Done) => JobStep::Publish,
             (JobStep::LookWhole, _) => JobStep::Abandon,
             (JobStep::Abandon, _) => JobStep::LookPublished,
@@ -328,11 +315,9 @@ impl JobCommit {
         };
         if stands == self.at {
             match doubt {
-                Doubt::Taken(names) => {
-                    return JobStep::Over(JobVerdict::Taken {
-                        whole: self.folder(),
-                        names: names.into_iter().take(3).collect(),
-                    });
+                Doubt::Taken => {
+                    let whole = self.folder();
+                    return JobStep::Over(JobVerdict::Taken { whole });
                 }
                 Doubt::Missing(file) => return JobStep::Over(JobVerdict::Missing(file)),
                 Doubt::Unheard => {}

@@ -29,9 +29,10 @@
 //! Who gives a job up renames its folder, all at once, so that nothing in it becomes output any more; who finds there what
 //! was chosen, or is whole, goes on with that instead.
 //!
-//! Nothing is ever renamed over something; an empty folder that has the output's name is removed first. Who is unsure,
-//! because an answer was lost, or another ApplicationMaster is at work or was, looks at what stands there, never at the
-//! answer of its call. Whoever wakes when the job's folder is gone changes nothing.
+//! Nothing is ever renamed over something, and what has the output's name already stays as it is, an empty folder too:
+//! its quota, its owner or its encryption may be what somebody has made it for. Who is unsure, because an answer was lost,
+//! or another ApplicationMaster is at work or was, looks at what stands there, never at the answer of its call. Whoever
+//! wakes when the job's folder is gone changes nothing.
 //!
 //! Three machines, each a list of single calls: [`Setup`] makes the job's folder and becomes its owner, [`JobCommit`]
 //! commits the job or gives it up, from wherever an earlier one stopped, and [`Inherited`] does so for an

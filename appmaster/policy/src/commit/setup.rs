@@ -35,7 +35,7 @@ enum SetupStep {
     /// Whether another has had its output there before this one signed.
     LookSigned,
     /// It has: what this one has made goes.
-    Disown(Vec<String>),
+    Disown,
     /// Refused: what it would sign with goes.
     Unsign(SetupVerdict),
     /// Whether it has signed all the same.
@@ -50,8 +50,8 @@ enum SetupStep {
 pub enum SetupVerdict {
     /// The job may write there, and no other.
     Owner,
-    /// There is output already; the names of some of it.
-    OutputExists(Vec<String>),
+    /// Something has the output's name already.
+    OutputExists,
     /// Another job, which is alive, writes there.
     Taken {
         /// Its folder's name.
@@ -94,7 +94,7 @@ impl Setup {
     #[must_use]
     pub fn next(&self) -> Option<Op> {
         Some(match &self.step {
-            SetupStep::Look | SetupStep::LookSigned => Op::List(OUT.to_owned()),
+            SetupStep::Look | SetupStep::LookSigned => Op::Look(OUT.to_owned()),
             SetupStep::MakeFolders => Op::MakeFolders(format!("{}/{}", self.draft(), self.job)),
             SetupStep::Sign => Op::Rename(self.draft(), OWNER.to_owned()),
             SetupStep::ReadOwner | SetupStep::LookAgain(_) | SetupStep::LookUnsigned(_) => {
@@ -106,7 +106,7 @@ impl Setup {
                 Op::Rename(OWNER.to_owned(), format!("{}/.owner", aside(dead)))
             }
             SetupStep::Clear(dead) => Op::DeleteAll(aside(dead)),
-            SetupStep::Disown(_) => Op::Rename(
+            SetupStep::Disown => Op::Rename(
                 OWNER.to_owned(),
                 format!("{}/.owner", job_folder(&self.job)),
             ),
@@ -148,11 +148,11 @@ impl Setup {
 
     /// What the call came to.
     pub fn answered(&mut self, answer: CallAnswer) {
-        use CallAnswer::{Content, Done, Lost, Names, NotThere};
+        use CallAnswer::{Content, Done, Lost, NotThere};
         let step = std::mem::replace(&mut self.step, SetupStep::Look);
         self.step = match (step, answer) {
-            (SetupStep::Look, Names(names)) if !names.is_empty() => self.refused(exists(&names)),
-            (SetupStep::Look, Names(_) | NotThere) => SetupStep::MakeFolders,
+            (SetupStep::Look, Done) => self.refused(SetupVerdict::OutputExists),
+            (SetupStep::Look, NotThere) => SetupStep::MakeFolders,
             // A file is in the way.
             (SetupStep::MakeFolders, NotThere) => SetupStep::Over(SetupVerdict::NoParent),
             // Who signs without a folder could never be taken over from.
@@ -186,17 +186,17 @@ impl Setup {
             (SetupStep::Clear(dead), Lost) => SetupStep::Clear(dead),
             // The dead one may have come to its end a moment before.
             (SetupStep::Clear(_), _) => SetupStep::Look,
-            (SetupStep::LookSigned, Names(names)) if !names.is_empty() => SetupStep::Disown(names),
-            (SetupStep::LookSigned, Names(_) | NotThere) => SetupStep::Over(SetupVerdict::Owner),
+            (SetupStep::LookSigned, Done) => SetupStep::Disown,
+            (SetupStep::LookSigned, NotThere) => SetupStep::Over(SetupVerdict::Owner),
             (
-                step @ (SetupStep::Disown(_)
+                step @ (SetupStep::Disown
                 | SetupStep::Unsign(_)
                 | SetupStep::LookUnsigned(_)
                 | SetupStep::ClearOwn(_)
                 | SetupStep::Tidy(_)),
                 Lost,
             ) => step,
-            (SetupStep::Disown(names), _) => SetupStep::ClearOwn(exists(&names)),
+            (SetupStep::Disown, _) => SetupStep::ClearOwn(SetupVerdict::OutputExists),
             (SetupStep::Unsign(verdict), _) => SetupStep::LookUnsigned(verdict),
             (SetupStep::LookUnsigned(_), Content(owner)) if owner == self.job => {
                 SetupStep::LookSigned
@@ -215,9 +215,4 @@ impl Setup {
             false => SetupStep::Over(verdict),
         }
     }
-}
-
-/// Output that is there is named, some of it.
-fn exists(names: &[String]) -> SetupVerdict {
-    SetupVerdict::OutputExists(names.iter().take(3).cloned().collect())
 }

@@ -127,8 +127,7 @@ fn who_was_told_that_nothing_is_there_finds_what_has_come() {
         ("out/part-r-00000", Some("x")),
     ];
     let mut whole = NameNode::with(&output);
-    let names = ["_SUCCESS", "part-r-00000"].map(str::to_owned).to_vec();
-    assert_eq!(run(&mut whole, true), SetupVerdict::OutputExists(names));
+    assert_eq!(run(&mut whole, true), SetupVerdict::OutputExists);
     assert_eq!(whole, NameNode::with(&output));
     let begun = [("work", None), ("work/.owner", Some("d")), ("work/d", None)];
     let mut taken = NameNode::with(&begun);
@@ -164,18 +163,17 @@ fn who_is_refused_does_not_sign_late() {
 }
 
 #[test]
-fn output_that_is_there_is_named() {
-    let mut name_node = NameNode::with(&[
-        ("out", None),
-        ("out/_SUCCESS", Some("")),
-        ("out/part-r-00000", Some("x")),
-    ]);
-    let mut setup = Setup::new("b");
-    while let Some(op) = setup.next() {
-        setup.answered(name_node.carry_out(&op));
+fn what_is_there_is_left_alone() {
+    for there in [("out", None), ("out", Some("mine"))] {
+        let mut name_node = NameNode::with(&[there]);
+        let before = name_node.clone();
+        let mut setup = Setup::new("b");
+        while let Some(op) = setup.next() {
+            setup.answered(name_node.carry_out(&op));
+        }
+        assert_eq!(setup.verdict(), Some(&SetupVerdict::OutputExists));
+        assert_eq!(name_node, before);
     }
-    let names = ["_SUCCESS", "part-r-00000"].map(str::to_owned).to_vec();
-    assert_eq!(setup.verdict(), Some(&SetupVerdict::OutputExists(names)));
 }
 
 /// A second ApplicationMaster of the same job finds its own signature.

@@ -48,7 +48,10 @@ async fn what_makes_no_sense_is_refused_before_anything_is_staged() {
     )
     .await;
     std::fs::remove_file(&there).unwrap();
-    // A folder without anything in it is there.
+    // Without anything in it, too.
+    let sentence = "out exists already; choose another";
+    refused(&[], &[], 64, sentence).await;
+    std::fs::remove_dir(night.folder.path().join("out")).unwrap();
     refused(
         &["-D", "fake.does=fail"],
         &[],
@@ -56,7 +59,6 @@ async fn what_makes_no_sense_is_refused_before_anything_is_staged() {
         "map 1 failed: line 3 is no number",
     )
     .await;
-    std::fs::remove_dir_all(night.folder.path().join("out")).unwrap();
     let submissions = night.appmaster.submissions.lock().unwrap().len();
     assert_eq!(submissions, 1);
 
