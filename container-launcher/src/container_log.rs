@@ -36,15 +36,16 @@ impl ContainerLog {
 
 impl Write for ContainerLog {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let written = io::stderr().write(bytes)?;
+        // Nobody writes to a log that is being begun anew: how long that takes is the disk's affair.
+        let mut log = io::stderr().lock();
+        let written = log.write(bytes)?;
         let more = u64::try_from(written).unwrap_or(u64::MAX);
         let before = WRITTEN.fetch_add(more, Ordering::Relaxed);
-        // One of those that write at the same time is the one that comes to this.
         let is_own = IS_OWN.load(Ordering::Relaxed);
         if is_own && before < MOST && before.saturating_add(more) >= MOST {
             WRITTEN.store(0, Ordering::Relaxed);
             // A log that cannot be begun anew goes on, and this is tried again.
-            let _anew = begin_anew(io::stderr()).and_then(|file| Ok(dup2_stderr(&file)?));
+            let _anew = begin_anew(&log).and_then(|file| Ok(dup2_stderr(&file)?));
         }
         Ok(written)
     }
