@@ -150,9 +150,7 @@ fn both(given: &Given) -> Result<()> {
             "{half} files, then {}",
             chosen(given, &out)?
         );
-        mapreduce::with_hdfs(&given.cluster, async |hdfs| {
-            Ok(hdfs.remove(&foreign).await?)
-        })?;
+        mapreduce::with_hdfs(&given.cluster, async |hdfs| Ok(hdfs.remove(&out).await?))?;
         run(&out)?.finish()?.success("the same again")?;
         is_same(&files(given, &out)?, &whole)?;
         return is_gone(given, &absolute(&out, "work"));

@@ -113,7 +113,9 @@ pub(super) fn round(
         was_over = running.is_over()?;
         Ok((is_now || was_over).then_some(()))
     })?;
-    match node.filter(|_| !was_over) {
+    match node {
+        // The session lives on.
+        _ if was_over => {}
         Some(node) => victims::lose_node(given, node, &masters)?,
         None => masters.iter().for_each(kill),
     }
