@@ -22,6 +22,7 @@ use hdfs_native::file::FileWriter;
 use hdfs_native::{Client, ClientBuilder, HdfsError, WriteOptions};
 use tokio::time::timeout;
 
+use self::blocks::DataNodes;
 use self::calls::Call;
 use self::steps::Steps;
 use crate::create::{CreateOptions, Readers};
@@ -47,8 +48,7 @@ pub(crate) struct Hdfs {
     asks: Arc<Asks>,
     /// What DataNodes send is plain.
     is_plain: bool,
-    /// They are called by their names.
-    by_name: bool,
+    data_nodes: DataNodes,
 }
 
 /// Who asks whom.
@@ -140,7 +140,7 @@ impl Hdfs {
             client,
             asks,
             is_plain: !is_set(PROTECTED) && !is(ENCRYPTED, "true"),
-            by_name: is(BY_NAME, "true"),
+            data_nodes: DataNodes::new(is(BY_NAME, "true")),
         })
     }
 
@@ -259,9 +259,8 @@ impl Hdfs {
             let (asks, client) = (Arc::clone(&self.asks), self.client.clone());
             let mut steps = Steps::new(from, known.size);
             steps.expected = end;
-            let by_name = self.by_name;
-            if let Some(reading) = Reading::known(asks, client, path, steps, (known, by_name)).await
-            {
+            let known = (known, self.data_nodes.clone());
+            if let Some(reading) = Reading::known(asks, client, path, steps, known).await {
                 return Ok(reading);
             }
         }

@@ -13,7 +13,7 @@ use hdfs_native::file::FileReader;
 use hdfs_native::{Client, HdfsError};
 use tokio::time::timeout;
 
-use super::blocks::Blocks;
+use super::blocks::{Blocks, DataNodes};
 use super::steps::Steps;
 use super::{Asks, calls};
 use crate::{ANSWER, Known, StorageError};
@@ -70,9 +70,9 @@ impl Reading {
         client: Client,
         path: &str,
         mut steps: Steps,
-        (known, by_name): (Known, bool),
+        (known, data_nodes): (Known, DataNodes),
     ) -> Option<Self> {
-        let (mut blocks, at) = (Box::new(Blocks::new(known.blocks, by_name)), steps.at);
+        let (mut blocks, at) = (Box::new(Blocks::new(known.blocks, data_nodes)), steps.at);
         match timeout(GIVEN, blocks.begin(&mut steps)).await {
             Ok(Ok(true)) => Some(Self {
                 asks,

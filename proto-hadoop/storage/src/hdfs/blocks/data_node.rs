@@ -22,7 +22,7 @@ const WRITTEN: usize = 7;
 
 /// What it does beside giving what it is asked for.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Fault {
+pub(super) enum DataNodeFault {
     None,
     /// It says this instead of `SUCCESS`.
     Status(u32),
@@ -54,7 +54,7 @@ pub(super) struct DataNode {
 
 impl DataNode {
     /// One whose blocks have these bytes.
-    pub(super) async fn start(data: &[u8], fault: Fault) -> Self {
+    pub(super) async fn start(data: &[u8], fault: DataNodeFault) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let mut started = Self {
             node: BlockNode {
@@ -94,7 +94,7 @@ impl DataNode {
 async fn serve(
     mut stream: TcpStream,
     data: &[u8],
-    fault: Fault,
+    fault: DataNodeFault,
     asked: &Mutex<Vec<(u64, u64, u64)>>,
 ) {
     stream.set_nodelay(true).unwrap();
@@ -131,7 +131,7 @@ async fn serve(
             return;
         }
         assert_eq!(status, [2, 8, 6], "CHECKSUM_OK");
-        if fault == Fault::IsAskedOnce {
+        if fault == DataNodeFault::IsAskedOnce {
             return;
         }
     }
@@ -144,20 +144,20 @@ struct Answer {
     hangs_up: bool,
 }
 
-fn answer(data: &[u8], from: u64, length: u64, fault: Fault) -> Answer {
+fn answer(data: &[u8], from: u64, length: u64, fault: DataNodeFault) -> Answer {
     let mut answer = Answer::default();
     let begin = usize::try_from(from).unwrap() / CHUNK * CHUNK;
     let end = usize::try_from(from + length).unwrap();
     let end = (end.div_ceil(CHUNK) * CHUNK).min(data.len());
     let said = BlockOpResponseProto {
         status: match fault {
-            Fault::Status(status) => status,
+            DataNodeFault::Status(status) => status,
             _ => 0,
         },
         read_op_checksum_info: Some(ReadOpChecksumInfoProto {
             checksum: ChecksumProto {
                 r#type: match fault {
-                    Fault::Kind(kind) => kind,
+                    DataNodeFault::Kind(kind) => kind,
                     _ => 2,
                 },
                 bytes_per_checksum: u32::try_from(CHUNK).unwrap(),
@@ -169,11 +169,11 @@ fn answer(data: &[u8], from: u64, length: u64, fault: Fault) -> Answer {
     let (mut at, mut number) = (begin, 0);
     loop {
         match fault {
-            Fault::Stops(before) if before == number => {
+            DataNodeFault::Stops(before) if before == number => {
                 answer.stops = true;
                 return answer;
             }
-            Fault::HangsUp(before) if before == number => {
+            DataNodeFault::HangsUp(before) if before == number => {
                 answer.hangs_up = true;
                 return answer;
             }
@@ -182,8 +182,8 @@ fn answer(data: &[u8], from: u64, length: u64, fault: Fault) -> Answer {
         let part = &data[at..end.min(at + PACKET)];
         packet(&mut answer.bytes, at, number, part, part.is_empty());
         match fault {
-            Fault::Spoilt(of) if of == number => *answer.bytes.last_mut().unwrap() ^= 1,
-            Fault::Long => {
+            DataNodeFault::Spoilt(of) if of == number => *answer.bytes.last_mut().unwrap() ^= 1,
+            DataNodeFault::Long => {
                 let at = answer.bytes.len() - part.len() - 4 * part.len().div_ceil(CHUNK) - 31;
                 answer.bytes[at] = 0x7f;
             }

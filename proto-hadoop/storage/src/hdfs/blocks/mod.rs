@@ -9,7 +9,8 @@ mod tests;
 use std::net::{IpAddr, UdpSocket};
 use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 
@@ -21,6 +22,8 @@ use crate::{BlockNode, LocatedBlock};
 const CONNECTED: Duration = Duration::from_secs(3);
 /// It answers, and sends something, within this time: what is set for hdfs-native, too.
 const SENT: Duration = Duration::from_secs(10);
+/// One that took no connection is left out for so long, by all readers; where nobody else has a block, hdfs-native asks.
+const LEFT_OUT: Duration = Duration::from_secs(60);
 
 /// So many files were begun in this way: not all of them with the same of the DataNodes that have a block.
 static BEGUN: AtomicUsize = AtomicUsize::new(0);
@@ -36,13 +39,50 @@ impl<E: std::error::Error> From<E> for Unusable {
     }
 }
 
+/// What all readers of a file system know of its DataNodes.
+#[derive(Clone, Debug, Default)]
+pub(super) struct DataNodes {
+    /// They are called by their names.
+    by_name: bool,
+    /// Those that took no connection, and when. The plan of a job names them for as long as it runs, and each of its maps
+    /// would wait for them.
+    unreached: Arc<Mutex<Vec<(BlockNode, Instant)>>>,
+}
+
+impl DataNodes {
+    pub(super) fn new(by_name: bool) -> Self {
+        Self {
+            by_name,
+            ..Self::default()
+        }
+    }
+
+    fn unreached(&self) -> MutexGuard<'_, Vec<(BlockNode, Instant)>> {
+        self.unreached
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn took_none(&self, node: &BlockNode) {
+        let mut unreached = self.unreached();
+        unreached.retain(|(of, _)| of != node);
+        unreached.push((node.clone(), Instant::now()));
+    }
+
+    /// Whether it is not worth a try yet.
+    fn is_left_out(&self, node: &BlockNode) -> bool {
+        let mut unreached = self.unreached();
+        unreached.retain(|(_, since)| since.elapsed() < LEFT_OUT);
+        unreached.iter().any(|(of, _)| of == node)
+    }
+}
+
 /// Blocks of a file.
 #[derive(Debug)]
 pub(super) struct Blocks {
     /// In the order of the file; some may not be known.
     blocks: Vec<LocatedBlock>,
-    /// DataNodes are called by their names.
-    by_name: bool,
+    data_nodes: DataNodes,
     /// With which of several DataNodes it begins.
     turn: usize,
     /// How long they have.
@@ -68,12 +108,12 @@ struct Limits {
 pub(super) type Coming<'a, T> = Pin<Box<dyn Future<Output = Result<T, Unusable>> + Send + 'a>>;
 
 impl Blocks {
-    pub(super) fn new(blocks: Vec<LocatedBlock>, by_name: bool) -> Self {
+    pub(super) fn new(blocks: Vec<LocatedBlock>, data_nodes: DataNodes) -> Self {
         let begun = BEGUN.fetch_add(1, Ordering::Relaxed);
         let process = usize::try_from(std::process::id()).unwrap_or_default();
         Self {
             blocks,
-            by_name,
+            data_nodes,
             turn: process.wrapping_add(begun),
             limits: Limits {
                 connected: CONNECTED,
@@ -150,10 +190,10 @@ impl Blocks {
             }
         }
         for node in in_turn(&block.nodes, self.turn) {
-            if self.dead.contains(node) {
+            if self.dead.contains(node) || self.data_nodes.is_left_out(node) {
                 continue;
             }
-            let host = match self.by_name {
+            let host = match self.data_nodes.by_name {
                 true => &node.host,
                 false => &node.address,
             };
@@ -164,7 +204,10 @@ impl Blocks {
             };
             let asked = match Connection::open(&address, self.limits).await {
                 Ok(connection) => connection.ask(block, at - block.offset, end).await,
-                Err(Unusable) => Err(Unusable),
+                Err(Unusable) => {
+                    self.data_nodes.took_none(node);
+                    Err(Unusable)
+                }
             };
             match asked {
                 Ok(packets) => {

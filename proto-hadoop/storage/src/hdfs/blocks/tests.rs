@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use super::data_node::{DataNode, Fault};
+use super::data_node::{DataNode, DataNodeFault};
 use super::*;
 
 /// The bytes of a block: several packets, and a chunk that is not whole.
@@ -27,7 +27,7 @@ fn blocks(blocks: Vec<LocatedBlock>) -> Blocks {
             connected: Duration::from_secs(10),
             sent: Duration::from_millis(500),
         },
-        ..Blocks::new(blocks, false)
+        ..Blocks::new(blocks, DataNodes::default())
     }
 }
 
@@ -45,7 +45,7 @@ async fn all(mut blocks: Blocks, mut steps: Steps) -> (Vec<u8>, bool) {
 
 #[tokio::test]
 async fn a_part_comes_without_what_surrounds_it() {
-    let node = DataNode::start(&data(), Fault::None).await;
+    let node = DataNode::start(&data(), DataNodeFault::None).await;
     for (from, end) in [
         (0, 250),
         (1, 249),
@@ -64,7 +64,7 @@ async fn a_part_comes_without_what_surrounds_it() {
 
 #[tokio::test]
 async fn blocks_follow_each_other_and_a_datanode_is_asked_again_over_the_same_connection() {
-    let node = DataNode::start(&data(), Fault::None).await;
+    let node = DataNode::start(&data(), DataNodeFault::None).await;
     let mut steps = Steps::new(200, 700);
     steps.expected = 260;
     let known = (0..3).map(|number| block(number, &[&node])).collect();
@@ -77,7 +77,7 @@ async fn blocks_follow_each_other_and_a_datanode_is_asked_again_over_the_same_co
 
 #[tokio::test]
 async fn a_connection_that_was_closed_meanwhile_is_opened_again() {
-    let node = DataNode::start(&data(), Fault::IsAskedOnce).await;
+    let node = DataNode::start(&data(), DataNodeFault::IsAskedOnce).await;
     let known = (0..2).map(|number| block(number, &[&node])).collect();
     let (came, is_whole) = all(blocks(known), Steps::new(0, 500)).await;
     assert_eq!((came, is_whole), ([data(), data()].concat(), true));
@@ -87,18 +87,18 @@ async fn a_connection_that_was_closed_meanwhile_is_opened_again() {
 #[tokio::test]
 async fn what_one_datanode_does_not_give_the_next_one_does_from_there_on() {
     let faults = [
-        (Fault::Status(1), 0),
-        (Fault::Kind(1), 0),
-        (Fault::Spoilt(0), 0),
-        (Fault::Spoilt(2), 96),
-        (Fault::Stops(0), 0),
-        (Fault::Stops(3), 144),
-        (Fault::HangsUp(1), 48),
-        (Fault::Long, 0),
+        (DataNodeFault::Status(1), 0),
+        (DataNodeFault::Kind(1), 0),
+        (DataNodeFault::Spoilt(0), 0),
+        (DataNodeFault::Spoilt(2), 96),
+        (DataNodeFault::Stops(0), 0),
+        (DataNodeFault::Stops(3), 144),
+        (DataNodeFault::HangsUp(1), 48),
+        (DataNodeFault::Long, 0),
     ];
     for (fault, from) in faults {
         let odd = DataNode::start(&data(), fault).await;
-        let good = DataNode::start(&data(), Fault::None).await;
+        let good = DataNode::start(&data(), DataNodeFault::None).await;
         let known = vec![block(0, &[&odd, &good]), block(1, &[&odd, &good])];
         let (came, is_whole) = all(blocks(known), Steps::new(0, 500)).await;
         assert_eq!(
@@ -115,7 +115,7 @@ async fn what_one_datanode_does_not_give_the_next_one_does_from_there_on() {
 
 #[tokio::test]
 async fn who_refuses_connections_is_passed_over() {
-    let good = DataNode::start(&data(), Fault::None).await;
+    let good = DataNode::start(&data(), DataNodeFault::None).await;
     let mut known = block(0, &[&good, &good]);
     // Nobody listens there any more.
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
@@ -127,10 +127,10 @@ async fn who_refuses_connections_is_passed_over() {
 
 #[tokio::test]
 async fn where_nobody_has_a_block_it_ends_at_the_byte_reached() {
-    let node = DataNode::start(&data(), Fault::Spoilt(1)).await;
+    let node = DataNode::start(&data(), DataNodeFault::Spoilt(1)).await;
     let (came, is_whole) = all(blocks(vec![block(0, &[&node])]), Steps::new(0, 250)).await;
     assert_eq!((&came[..], is_whole), (&data()[..48], false));
-    let node = DataNode::start(&data(), Fault::None).await;
+    let node = DataNode::start(&data(), DataNodeFault::None).await;
     // The second block is not known.
     let (came, is_whole) = all(blocks(vec![block(0, &[&node])]), Steps::new(0, 251)).await;
     assert_eq!((came, is_whole), (data(), false));
@@ -176,9 +176,34 @@ fn without_name_node(settings: &[(&str, &str)]) -> crate::Storage {
     .unwrap()
 }
 
+/// Of a job's thousand maps each third would wait for it.
+#[tokio::test]
+async fn who_took_no_connection_is_left_out_by_the_next_reader_too() {
+    let node = DataNode::start(&data(), DataNodeFault::None).await;
+    // Nobody listens there, and then somebody does.
+    let gone = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = gone.local_addr().unwrap();
+    drop(gone);
+    let mut known = block(0, &[&node, &node]);
+    known.nodes[0].port = address.port();
+    let data_nodes = DataNodes::default();
+    let reader = || Blocks {
+        data_nodes: data_nodes.clone(),
+        ..blocks(vec![known.clone()])
+    };
+    assert_eq!(all(reader(), Steps::new(0, 250)).await, (data(), true));
+    assert!(data_nodes.is_left_out(&known.nodes[0]));
+    assert!(!data_nodes.is_left_out(&known.nodes[1]));
+    let back = std::net::TcpListener::bind(address).unwrap();
+    back.set_nonblocking(true).unwrap();
+    assert_eq!(all(reader(), Steps::new(0, 250)).await, (data(), true));
+    assert!(back.accept().is_err(), "it was asked again");
+    assert_eq!(node.taken(), 2);
+}
+
 #[tokio::test]
 async fn a_known_file_is_read_while_no_namenode_runs() {
-    let node = DataNode::start(&data(), Fault::None).await;
+    let node = DataNode::start(&data(), DataNodeFault::None).await;
     let mut named = block(1, &[&node]);
     let known = crate::Known {
         size: 500,
@@ -213,7 +238,7 @@ async fn a_known_file_is_read_while_no_namenode_runs() {
 
 #[tokio::test]
 async fn where_data_is_protected_or_nothing_is_known_the_namenode_is_asked() {
-    let node = DataNode::start(&data(), Fault::None).await;
+    let node = DataNode::start(&data(), DataNodeFault::None).await;
     let known = |blocks| crate::Known {
         size: 250,
         modified_ms: 0,
