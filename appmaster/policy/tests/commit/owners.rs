@@ -11,8 +11,8 @@ fn owners(world: &World) -> usize {
     world.actors.iter().filter(owns).count()
 }
 
-/// Jobs `b` and `c` live as long as their actors do; `d` is dead.
-fn alive(world: &World, job: &str) -> bool {
+/// Jobs `b` and `c` live as long as their actors do, which come first; `d` is dead, whatever it yet does.
+pub(super) fn alive(world: &World, job: &str) -> bool {
     let actor = match job {
         "b" => world.actors.first(),
         "c" => world.actors.get(1),

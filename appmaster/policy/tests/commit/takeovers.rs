@@ -1,6 +1,7 @@
 //! The next run into a folder where a job stopped in the middle of its commit, and nobody is left who would finish it.
 
 use super::outputs::{OUTPUT, attempt, heard, plain, repeated, whole_or_nothing};
+use super::owners::alive;
 use super::world::{Actor, Walk, World};
 use policy::commit::{Inherited, JobCommit, Setup, SetupVerdict, attempt_file};
 use sim::NameNode;
@@ -53,16 +54,6 @@ fn whole(job: &str, name_node: &mut NameNode) {
         commit.answered(name_node.carry_out(&op));
     }
     assert!(whole_or_nothing(&OUTPUT, name_node));
-}
-
-/// Jobs `b` and `c` live as long as their actors do, which come first; `d` is dead, whatever it yet does.
-fn alive(world: &World, job: &str) -> bool {
-    let actor = match job {
-        "b" => world.actors.first(),
-        "c" => world.actors.get(1),
-        _ => None,
-    };
-    actor.is_some_and(|actor| *actor != Actor::Dead)
 }
 
 fn holds(world: &World, over: bool) {

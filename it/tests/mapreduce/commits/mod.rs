@@ -6,6 +6,7 @@ mod round;
 
 use anyhow::{Context as _, Result, bail, ensure};
 use it::bed::{Case, Given};
+use it::mapreduce::Files;
 use it::session::{self, application, start_with};
 use it::{expect, mapreduce};
 
@@ -42,14 +43,7 @@ const WITH_DRIVER: &str = "faulty";
 const FINISHED: &str = "the commit was finished: its output is whole";
 
 fn own_application(given: &Given) -> Result<()> {
-    let input = put(given, "/commits/in", &[("a", &lines())])?;
-    let again = program(AGAIN)?;
-    let whole = local(
-        given,
-        &again,
-        &["-D", TWICE, "-D", REDUCES, &input],
-        "whole",
-    )?;
+    let (again, whole) = begun(given, AGAIN, "/commits/in")?;
     let run = |out: &str| {
         let words = ["--memory", "768", "-D", REDUCES];
         alone(given, &[&words[..], &[&again, "/commits/in", out]].concat())
@@ -103,21 +97,20 @@ fn own_application(given: &Given) -> Result<()> {
     bail!("{hits} of twelve jobs were killed between two renames")
 }
 
-fn lines() -> String {
-    (0..LINES).map(|line| format!("again {line}\n")).collect()
+/// A program of the examples, its input at `path` of HDFS, and what it makes of that.
+fn begun(given: &Given, name: &str, path: &str) -> Result<(String, Files)> {
+    let lines: String = (0..LINES).map(|line| format!("again {line}\n")).collect();
+    let input = put(given, path, &[("a", &lines)])?;
+    let program = program(name)?;
+    let words = ["-D", TWICE, "-D", REDUCES, &input];
+    let whole = local(given, &program, &words, "whole")?;
+    Ok((program, whole))
 }
 
 /// Nobody finishes the commit: what there is of it goes when the next run comes, and what somebody else has put there does
 /// not.
 fn both(given: &Given) -> Result<()> {
-    let input = put(given, "/commits/both", &[("a", &lines())])?;
-    let again = program(AGAIN)?;
-    let whole = local(
-        given,
-        &again,
-        &["-D", TWICE, "-D", REDUCES, &input],
-        "whole",
-    )?;
+    let (again, whole) = begun(given, AGAIN, "/commits/both")?;
     let run = |out: &str| {
         let words = ["--memory", "768", "-D", REDUCES];
         alone(
@@ -160,10 +153,7 @@ fn both(given: &Given) -> Result<()> {
 
 /// The program has a driver, which might decide by counters that nobody knows any more.
 fn session(given: &Given) -> Result<()> {
-    let input = put(given, "/commits/session", &[("a", &lines())])?;
-    let faulty = program(WITH_DRIVER)?;
-    let words = ["-D", TWICE, "-D", REDUCES, &input];
-    let whole = local(given, &faulty, &words, "counted")?;
+    let (faulty, whole) = begun(given, WITH_DRIVER, "/commits/session")?;
     for number in 0..10 {
         start_with(given, "s", "512")?;
         let out = format!("/commits/session-{number}");

@@ -9,12 +9,11 @@ use it::bed::{Case, DEADLINE, Given, text_of};
 use it::daemon::Daemon;
 use it::session::{start_with, stop};
 use it::{expect, wait};
-
 use policy::commit::absolute;
 
 use super::round::chosen;
-use super::{AGAIN, REDUCES, TWICE, lines};
-use crate::{files, is_gone, is_same, local, mr, program, put, succeeds};
+use super::{AGAIN, REDUCES, begun};
+use crate::{files, is_gone, is_same, mr, program, put, succeeds};
 
 pub const CASES: &[(&str, Case)] = &[
     (
@@ -30,14 +29,7 @@ const ROUNDS: usize = 10;
 const AWAY: Duration = Duration::from_secs(3);
 
 fn killed(given: &Given) -> Result<()> {
-    let input = put(given, "/names/in", &[("a", &lines())])?;
-    let again = program(AGAIN)?;
-    let whole = local(
-        given,
-        &again,
-        &["-D", TWICE, "-D", REDUCES, &input],
-        "whole",
-    )?;
+    let (again, whole) = begun(given, AGAIN, "/names/in")?;
     start_with(given, "s", "512")?;
     for number in 0..ROUNDS {
         let out = format!("/names/out-{number}");

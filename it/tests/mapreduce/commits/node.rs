@@ -7,8 +7,8 @@ use it::bed::{Case, Given};
 use it::session::application;
 
 use super::round::{Killed, Moment, Round, round};
-use super::{AGAIN, FINISHED, REDUCES, TWICE, lines};
-use crate::{alone, files, is_gone, is_same, local, program, put};
+use super::{AGAIN, FINISHED, REDUCES, begun};
+use crate::{alone, files, is_gone, is_same};
 
 pub const CASES: &[(&str, Case)] = &[(
     "the node of the ApplicationMaster is lost while its job commits",
@@ -19,14 +19,7 @@ pub const CASES: &[(&str, Case)] = &[(
 const ROUNDS: usize = 8;
 
 fn lost(given: &Given) -> Result<()> {
-    let input = put(given, "/node/in", &[("a", &lines())])?;
-    let again = program(AGAIN)?;
-    let whole = local(
-        given,
-        &again,
-        &["-D", TWICE, "-D", REDUCES, &input],
-        "whole",
-    )?;
+    let (again, whole) = begun(given, AGAIN, "/node/in")?;
     let run = |out: &str| -> Result<Run> {
         let words = ["--memory", "768", "-D", REDUCES];
         alone(given, &[&words[..], &[&again, "/node/in", out]].concat())
