@@ -16,7 +16,7 @@ use clap::{CommandFactory as _, Parser, Subcommand};
 use ::session::JobName;
 use ::session::logs::LogsJob;
 
-use crate::arguments::{Arguments, ParseError};
+use crate::arguments::{Arguments, ParseError, optional};
 
 pub(crate) use mapreduce::{MapReduceArguments, OwnApplication, command as mapreduce};
 pub(crate) use past::{PastArguments, PastTask};
@@ -165,11 +165,12 @@ pub(crate) fn translated(words: Vec<OsString>) -> Result<CommandWords, ParseErro
             return Ok(CommandWords::Past(PastArguments::try_parse_from(words)?));
         }
         Some((first, rest)) if first == "mr" => {
-            let rest = mapreduce::marked(rest.to_vec());
+            let rest = mapreduce::marked(rest.to_vec()).map_err(ParseError::Refused)?;
             std::iter::once(first.clone()).chain(rest).collect()
         }
         Some(_) | None => words,
     };
+    named_after_no_value(&words).map_err(ParseError::Refused)?;
     let gerbil = Gerbil::try_parse_from(std::iter::once(NAME.into()).chain(words))?;
     let task = match gerbil.task {
         GerbilCommand::Mr(given) => return Ok(CommandWords::MapReduce(given)),
@@ -215,6 +216,25 @@ pub(crate) fn translated(words: Vec<OsString>) -> Result<CommandWords, ParseErro
     Ok(CommandWords::Run(
         words.into_iter().map(OsString::from).collect(),
     ))
+}
+
+/// `session start --local 3` starts no session with the name 3.
+fn named_after_no_value(words: &[OsString]) -> Result<(), String> {
+    let gerbil = Gerbil::command();
+    let mut definition = &gerbil;
+    let mut rest = words;
+    while let Some((word, behind)) = rest.split_first() {
+        rest = behind;
+        let text = word.to_string_lossy();
+        match definition.find_subcommand(&*text) {
+            // Its own words have a mark before the program already.
+            Some(command) if command.get_name() == "mr" => return Ok(()),
+            Some(command) => definition = command,
+            None if text == "--" => return Ok(()),
+            None => optional::refuse_value(definition, &text, rest, "name")?,
+        }
+    }
+    Ok(())
 }
 
 /// What `gerbil --version` says.
@@ -303,6 +323,49 @@ mod tests {
             let shells = ["bash", "fish", "zsh"].contains(&&*name);
             assert_eq!(words(&format!("completions {name}")).is_ok(), shells);
         }
+    }
+
+    /// Of every command, each option that takes a value behind an equals sign alone.
+    #[test]
+    fn a_value_behind_a_blank_is_no_name() {
+        fn all(command: &clap::Command, path: &str, found: &mut Vec<String>) {
+            for argument in command.get_arguments() {
+                if let (true, Some(long)) = (argument.is_require_equals_set(), argument.get_long())
+                {
+                    found.push(format!("{path} --{long}"));
+                }
+            }
+            for command in command.get_subcommands() {
+                all(command, &format!("{path} {}", command.get_name()), found);
+            }
+        }
+        let mut lines = Vec::new();
+        all(&Gerbil::command(), "", &mut lines);
+        assert!(lines.len() >= 2, "{lines:?}");
+        for line in lines {
+            let line = line.trim();
+            for value in ["3", "0", "true", "off"] {
+                let option = line.rsplit(' ').next().unwrap();
+                let refused = words(&format!("{line} {value} IN OUT")).unwrap_err();
+                assert!(
+                    refused.contains(&format!("{option}={value}")),
+                    "{line}: {refused}"
+                );
+            }
+        }
+        assert!(
+            words("session start --local 3")
+                .unwrap_err()
+                .contains("--local=3")
+        );
+        assert_eq!(
+            words("session start --local night").as_deref(),
+            Ok("session")
+        );
+        assert_eq!(
+            words("session start --local -- 3").as_deref(),
+            Ok("session")
+        );
     }
 
     #[test]

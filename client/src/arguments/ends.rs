@@ -31,9 +31,8 @@ pub(crate) struct Ends {
     #[arg(long, conflicts_with = "kill_on_bad_exit")]
     pub disable_auto_cleanup: bool,
 
-    /// Whether a process that fails ends the others, as srun says it [default: true]
-    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true,
-        default_missing_value = "true", value_parser = yes_or_no)]
+    /// Whether a process that fails ends the others, as srun says it; alone it is true [default: true]
+    #[arg(long, value_name = "BOOL", value_parser = yes_or_no)]
     pub kill_on_bad_exit: Option<bool>,
 
     /// How often the program is started again, in the containers that are left and a new one, when
@@ -163,11 +162,20 @@ mod tests {
                 .unwrap()
                 .spares_others()
         );
-        assert!(given("--kill-on-bad-exit=0 ./cpi").unwrap().spares_others());
+        for line in [
+            "--kill-on-bad-exit=0 ./cpi",
+            "--kill-on-bad-exit false ./cpi",
+            "-K0 ./cpi",
+            "-K 0 ./cpi",
+        ] {
+            assert!(given(line).unwrap().spares_others(), "{line}");
+        }
         for line in [
             "./cpi",
             "--kill-on-bad-exit ./cpi",
             "--kill-on-bad-exit=1 ./cpi",
+            "--kill-on-bad-exit true ./cpi",
+            "-K1 ./cpi",
         ] {
             assert!(!given(line).unwrap().spares_others(), "{line}");
         }

@@ -8,10 +8,11 @@
 use std::ffi::{OsStr, OsString};
 use std::iter::Peekable;
 use std::os::unix::ffi::OsStrExt as _;
+use std::path::PathBuf;
 use std::vec::IntoIter;
 
 use super::launchers::{self, Meaning};
-use super::values::yes_or_no;
+use super::optional::{self, NextWord, is_yes_or_no};
 
 use Meaning::{File, Is, LabelOrList, Means, NoEffect, Ours, Refused, Same};
 
@@ -31,6 +32,8 @@ pub(super) enum Value {
     None,
     /// Behind `=` only.
     Optional,
+    /// The same, the name of a file: any word may be one.
+    OptionalFile,
     /// Yes or no, behind `=` or as the next word; without either it is yes.
     Switch,
     /// Behind `=`, or the next word.
@@ -54,8 +57,8 @@ pub(super) struct Lexed {
 pub(super) struct FileLookups<'a> {
     /// Whether a word that may be a program or a list of jobs is such a list.
     pub is_list: &'a dyn Fn(&OsStr) -> bool,
-    /// Whether a word may be a program.
-    pub is_program: &'a dyn Fn(&OsStr) -> bool,
+    /// Whether a word may be a program, which may lie in one of these folders too.
+    pub is_program: &'a dyn Fn(&OsStr, &[PathBuf]) -> bool,
     /// The words of a configuration file, with a colon between programs.
     pub configuration: &'a dyn Fn(&OsStr) -> Result<Vec<OsString>, String>,
 }
@@ -106,6 +109,7 @@ fn one(
         let Some(option) = Given::new(&word)? else {
             return Ok(program(lexed, word, words));
         };
+        let option = option.apart(known);
         let long = match launchers::meaning(option.name) {
             Some(Refused(instead)) => {
                 return Err(match instead.starts_with('-') {
@@ -160,15 +164,11 @@ fn one(
             Some(Is(long)) => long,
             Some(Same | Ours(_)) | None => option.name,
         };
-        let (found, value) = match find(known, long) {
-            Some(found) => (found, option.value),
-            None => match option.attached(known) {
-                Some((found, value)) => (found, Some(value)),
-                None => return Err(option.unknown(known)),
-            },
+        let Some(found) = find(known, long) else {
+            return Err(option.unknown(known));
         };
         let mut canonical = OsString::from(format!("--{}", found.long));
-        let value = match (found.value, value.map(OsStr::to_owned)) {
+        let value = match (found.value, option.value.map(OsStr::to_owned)) {
             (Value::None, Some(value)) => {
                 return Err(format!(
                     "{} takes no value, but {} was given",
@@ -176,22 +176,27 @@ fn one(
                     value.display()
                 ));
             }
-            (Value::Optional, None) => {
-                if let Some(number) = words.peek().filter(|next| is_number(next)) {
-                    return Err(format!(
-                        "{0} {1}: its value stands behind =, as in {0}={1}; a program of this name is \
-                         ./{1}",
-                        option.written,
-                        number.display()
-                    ));
+            (Value::Optional | Value::OptionalFile, None) => {
+                let is_last = words.len() == 1;
+                if let Some(next) = words.peek() {
+                    let is_file = found.value == Value::OptionalFile;
+                    let is_program = || (files.is_program)(next, &program_folders(&lexed.words));
+                    let next = NextWord {
+                        word: next,
+                        is_rather_value: is_file && !is_program(),
+                        is_last,
+                        noun: optional::PROGRAM,
+                    };
+                    next.refuse_value(option.written)?;
                 }
                 None
             }
             (Value::Switch, None) => {
-                let next = words.next_if(|next| next.to_str().is_some_and(is_yes_or_no));
+                let next = words.next_if(|next| is_yes_or_no(next));
                 if let (None, Some(stray)) = (&next, words.peek())
                     && !stray.as_bytes().starts_with(b"-")
-                    && !(files.is_program)(stray)
+                    && stray.as_bytes() != APART
+                    && !(files.is_program)(stray, &program_folders(&lexed.words))
                 {
                     return Err(format!(
                         "{0} {1}: {1} is neither true nor false, and no program is called so",
@@ -201,7 +206,7 @@ fn one(
                 }
                 Some(next.unwrap_or_else(|| "true".into()))
             }
-            (Value::None | Value::Optional | Value::Switch, value) => value,
+            (Value::None | Value::Optional | Value::OptionalFile | Value::Switch, value) => value,
             (Value::Required, given) => Some(
                 given
                     .or_else(|| words.next())
@@ -226,15 +231,22 @@ fn one(
     Ok(false)
 }
 
-/// Which no program is called either, but in whose place `./true` can be written.
-fn is_yes_or_no(word: &str) -> bool {
-    yes_or_no(word).is_ok()
-}
-
-/// Which no program is called, but many a value is.
-fn is_number(word: &OsStr) -> bool {
-    let bytes = word.as_bytes();
-    !bytes.is_empty() && bytes.iter().all(u8::is_ascii_digit)
+/// Folders in which a program is searched before those of PATH, as far as options before it say so.
+fn program_folders(lexed: &[OsString]) -> Vec<PathBuf> {
+    let value = |word: &OsString, option: &str| {
+        let value = word.as_bytes().strip_prefix(option.as_bytes())?;
+        Some(OsStr::from_bytes(value).to_owned())
+    };
+    let mut folders = Vec::new();
+    for word in lexed {
+        if let Some(path) = value(word, "--path=") {
+            folders.extend(std::env::split_paths(&path));
+        }
+        if let Some(venv) = value(word, "--venv=") {
+            folders.push(PathBuf::from(venv).join("bin"));
+        }
+    }
+    folders
 }
 
 /// Takes a program and its arguments; whether another follows.
@@ -281,21 +293,36 @@ impl<'a> Given<'a> {
         }))
     }
 
-    /// `-n4`, `-fhosts.txt`, `-a./cpi`: an option of one letter with its value behind it. Where the
-    /// rest is nothing but letters, it is rather a word that was misspelt.
-    fn attached<'k>(&self, known: &'k [KnownOption]) -> Option<(&'k KnownOption, &'a OsStr)> {
-        if self.written.starts_with("--") || self.value.is_some() {
-            return None;
+    /// `-n4`, `-fhosts.txt`, `-K0`, `-wnode1`: an option of one letter with its value behind it is the letter, and the
+    /// value. Where the rest is nothing but letters, it is rather a word that was misspelt.
+    fn apart(self, known: &[KnownOption]) -> Self {
+        let is_known = launchers::meaning(self.name).is_some() || find(known, self.name).is_some();
+        let mut letters = self.name.chars();
+        let Some(letter) = letters.next().filter(|_| !is_known) else {
+            return self;
+        };
+        let rest = letters.as_str();
+        let is_word = rest.chars().all(|c| c.is_ascii_alphabetic() || c == '-');
+        if self.written.starts_with("--") || self.value.is_some() || is_word {
+            return self;
         }
-        let letter = self.name.chars().next()?;
-        let rest = &self.name[letter.len_utf8()..];
-        if rest.chars().all(|c| c.is_ascii_alphabetic() || c == '-') {
-            return None;
+        let name = &self.name[..letter.len_utf8()];
+        let long = match launchers::meaning(name) {
+            Some(Refused(_)) => None,
+            Some(NoEffect { values: 1.., .. }) => None,
+            Some(Is(long)) => Some(*long),
+            Some(Same | Ours(_)) | None => Some(name),
+            Some(NoEffect { .. } | Means(_) | LabelOrList | File) => return self,
+        };
+        let takes = |option: &KnownOption| matches!(option.value, Value::Required | Value::Switch);
+        match long {
+            Some(long) if !find(known, long).is_some_and(takes) => self,
+            Some(_) | None => Self {
+                written: &self.written[..=letter.len_utf8()],
+                name,
+                value: Some(OsStr::new(rest)),
+            },
         }
-        let mut candidates = known.iter();
-        let found = candidates
-            .find(|known| known.short == Some(letter) && known.value == Value::Required)?;
-        Some((found, OsStr::new(rest)))
     }
 
     fn unknown(&self, known: &[KnownOption]) -> String {
@@ -365,14 +392,21 @@ mod tests {
             option("list", &[], None, Value::Required),
             option("queue", &[], None, Value::Required),
             option("help", &[], Some('h'), Value::None),
-            option("explain", &[], None, Value::Optional),
+            option("explain", &[], None, Value::OptionalFile),
+            option("local", &[], None, Value::Optional),
+            option("path", &[], None, Value::Required),
+            option("kill-on-bad-exit", &[], None, Value::Switch),
             option("oversubscribe", &[], Some('o'), Value::Switch),
         ]
     }
 
     const FILES: FileLookups<'_> = FileLookups {
         is_list: &|word| word == "jobs.txt",
-        is_program: &|word| word == "cpi" || word.as_bytes().contains(&b'/'),
+        is_program: &|word, folders| {
+            word == "cpi"
+                || word.as_bytes().contains(&b'/')
+                || (word == "tool" && !folders.is_empty())
+        },
         configuration: &|_| Err("there is none".into()),
     };
 
@@ -422,6 +456,22 @@ mod tests {
     }
 
     #[test]
+    fn a_letter_of_another_launcher_has_its_value_behind_it_too() {
+        for (line, wanted) in [
+            ("-K0 ./cpi", "--kill-on-bad-exit=0 -- ./cpi"),
+            ("-K1 ./cpi", "--kill-on-bad-exit=1 -- ./cpi"),
+            ("-K=0 ./cpi", "--kill-on-bad-exit=0 -- ./cpi"),
+            ("-o0 ./cpi", "--oversubscribe=0 -- ./cpi"),
+            ("-wnode1 ./cpi", "--hosts=node1 -- ./cpi"),
+            ("-T4 ./cpi", "-- ./cpi"),
+        ] {
+            assert_eq!(words(line), wanted, "{line}");
+        }
+        // A number behind it is no file.
+        assert!(lexed("-v3 ./cpi").unwrap_err().contains("no option -v3"));
+    }
+
+    #[test]
     fn what_is_behind_the_program_is_never_touched() {
         assert_eq!(
             words("-np 2 ./cpi -np 3 --queue=x -- -N -l"),
@@ -463,7 +513,10 @@ mod tests {
         ] {
             assert_eq!(lexed(line).unwrap_err(), wanted, "{line}");
         }
-        assert!(lexed("-N 4").unwrap_err().contains("-ppn"));
+        for line in ["-N 4", "-N4"] {
+            let error = lexed(line).unwrap_err();
+            assert!(error.contains("-ppn"), "{line}: {error}");
+        }
         assert!(lexed("-c 4").unwrap_err().contains("--vcores-per-proc"));
     }
 
@@ -479,6 +532,11 @@ mod tests {
             "{error}"
         );
         assert!(lexed("-o=maybe ./cpi").is_ok());
+        assert_eq!(
+            words("-path bin -o tool"),
+            "--path=bin --oversubscribe=true -- tool"
+        );
+        assert!(lexed("-o tool").is_err());
     }
 
     #[test]

@@ -14,6 +14,7 @@ mod launchers;
 mod lexer;
 mod local;
 mod local_disk;
+pub(crate) mod optional;
 mod parse;
 mod parse_error;
 mod placement;

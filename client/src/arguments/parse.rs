@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 
 use clap::parser::ValueSource;
-use clap::{CommandFactory as _, FromArgMatches as _};
+use clap::{CommandFactory as _, FromArgMatches as _, ValueHint};
 
 use super::binding::MapBy;
 use super::ranks::RankBy;
@@ -152,9 +152,12 @@ pub(super) fn known() -> Vec<lexer::KnownOption> {
             short: argument.get_short(),
             value: match argument.get_num_args() {
                 Some(_) if PAIRS.contains(&argument.get_id().as_str()) => lexer::Value::Pair,
-                Some(_) if argument.get_id() == SWITCH => lexer::Value::Switch,
+                Some(_) if SWITCHES.contains(&argument.get_id().as_str()) => lexer::Value::Switch,
                 Some(range) if !range.takes_values() => lexer::Value::None,
-                Some(range) if range.min_values() == 0 => lexer::Value::Optional,
+                Some(range) if range.min_values() == 0 => match argument.get_value_hint() {
+                    ValueHint::AnyPath => lexer::Value::OptionalFile,
+                    _ => lexer::Value::Optional,
+                },
                 Some(_) | None => lexer::Value::Required,
             },
         })
@@ -162,8 +165,8 @@ pub(super) fn known() -> Vec<lexer::KnownOption> {
     known.collect()
 }
 
-/// GERBIL's option takes a word, Open MPI's of the same name none.
-const SWITCH: &str = "oversubscribe";
+/// Yes or no, or nothing: Open MPI's --oversubscribe and srun's --kill-on-bad-exit have no value.
+const SWITCHES: [&str; 2] = ["oversubscribe", "kill_on_bad_exit"];
 
 /// Options with a name and a value.
 const PAIRS: [&str; 2] = ["env", "genv"];

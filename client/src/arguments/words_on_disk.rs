@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::Read as _;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::split_words;
 
@@ -34,12 +34,13 @@ pub(super) fn configuration(name: &OsStr) -> Result<Vec<OsString>, String> {
     Ok(found)
 }
 
-/// Whether a word may name a program: by a path, a file here, or one on the search path.
-pub(super) fn is_program(word: &OsStr) -> bool {
+/// Whether a word may name a program: by a path, a file here, or one in `folders` or on the search path.
+pub(super) fn is_program(word: &OsStr, folders: &[PathBuf]) -> bool {
     let there = |path: &Path| std::fs::metadata(path).is_ok_and(|there| there.is_file());
     let searched = std::env::var_os("PATH").unwrap_or_default();
     word.as_bytes().contains(&b'/')
         || there(Path::new(word))
+        || folders.iter().any(|folder| there(&folder.join(word)))
         || std::env::split_paths(&searched).any(|folder| there(&folder.join(word)))
 }
 

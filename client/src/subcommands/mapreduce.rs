@@ -10,8 +10,8 @@ use clap::{Args, CommandFactory as _, Parser};
 use session::Name;
 
 use super::session::{MOST, SLOTS};
-use crate::arguments::DiskAmount;
 use crate::arguments::values::{Whole, memory, ports, span};
+use crate::arguments::{DiskAmount, optional};
 use crate::hostfile::{self, HostNames};
 
 /// What is to be run, and how.
@@ -217,7 +217,10 @@ pub(crate) fn command() -> clap::Command {
 
 /// The words of the command with a mark before the program: what is behind it is the program's, whatever it looks
 /// like.
-pub(super) fn marked(words: Vec<OsString>) -> Vec<OsString> {
+///
+/// # Errors
+/// A word that may be the value of the option before it, or the program.
+pub(super) fn marked(words: Vec<OsString>) -> Result<Vec<OsString>, String> {
     let definition = command();
     let takes = |is_it: &dyn Fn(&clap::Arg) -> bool| {
         let mut all = definition.get_arguments();
@@ -250,10 +253,12 @@ pub(super) fn marked(words: Vec<OsString>) -> Vec<OsString> {
         };
         if wants_more {
             marked.extend(words.next());
+        } else {
+            optional::refuse_value(&definition, &text, words.as_slice(), optional::PROGRAM)?;
         }
     }
     marked.extend(words);
-    marked
+    Ok(marked)
 }
 
 #[cfg(test)]
@@ -262,7 +267,7 @@ mod tests {
 
     fn given(line: &str) -> Result<MapReduceArguments, String> {
         let words = line.split_whitespace().map(OsString::from).collect();
-        let words = std::iter::once("gerbil-mr".into()).chain(marked(words));
+        let words = std::iter::once("gerbil-mr".into()).chain(marked(words)?);
         let line = Alone::try_parse_from(words).map_err(|error| error.to_string())?;
         Ok(line.given)
     }
@@ -283,6 +288,10 @@ mod tests {
         assert_eq!((found.explain, found.words.len()), (Some(None), 3));
         let found = given("--explain=here --json ./p IN OUT").unwrap();
         assert_eq!(found.explain, Some(Some("here".into())));
+        for value in ["3", "true", "no"] {
+            let refused = given(&format!("--explain {value} ./p IN OUT")).unwrap_err();
+            assert!(refused.contains(&format!("--explain={value}")), "{refused}");
+        }
         let found = given("-- -odd IN").unwrap();
         assert_eq!(found.words, ["-odd", "IN"]);
     }

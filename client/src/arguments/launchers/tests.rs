@@ -68,7 +68,7 @@ fn sample(long: &str) -> &'static str {
         "iface" => "lo",
         "timeout" | "wait" => "30s",
         "time" => "1:00:00",
-        "oversubscribe" => "false",
+        "oversubscribe" | "kill-on-bad-exit" => "false",
         "export" => "NONE",
         "output" => "/tmp/copy",
         "path" | "wdir" => "/tmp",
@@ -90,7 +90,9 @@ fn written(word: &str, long: &str, hosts: &str) -> Vec<String> {
     });
     let known = known.unwrap();
     match known.value {
-        lexer::Value::None | lexer::Value::Optional => vec![word.into()],
+        lexer::Value::None | lexer::Value::Optional | lexer::Value::OptionalFile => {
+            vec![word.into()]
+        }
         lexer::Value::Required | lexer::Value::Pair | lexer::Value::Switch => {
             let value = match known.long.as_str() {
                 "hostfile" => hosts,
@@ -219,6 +221,94 @@ fn launchers_do_not_contradict_each_other() {
                 _ => false,
             };
             assert!(same, "{} means two things", row.word);
+        }
+    }
+}
+
+/// A word behind an option that has its value only at times is the option's value, or the program where it is one
+/// without a doubt, or refused with the spelling that takes it. It is never a program that was not meant.
+#[test]
+fn no_value_runs_as_the_program() {
+    let optional = |long: &str| {
+        let known = known();
+        let option = known.into_iter().find(|known| {
+            known.long == long || known.short.is_some_and(|short| short.to_string() == long)
+        });
+        option.filter(|option| {
+            let value = option.value;
+            use lexer::Value::{Optional, OptionalFile, Switch};
+            matches!(value, Optional | OptionalFile | Switch)
+        })
+    };
+    let mut spellings: Vec<(String, lexer::KnownOption)> = Vec::new();
+    for option in known() {
+        let letter = option.short.map(String::from);
+        for word in [option.long.clone()].into_iter().chain(letter) {
+            if let Some(option) = optional(&word) {
+                spellings.push((word, option));
+            }
+        }
+    }
+    for row in rows() {
+        if let Is(long) = row.meaning
+            && let Some(option) = optional(long)
+        {
+            spellings.push((row.word.to_owned(), option));
+        }
+    }
+    for expected in [
+        "explain",
+        "local",
+        "kill-on-bad-exit",
+        "K",
+        "oversubscribe",
+        "o",
+        "v",
+    ] {
+        assert!(
+            spellings.iter().any(|(word, _)| word == expected),
+            "{expected}"
+        );
+    }
+    let values = [
+        "true", "false", "TRUE", "yes", "no", "on", "off", "0", "1", "3", "64", "log.json",
+        "no-such",
+    ];
+    for (word, option) in &spellings {
+        for dashes in ["-", "--"] {
+            for value in values {
+                let shown = format!("{dashes}{word} {value}");
+                let line = |option: &str| {
+                    let words = ["gerbil-run", option, value, "sh", "-c", "exit 5"];
+                    Arguments::parse(words.map(OsString::from))
+                };
+                match line(&format!("{dashes}{word}")) {
+                    Ok(given) => {
+                        let program = given.command.first().unwrap();
+                        let is_value = option.value == lexer::Value::Switch && program == "sh";
+                        // --local has no name for a value.
+                        let is_program = option.value == lexer::Value::Optional
+                            && ["log.json", "no-such"].contains(&value)
+                            && program == value;
+                        assert!(is_value || is_program, "{shown} runs {}", program.display());
+                    }
+                    Err(why) => {
+                        let why = why.to_string();
+                        let says = why.contains('=') || why.contains("neither true nor false");
+                        assert!(says && why.contains(value), "{shown}: {why}");
+                    }
+                }
+            }
+            // A program that nothing else can be.
+            let line = [
+                "gerbil-run",
+                &format!("{dashes}{word}"),
+                "sh",
+                "-c",
+                "exit 5",
+            ];
+            let given = Arguments::parse(line.map(OsString::from)).unwrap();
+            assert_eq!(given.command, ["sh", "-c", "exit 5"], "{dashes}{word}");
         }
     }
 }
