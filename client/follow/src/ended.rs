@@ -4,8 +4,7 @@ use job::exit::{self, Exit};
 use job::wire;
 use proto_hadoop::yarn::{ApplicationReport, FinalApplicationStatus, YarnApplicationState};
 
-/// The exit of a local program whose reader has gone.
-pub(crate) const SIGPIPE: u8 = 13;
+use crate::conclusion::{Conclusion, Given, JobEnd, Written, conclude};
 
 /// How the job ended, for the exit of the command.
 #[derive(Debug)]
@@ -27,32 +26,25 @@ impl Ended {
             verdict: None,
         }
     }
-
-    /// The output is not whole, which is worth this exit: what is missing is no success, and no reason to
-    /// hide what the program says.
-    pub(crate) fn spoil(&mut self, exit: Option<Exit>) {
-        match exit {
-            Some(Exit::Lost) if self.code != Exit::Success.code() => {}
-            Some(exit) => self.code = exit.code(),
-            None => {}
-        }
-    }
 }
 
-/// What the ApplicationMaster says decides.
-pub(crate) fn conclude(verdict: wire::Verdict, signalled: Option<u8>) -> Ended {
-    let killed = verdict.state() == wire::FinalState::Killed;
-    let code = match signalled {
-        Some(signal) if killed => 128u8.saturating_add(signal),
-        _ => u8::try_from(verdict.exit_code).unwrap_or(Exit::Lost.code()),
+/// What the ApplicationMaster says decides, and `signal`, by which the user has asked for the end, where output is
+/// not all written.
+pub(crate) fn by_verdict(
+    verdict: wire::Verdict,
+    signal: Option<u8>,
+    given: Given,
+    written: Written,
+) -> Ended {
+    let code = u8::try_from(verdict.exit_code).unwrap_or(Exit::Lost.code());
+    let end = match verdict.state() {
+        wire::FinalState::Killed => JobEnd::Killed(code),
+        _ => JobEnd::of(code),
     };
+    let Conclusion { code, sentence } = conclude(end, &verdict.sentence, signal, given, written);
     Ended {
         code,
-        sentence: if signalled == Some(SIGPIPE) {
-            String::new()
-        } else {
-            verdict.sentence.clone()
-        },
+        sentence,
         verdict: Some(Box::new(verdict)),
     }
 }

@@ -10,6 +10,7 @@
 //! length; who reads nothing of the output stops the rank that writes, and nothing else.
 
 pub mod attempts;
+pub mod conclusion;
 pub mod dial;
 pub mod ended;
 mod error;

@@ -10,7 +10,7 @@ use tokio::time::timeout;
 use tonic::Status;
 use tonic::transport::Channel;
 
-use crate::ended::SIGPIPE;
+use crate::conclusion::SIGPIPE;
 use crate::output::Layout;
 use crate::progress::Progress;
 use crate::say::say;

@@ -27,6 +27,7 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
+use crate::conclusion::Written;
 use crate::ended::{Ended, chain, judge};
 use crate::error::FollowError;
 use crate::follower::{SubmittedApplication, patiently, reason};
@@ -92,7 +93,7 @@ pub async fn follow(
     let mut said = String::new();
     let admission = tokio::select! {
         admission = admission(rm, id, &mut own.follower.progress, &mut said) => admission,
-        signal = own.follower.signals.ending() => return own.interrupted(signal).await,
+        signal = own.follower.signals.ending() => return own.interrupted(signal, Written::Part).await,
         () = own.wait_timeout.over() => return own.given_up(&said).await,
     };
     let (attempt, amrm_token) = match admission {

@@ -34,6 +34,14 @@ pub(super) enum ChildOrder {
     End(u8),
 }
 
+/// How a job ended, and what became of its lines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct AttendedJob {
+    pub exit: ChildExit,
+    /// The signal for which its last lines were not waited for.
+    pub cut_by: Option<u8>,
+}
+
 /// How the process ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ChildExit {
@@ -104,7 +112,7 @@ pub(super) async fn attend(
     number: usize,
     lines: mpsc::Sender<MarkedLine>,
     mut orders: broadcast::Receiver<ChildOrder>,
-) -> ChildExit {
+) -> AttendedJob {
     let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
     let copied = async {
         tokio::join!(
@@ -123,36 +131,44 @@ pub(super) async fn attend(
             }
         }
     };
+    let whole = AttendedJob {
+        exit: ended,
+        cut_by: None,
+    };
     if all {
-        return ended;
+        return whole;
     }
-    if !told {
-        tokio::select! {
-            () = &mut copied => return ended,
-            () = told_to_end(&mut orders) => {}
-        }
-    }
+    let signal = match told {
+        Some(signal) => signal,
+        None => tokio::select! {
+            () = &mut copied => return whole,
+            signal = told_to_end(&mut orders) => signal,
+        },
+    };
     // Nobody may be reading.
-    let _cut = timeout(LAST_LINES, copied).await.is_err();
-    ended
+    let is_cut = timeout(LAST_LINES, copied).await.is_err();
+    AttendedJob {
+        cut_by: is_cut.then_some(signal),
+        ..whole
+    }
 }
 
-/// Until there is the order to end.
-async fn told_to_end(orders: &mut broadcast::Receiver<ChildOrder>) {
+/// Until there is the order to end, by this signal.
+async fn told_to_end(orders: &mut broadcast::Receiver<ChildOrder>) -> u8 {
     loop {
         match orders.recv().await {
-            Ok(ChildOrder::End(_)) => return,
+            Ok(ChildOrder::End(signal)) => return signal,
             Ok(ChildOrder::Forward(_)) | Err(broadcast::error::RecvError::Lagged(_)) => {}
             Err(broadcast::error::RecvError::Closed) => std::future::pending().await,
         }
     }
 }
 
-/// Until the process has ended, which it does some time after it is told to. Also whether it was.
+/// Until the process has ended, which it does some time after it is told to; and by which signal it was told.
 async fn obey(
     child: &mut Child,
     orders: &mut broadcast::Receiver<ChildOrder>,
-) -> (ChildExit, bool) {
+) -> (ChildExit, Option<u8>) {
     /// The last signal that was to end it, how often it has had one, and when the next comes.
     #[derive(Clone, Copy)]
     struct EndingSignal {
@@ -168,7 +184,7 @@ async fn obey(
             status = child.wait() => {
                 // An error: no child of ours, so nothing is left of it.
                 let ended = status.map_or(ChildExit::Signal(0), ChildExit::from);
-                return (ended, told.is_some());
+                return (ended, told.map(|told| told.signal));
             }
             order = orders.recv(), if listening => match order {
                 Ok(ChildOrder::Forward(signal)) => send(child, signal),
@@ -230,8 +246,8 @@ mod tests {
         let (_orders, listener) = broadcast::channel(1);
         let child = shell("printf 'a'; printf 'b\\nc'; echo d >&2; cat; exit 3");
         let ended = attend(child, 7, lines, listener).await;
-        assert_eq!(ended, ChildExit::Code(3));
-        assert_eq!(ended.exit_code(), 3);
+        assert_eq!((ended.exit, ended.cut_by), (ChildExit::Code(3), None));
+        assert_eq!(ended.exit.exit_code(), 3);
         let mut all = Vec::new();
         while let Some(line) = received.recv().await {
             all.push((line.to, String::from_utf8(line.bytes).unwrap()));
@@ -264,7 +280,7 @@ mod tests {
             assert!(received.recv().await.unwrap().bytes.ends_with(b"end\n"));
         };
         let (ended, ()) = tokio::join!(attended, told);
-        assert_eq!(ended, ChildExit::Code(130));
+        assert_eq!((ended.exit, ended.cut_by), (ChildExit::Code(130), None));
         assert!(received.recv().await.is_none());
     }
 
@@ -285,9 +301,11 @@ mod tests {
             let both = async { tokio::join!(attended, told).0 };
             let ended = timeout(Duration::from_secs(20), both).await.unwrap();
             assert!(
-                matches!(ended, ChildExit::Signal(2) | ChildExit::Code(0)),
+                matches!(ended.exit, ChildExit::Signal(2) | ChildExit::Code(0)),
                 "{ended:?}"
             );
+            // Its lines were not all taken, whatever its code says.
+            assert_eq!(ended.cut_by, Some(2));
         }
     }
 
@@ -304,7 +322,7 @@ mod tests {
             tokio::time::pause();
         };
         let (ended, ()) = tokio::join!(attended, told);
-        assert_eq!(ended, ChildExit::Signal(9));
-        assert_eq!(ended.exit_code(), 137);
+        assert_eq!(ended.exit, ChildExit::Signal(9));
+        assert_eq!(ended.exit.exit_code(), 137);
     }
 }

@@ -18,6 +18,7 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+use follow::conclusion::{Given, JobEnd, Written, conclude};
 use follow::report::{self, Destination};
 use follow::say;
 use follow::signals::{SIGTSTP, SignalRequest, Signals, pause};
@@ -31,7 +32,7 @@ use tokio::time::{sleep, timeout};
 
 use crate::arguments::{Arguments, Reporting};
 use crate::system::system;
-use child::{ChildOrder, LAST_LINES};
+use child::{AttendedJob, ChildOrder, LAST_LINES};
 use lines::ListedJob;
 
 pub(crate) use error::ListError;
@@ -101,7 +102,7 @@ pub(crate) async fn run(
     let making = "make a folder for the reports of the jobs";
     let folder = folder.map_err(system(making, Exit::Lost))?;
     let done = all(&own, jobs, reporting, folder.path(), signals).await?;
-    Ok(conclude(done, destination, signals).await)
+    Ok(end(done, destination, signals).await)
 }
 
 /// Runs `jobs`, each by the program `own`, until all have ended. Their reports lie in `folder` for as
@@ -112,7 +113,7 @@ async fn all(
     reporting: &Reporting,
     folder: &Path,
     signals: &mut Signals,
-) -> Result<Vec<ListedJobDone>, ListError> {
+) -> Result<ListDone, ListError> {
     let (lines, writer) = output::start()?;
     let (orders, _) = broadcast::channel(ORDERS);
     let parallel = usize::from(reporting.list_parallel.map_or(1, NonZeroU16::get));
@@ -169,15 +170,26 @@ async fn all(
     // Until the last line is written, however slow the reader, unless the list is to end; when there
     // is none, the jobs have noticed it too.
     let mut written = spawn_blocking(move || writer.join());
+    let mut ended = None;
     if ending.is_none() {
         tokio::select! {
-            _written = &mut written => {}
+            written = &mut written => ended = Some(written),
             signal = signals.ending() => ending = Some(signal),
         }
     }
-    if ending.is_some() && !written.is_finished() {
-        let _cut = timeout(LAST_LINES, written).await.is_err();
+    if ended.is_none() {
+        ended = timeout(LAST_LINES, written).await.ok();
     }
+    let written = match ended {
+        Some(Ok(Ok(Ok(())))) => Written::All,
+        Some(Ok(Ok(Err(error)))) if error.kind() == io::ErrorKind::BrokenPipe => Written::NoReader,
+        Some(Ok(Ok(Err(error)))) => {
+            say(format!("cannot write the output of the jobs: {error}"));
+            Written::Unwritable
+        }
+        Some(Ok(Err(_)) | Err(_)) | None => Written::Part,
+    };
+    let by_user = ending.filter(|signal| *signal != SIGPIPE);
     let signal = ending.unwrap_or(SIGPIPE);
     done.extend(waiting.map(|job| {
         job.not_begun(
@@ -186,7 +198,20 @@ async fn all(
         )
     }));
     done.sort_by_key(|done: &ListedJobDone| done.number);
-    Ok(done)
+    let codes = done.iter().map(|done| done.exit_code).max();
+    let code = u8::try_from(codes.unwrap_or(0)).unwrap_or(Exit::Lost.code());
+    let of_all = conclude(JobEnd::of(code), "", by_user, Given::All, written);
+    Ok(ListDone {
+        jobs: done,
+        code: code.max(of_all.code),
+    })
+}
+
+/// How a list ended.
+struct ListDone {
+    jobs: Vec<ListedJobDone>,
+    /// The highest of the jobs' codes, and of what became of their output.
+    code: u8,
 }
 
 /// When and with what a job began.
@@ -216,16 +241,14 @@ fn order(orders: &broadcast::Sender<ChildOrder>, order: ChildOrder) {
 }
 
 /// The table, the reports, and the exit code.
-async fn conclude(
-    done: Vec<ListedJobDone>,
+async fn end(
+    ListDone { jobs: done, code }: ListDone,
     destination: Option<Destination>,
     signals: &mut Signals,
 ) -> u8 {
     for line in table::table(&done) {
         say(line);
     }
-    let codes = done.iter().map(|done| done.exit_code);
-    let code = u8::try_from(codes.max().unwrap_or(0)).unwrap_or(Exit::Lost.code());
     let Some(destination) = destination else {
         return code;
     };
@@ -263,12 +286,23 @@ impl ListedJobDone {
 
 impl ListedJob {
     /// Reads what the job's own run has reported, and keeps all of it only where it is wanted.
-    fn done(self, ended: child::ChildExit, begun: &Begun) -> ListedJobDone {
+    fn done(self, attended: AttendedJob, begun: &Begun) -> ListedJobDone {
+        let ended = attended.exit;
         let path = self.report(&begun.folder);
         let written: Option<Brief> = report::read(&path);
         // An older one may lie there.
         let own = written.filter(|brief| brief.phases.started_us >= begun.at_us);
-        let exit_code = i32::from(ended.exit_code());
+        let cut = attended.cut_by.map(|signal| {
+            conclude(
+                JobEnd::of(ended.exit_code()),
+                "",
+                Some(signal),
+                Given::All,
+                Written::Part,
+            )
+        });
+        let exit_code = cut.as_ref().map_or(ended.exit_code(), |cut| cut.code);
+        let exit_code = i32::from(exit_code);
         let report = match &own {
             Some(brief) if begun.kept => self.keep(&path, brief, exit_code, begun),
             Some(_) | None => None,
@@ -293,7 +327,10 @@ impl ListedJob {
             seconds: begun.at.elapsed().as_secs_f64(),
             application: brief.application,
             exit_code,
-            sentence: brief.sentence,
+            sentence: match cut {
+                Some(cut) if brief.sentence.is_empty() => cut.sentence,
+                Some(_) | None => brief.sentence,
+            },
             report,
         }
     }
@@ -382,10 +419,10 @@ exit "$3"
                 });
             let done = all(&own, jobs.collect(), &reporting, &reports, &mut signals).await;
             let done = done.map_err(|failure| failure.to_string()).unwrap();
-            let codes: Vec<i32> = done.iter().map(|done| done.exit_code).collect();
+            let codes: Vec<i32> = done.jobs.iter().map(|done| done.exit_code).collect();
             assert_eq!(codes, [0, 7, 3, 0, 5]);
-            assert_eq!(done[1].application, "application_1_7");
-            assert_eq!(done[4].line, 14);
+            assert_eq!(done.jobs[1].application, "application_1_7");
+            assert_eq!(done.jobs[4].line, 14);
             assert!(own_report.is_file(), "what a line asks for stays");
             let kept = std::fs::read_dir(&reports).unwrap().count();
             assert_eq!(kept, if whole { 5 } else { 0 });
@@ -393,7 +430,7 @@ exit "$3"
                 Ok(ControlFlow::Continue(destination)) => destination,
                 other => panic!("{other:?}"),
             };
-            assert_eq!(conclude(done, Some(destination), &mut signals).await, 7);
+            assert_eq!(end(done, Some(destination), &mut signals).await, 7);
             let text = std::fs::read(&path).unwrap();
             let reports: Vec<Report> = serde_json::from_slice(&text).unwrap();
             let codes: Vec<i32> = reports.iter().map(|report| report.exit_code).collect();

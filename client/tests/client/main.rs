@@ -5,6 +5,7 @@
 mod command_line;
 mod data;
 mod hostile;
+mod interrupted;
 mod local;
 mod mr;
 mod much_output;

@@ -10,8 +10,9 @@ use super::attach::{Coming, attach_over};
 use super::lost::ROOT_PATIENCE;
 use super::mirror::{JobOver, Mirrored, Mirroring};
 use super::{Follower, LATER};
+use crate::conclusion::{Conclusion, Given, JobEnd, Written, conclude};
 use crate::dial::Dialled;
-use crate::ended::{Ended, chain, conclude, judge};
+use crate::ended::{Ended, by_verdict, chain, judge};
 use crate::timeout::WaitTimeout;
 
 /// A job that a session has taken.
@@ -63,7 +64,12 @@ impl InSession<'_> {
         };
         match Box::pin(self.follower.mirror(attached, how)).await {
             Mirrored::Over(over) => self.said(*over),
-            Mirrored::Urged(signal) => self.left(signal),
+            Mirrored::Urged {
+                signal,
+                is_over: true,
+                written,
+            } => self.cut(signal, written),
+            Mirrored::Urged { signal, .. } => self.left(signal),
             Mirrored::Broken {
                 signalled: Some(signal),
                 ..
@@ -79,7 +85,7 @@ impl InSession<'_> {
     /// What the ApplicationMaster's last word comes to.
     fn said(&self, over: JobOver) -> Ended {
         let was_killed = over.verdict.state() == wire::FinalState::Killed;
-        let mut ended = conclude(over.verdict, over.signalled);
+        let mut ended = by_verdict(over.verdict, over.signalled, over.given, over.written);
         let is_asked = over.signalled.is_some() || over.is_late;
         if was_killed && ended.code == Exit::Killed.code() && !is_asked {
             // Not for its own sake.
@@ -99,8 +105,24 @@ impl InSession<'_> {
                 self.name
             );
         }
-        ended.spoil(over.spoilt);
         ended
+    }
+
+    /// The job is over, and the user does not wait for the last of its output.
+    fn cut(&mut self, signal: u8, written: Written) -> Ended {
+        self.follower.progress.clear();
+        let sentence = format!(
+            "{} is over; the command was interrupted before all of its output was written",
+            self.words()
+        );
+        let end = JobEnd::Killed(Exit::Killed.code());
+        let Conclusion { code, sentence } =
+            conclude(end, &sentence, Some(signal), Given::All, written);
+        Ended {
+            code,
+            sentence,
+            verdict: None,
+        }
     }
 
     /// The user does not wait for the end.

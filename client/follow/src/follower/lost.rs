@@ -8,6 +8,7 @@ use tokio::time::{Instant, sleep, timeout};
 
 use super::{LATER, SubmittedApplication, patiently};
 use crate::attempts::{self, Lost};
+use crate::conclusion::Written;
 use crate::ended::{Ended, judge};
 use crate::error::FollowError;
 use crate::kill::kill;
@@ -51,7 +52,7 @@ impl SubmittedApplication<'_> {
         while Instant::now() < deadline {
             let report = tokio::select! {
                 report = patiently(self.follower.rm, &self.follower.id) => report,
-                signal = self.follower.signals.ending() => return self.interrupted(signal).await.map(Some),
+                signal = self.follower.signals.ending() => return self.interrupted(signal, Written::Part).await.map(Some),
             };
             let report = match report {
                 Ok(report) => report,
@@ -107,7 +108,7 @@ impl SubmittedApplication<'_> {
             }
             tokio::select! {
                 () = sleep(LATER) => {}
-                signal = self.follower.signals.ending() => return self.interrupted(signal).await.map(Some),
+                signal = self.follower.signals.ending() => return self.interrupted(signal, Written::Part).await.map(Some),
             }
         }
         // It may be cut off from us alone; what nobody follows must not stay.

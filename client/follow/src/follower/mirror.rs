@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use job::exit::Exit;
 use job::transport;
 use job::wire;
 use job::wire::client_order::Order;
@@ -17,7 +16,7 @@ use super::Follower;
 use super::attach::Attached;
 use super::order::order;
 use crate::attempts;
-use crate::ended::SIGPIPE;
+use crate::conclusion::{Given, SIGPIPE, Written};
 use crate::say::say;
 use crate::signals::{self, SIGTSTP, SignalRequest};
 use crate::streams::{self, OutputEnd};
@@ -48,15 +47,19 @@ pub(super) enum Mirrored {
     /// The ApplicationMaster has said how it ended.
     Over(Box<JobOver>),
     /// The user has asked for the end once more, by this signal; or to leave a job that goes on.
-    Urged(u8),
+    Urged {
+        signal: u8,
+        /// The job is over, as its ApplicationMaster has said.
+        is_over: bool,
+        written: Written,
+    },
     /// The link broke without a verdict.
     Broken {
         /// By which signal the end was asked for before.
         signalled: Option<u8>,
         /// In words.
         why: String,
-        /// The output is not whole: what the command returns for that.
-        spoilt: Option<Exit>,
+        written: Written,
     },
 }
 
@@ -70,8 +73,8 @@ pub(super) struct JobOver {
     pub signalled: Option<u8>,
     /// It was ended because it did not run in time.
     pub is_late: bool,
-    /// The output is not whole: what the command returns for that.
-    pub spoilt: Option<Exit>,
+    pub given: Given,
+    pub written: Written,
     /// Where the ApplicationMaster was found, in words.
     pub place: String,
 }
@@ -114,12 +117,16 @@ impl Follower<'_> {
         let mut raw = self.terminal.then(Raw::enter).flatten();
         let mut verdict: Option<wire::Verdict> = None;
         let mut signalled = how.asked;
-        if signalled.is_some() {
+        // Whether the end was asked for while output was on its way: that may be cut off then.
+        let mut is_cut = signalled.is_some();
+        let mut is_ending = signalled.is_some();
+        if is_ending {
             kill_order(&orders, wire::kill::Reason::Interrupted).await;
         }
         let mut patience = how.patience;
         let mut is_late = false;
         let mut output_end = None;
+        let mut given = Given::All;
         let broken = loop {
             // Until the last word is said and the last byte is written, however slow the reader.
             tokio::select! {
@@ -167,11 +174,15 @@ impl Follower<'_> {
                 Some(Ok(end)) = output_task.join_next() => {
                     let is_refused = matches!(end, OutputEnd::NoReader | OutputEnd::Unwritable(_));
                     if matches!(end, OutputEnd::NoReader) && !how.ends_with_us {
-                        return Mirrored::Urged(SIGPIPE);
+                        return Mirrored::Urged {
+                            signal: SIGPIPE,
+                            is_over: verdict.is_some(),
+                            written: Written::NoReader,
+                        };
                     }
-                    if is_refused && signalled.is_none() && how.ends_with_us {
+                    if is_refused && !is_ending && how.ends_with_us {
                         // The job ends as a local program would whose output is refused.
-                        signalled = Some(SIGPIPE);
+                        is_ending = true;
                         kill_order(&orders, wire::kill::Reason::NoReader).await;
                     }
                     output_end = Some(end);
@@ -182,9 +193,19 @@ impl Follower<'_> {
                         break Some("its output cannot be written".to_owned());
                     }
                 }
+                Some(Ok(Err(why))) = input_task.join_next() => {
+                    self.progress.clear();
+                    say(why);
+                    given = Given::Part;
+                    if !is_ending && how.ends_with_us {
+                        is_ending = true;
+                        is_cut = output_end.is_none();
+                        kill_order(&orders, wire::kill::Reason::Interrupted).await;
+                    }
+                }
                 () = sleep(REMIND) => self.progress.remind(),
                 () = over(patience), if verdict.is_none() => {
-                    (patience, is_late) = (None, signalled.is_none());
+                    (patience, is_late) = (None, !is_ending);
                     kill_order(&orders, wire::kill::Reason::Interrupted).await;
                 }
                 () = changed(&mut resized) => {
@@ -212,13 +233,19 @@ impl Follower<'_> {
                         order(&orders, Order::Resume(wire::Resume {})).await;
                     }
                     SignalRequest::End(number)
-                        if signalled.is_some() || verdict.is_some() || !how.ends_with_us =>
+                        if is_ending || verdict.is_some() || !how.ends_with_us =>
                     {
-                        return Mirrored::Urged(number);
+                        return Mirrored::Urged {
+                            signal: number,
+                            is_over: verdict.is_some(),
+                            written: written(output_end.as_ref(), is_cut),
+                        };
                     }
                     SignalRequest::End(number) => {
                         self.progress.clear();
                         signalled = Some(number);
+                        is_ending = true;
+                        is_cut = output_end.is_none();
                         say(format!(
                             "ending {}; once more {}",
                             self.progress.job(),
@@ -237,18 +264,16 @@ impl Follower<'_> {
             output_end = output_end.or_else(|| last.ok().flatten().and_then(Result::ok));
         }
         self.progress.clear();
-        let spoilt = match output_end {
+        match &output_end {
             Some(OutputEnd::Unwritable(error)) => {
                 say(format!("cannot write the program's output: {error}"));
-                Some(Exit::Staging)
             }
-            Some(OutputEnd::Complete | OutputEnd::NoReader) => None,
-            Some(OutputEnd::Incomplete) => Some(Exit::Lost),
+            Some(OutputEnd::Complete | OutputEnd::NoReader | OutputEnd::Incomplete) => {}
             Some(OutputEnd::Broken) | None => {
                 say("the connection broke while output was on its way: some of it is missing");
-                Some(Exit::Lost)
             }
-        };
+        }
+        let written = written(output_end.as_ref(), is_cut);
         match verdict {
             Some(verdict) => Mirrored::Over(Box::new(JobOver {
                 verdict,
@@ -259,15 +284,27 @@ impl Follower<'_> {
                 },
                 signalled,
                 is_late,
-                spoilt,
+                given,
+                written,
                 place,
             })),
             None => Mirrored::Broken {
-                signalled,
+                signalled: signalled.or((is_ending && !is_late).then_some(SIGPIPE)),
                 why: broken.unwrap_or_else(|| "it left without a verdict".into()),
-                spoilt,
+                written,
             },
         }
+    }
+}
+
+/// How much is written of an output that has ended so, or has not. What `is_cut` may lack its end.
+fn written(end: Option<&OutputEnd>, is_cut: bool) -> Written {
+    match end {
+        Some(OutputEnd::Complete) if is_cut => Written::Part,
+        Some(OutputEnd::Complete) => Written::All,
+        Some(OutputEnd::NoReader) => Written::NoReader,
+        Some(OutputEnd::Unwritable(_)) => Written::Unwritable,
+        Some(OutputEnd::Broken | OutputEnd::Incomplete) | None => Written::Part,
     }
 }
 

@@ -11,6 +11,7 @@ use tokio::time::{Instant, sleep};
 use super::attach::{Beside, Coming, attach};
 use super::{Follower, LATER, address, patiently, reason};
 use crate::attempts::{self, Attempts};
+use crate::conclusion::{Conclusion, Given, JobEnd, Written, conclude};
 use crate::ended::{Ended, chain, judge};
 use crate::error::FollowError;
 use crate::kill::kill;
@@ -78,7 +79,7 @@ impl SubmittedApplication<'_> {
             let seen = tokio::select! {
                 seen = look(self.follower.rm, self.follower.id, &mut self.follower.progress) => seen?,
                 signal = self.follower.signals.ending() => {
-                    return self.interrupted(signal).await.map(FoundMaster::Ended);
+                    return self.interrupted(signal, Written::Part).await.map(FoundMaster::Ended);
                 }
                 () = self.wait_timeout.over() => return self.given_up(&said).await.map(FoundMaster::Ended),
             };
@@ -130,7 +131,7 @@ impl SubmittedApplication<'_> {
         let attached = tokio::select! {
             attached = attach(address, self.follower.keys, Coming::default(), beside) => attached,
             signal = self.follower.signals.ending() => {
-                return self.interrupted(signal).await.map(Followed::Ended);
+                return self.interrupted(signal, Written::Part).await.map(Followed::Ended);
             }
         };
         match attached {
@@ -171,7 +172,7 @@ impl SubmittedApplication<'_> {
             let seen = tokio::select! {
                 seen = look(self.follower.rm, self.follower.id, &mut self.follower.progress) => seen?,
                 signal = self.follower.signals.ending() => {
-                    return self.interrupted(signal).await.map(Followed::Ended);
+                    return self.interrupted(signal, Written::Part).await.map(Followed::Ended);
                 }
             };
             match seen {
@@ -185,8 +186,12 @@ impl SubmittedApplication<'_> {
         }
     }
 
-    /// Kills the job through the ResourceManager.
-    pub(crate) async fn interrupted(&mut self, signal: u8) -> Result<Ended, FollowError> {
+    /// Kills the job through the ResourceManager, when so much of its output is `written`.
+    pub(crate) async fn interrupted(
+        &mut self,
+        signal: u8,
+        written: Written,
+    ) -> Result<Ended, FollowError> {
         self.follower.progress.clear();
         let report = kill(
             self.follower.rm,
@@ -194,12 +199,18 @@ impl SubmittedApplication<'_> {
             "interrupted by the user",
         )
         .await?;
+        let (end, sentence) = match report.final_status {
+            FinalApplicationStatus::Succeeded => (JobEnd::Succeeded, String::new()),
+            _ => (
+                JobEnd::Killed(Exit::Killed.code()),
+                format!("{} was interrupted", self.follower.id),
+            ),
+        };
+        let Conclusion { code, sentence } =
+            conclude(end, &sentence, Some(signal), Given::All, written);
         Ok(Ended {
-            code: match report.final_status {
-                FinalApplicationStatus::Succeeded => Exit::Success.code(),
-                _ => 128u8.saturating_add(signal),
-            },
-            sentence: format!("{} was interrupted", self.follower.id),
+            code,
+            sentence,
             verdict: None,
         })
     }

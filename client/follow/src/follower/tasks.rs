@@ -18,8 +18,9 @@ use super::attach::{Attached, Coming, attach_over};
 use super::mirror::{kill_order, stay_alive};
 use super::order::order;
 use super::recovered_commit::Bereft;
+use crate::conclusion::{Given, Written};
 use crate::dial::Dialled;
-use crate::ended::{Ended, chain, conclude};
+use crate::ended::{Ended, by_verdict, chain};
 use crate::keys::ClientKeys;
 use crate::streams;
 
@@ -71,7 +72,7 @@ impl TasksInSession {
     /// Until the job is over. The session's ApplicationMaster has been dialled to submit it.
     pub async fn follow(self, dialled: Dialled) -> Ended {
         match self.until_verdict(dialled).await {
-            Ok((verdict, signalled)) => conclude(verdict, signalled),
+            Ok((verdict, signalled)) => by_verdict(verdict, signalled, Given::All, Written::All),
             Err(why) => {
                 let bereft = Bereft {
                     rm: &self.rm,

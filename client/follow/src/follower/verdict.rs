@@ -11,7 +11,7 @@ use super::lost::ROOT_PATIENCE;
 use super::mirror::{JobOver, Mirrored, Mirroring};
 use super::patiently;
 use super::submitted_application::{Followed, SubmittedApplication};
-use crate::ended::{conclude, judge};
+use crate::ended::{by_verdict, judge};
 use crate::error::FollowError;
 use crate::say::say;
 
@@ -28,11 +28,14 @@ impl SubmittedApplication<'_> {
         match self.follower.mirror(attached, how).await {
             Mirrored::Over(over) => self.said(*over).await,
             // Nobody wants another attempt.
-            Mirrored::Urged(signal)
+            Mirrored::Urged {
+                signal, written, ..
+            }
             | Mirrored::Broken {
                 signalled: Some(signal),
+                written,
                 ..
-            } => self.interrupted(signal).await.map(Followed::Ended),
+            } => self.interrupted(signal, written).await.map(Followed::Ended),
             Mirrored::Broken {
                 signalled: None,
                 why,
@@ -48,7 +51,8 @@ impl SubmittedApplication<'_> {
             mut events,
             presence: _until_the_end,
             signalled,
-            spoilt,
+            given,
+            written,
             place,
             ..
         } = over;
@@ -60,7 +64,7 @@ impl SubmittedApplication<'_> {
             // An attempt that YARN has given up, and that knows it, is not the job.
             return Ok(Followed::Lost(verdict.sentence));
         }
-        let mut ended = conclude(verdict, signalled);
+        let mut ended = by_verdict(verdict, signalled, given, written);
         let is_told = ended.code == Exit::Killed.code() && signalled.is_none();
         if !is_taken && is_told && self.attempts.are_left() {
             let report = patiently(self.follower.rm, &self.follower.id).await?;
@@ -86,7 +90,6 @@ impl SubmittedApplication<'_> {
                 self.follower.id
             ));
         }
-        ended.spoil(spoilt);
         Ok(Followed::Ended(ended))
     }
 }

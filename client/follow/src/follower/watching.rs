@@ -6,7 +6,8 @@ use job::exit::Exit;
 use super::Follower;
 use super::attach::{Coming, Refused, attach};
 use super::mirror::{Mirrored, Mirroring};
-use crate::ended::{Ended, SIGPIPE, chain, conclude};
+use crate::conclusion::{SIGPIPE, Written};
+use crate::ended::{Ended, by_verdict, chain};
 
 /// A job that is watched.
 #[derive(Debug)]
@@ -45,17 +46,13 @@ impl Watching<'_> {
             patience: None,
         };
         match Box::pin(self.follower.mirror(attached, how)).await {
-            Mirrored::Over(over) => {
-                let mut ended = conclude(over.verdict, None);
-                ended.spoil(over.spoilt);
-                ended
-            }
-            Mirrored::Urged(signal) => self.left(signal),
+            Mirrored::Over(over) => by_verdict(over.verdict, None, over.given, over.written),
+            Mirrored::Urged { signal, .. } => self.left(signal),
             Mirrored::Broken {
-                spoilt: Some(exit @ Exit::Staging),
+                written: Written::Unwritable,
                 ..
             } => Ended {
-                code: exit.code(),
+                code: Exit::Staging.code(),
                 sentence: self.goes_on(),
                 verdict: None,
             },
