@@ -11,6 +11,7 @@
 
 pub mod attempts;
 pub mod conclusion;
+pub mod descriptor;
 pub mod dial;
 pub mod ended;
 mod error;

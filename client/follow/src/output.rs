@@ -9,6 +9,7 @@ use std::sync::Arc;
 use job::wire::{OutputChunk, Stream};
 use tokio::runtime::Handle;
 
+use crate::descriptor;
 use crate::error::FollowError;
 use crate::hdfs_copy::{CopyFolder, HdfsCopy, name_of};
 use crate::label::Labels;
@@ -217,6 +218,12 @@ impl OutputFiles {
             if let Some(file) = oldest.and_then(|oldest| self.known.get_mut(&oldest)) {
                 *file = None;
             }
+        }
+        if let Some(mut file) = descriptor::named(path).map_err(named)? {
+            write_whole(&mut file, data).map_err(named)?;
+            self.known.insert(path.to_owned(), Some(file));
+            self.open.push_back(path.to_owned());
+            return Ok(());
         }
         let mut options = OpenOptions::new();
         match self.known.contains_key(path) {

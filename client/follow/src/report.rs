@@ -13,6 +13,7 @@ use serde::de::DeserializeOwned;
 use tempfile::{Builder, NamedTempFile};
 use tokio::task::spawn_blocking;
 
+use crate::descriptor;
 use crate::error::FollowError;
 use crate::say::say;
 use crate::signals::Signals;
@@ -140,13 +141,16 @@ pub fn read<R: DeserializeOwned>(path: &Path) -> Option<R> {
 enum ReportFile {
     /// A file, which appears whole: written beside it and then given its name.
     Appears { folder: PathBuf, path: PathBuf },
-    /// A pipe or a device, which must stay what it is.
+    /// A pipe, a device, or what a descriptor leads to: it must stay what it is.
     Device(File),
 }
 
 impl ReportFile {
     /// May wait for the reader of a pipe.
     fn open(path: &Path) -> io::Result<Self> {
+        if let Some(file) = descriptor::named(path)? {
+            return Ok(Self::Device(file));
+        }
         // Through links, so that the file they lead to is replaced, not they.
         let path = path.canonicalize().unwrap_or_else(|_new| path.to_owned());
         if path.metadata().is_ok_and(|there| !there.is_file()) {
@@ -305,6 +309,33 @@ mod tests {
         let null = open(Path::new("/dev/null"), &mut signals).await.unwrap();
         assert_eq!(write(null, own(0).with(""), 0).await, 0);
         assert!(read::<Report>(nowhere).is_none());
+    }
+
+    /// `2> errors` with `--report /dev/stderr`, by any descriptor.
+    #[tokio::test]
+    async fn a_report_stands_behind_what_a_descriptor_has_written() {
+        use std::os::fd::AsRawFd as _;
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("errors");
+        let mut errors = File::create(&path).unwrap();
+        errors.write_all(b"said before\n").unwrap();
+        let link = folder.path().join("link");
+        let named = format!("/proc/self/fd/{}", errors.as_raw_fd());
+        std::os::unix::fs::symlink(&named, &link).unwrap();
+        let mut signals = Signals::listen().unwrap();
+        for named in [Path::new(&named), &link] {
+            let destination = open(named, &mut signals).await.unwrap();
+            assert_eq!(write(destination, own(0).with(""), 0).await, 0);
+        }
+        errors.write_all(b"said behind\n").unwrap();
+        let text = std::fs::read_to_string(&path).unwrap();
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(
+            (lines.len(), lines[0], lines[3]),
+            (4, "said before", "said behind")
+        );
+        let report: Report = serde_json::from_str(lines[2]).unwrap();
+        assert_eq!(report, own(0).with(""));
     }
 
     #[tokio::test]

@@ -195,7 +195,12 @@ async fn gantt(
         false => timeline.svg(),
     };
     let path = &file.path;
-    std::fs::write(path, text).map_err(|source| SessionError::File {
+    let written = match follow::descriptor::named(path) {
+        Ok(Some(mut file)) => file.write_all(text.as_bytes()),
+        Ok(None) => std::fs::write(path, text),
+        Err(error) => Err(error),
+    };
+    written.map_err(|source| SessionError::File {
         doing: "write",
         path: path.clone(),
         source,

@@ -11,6 +11,7 @@ use job::explain::Explained;
 use nix::errno::Errno;
 use nix::fcntl::OFlag;
 
+use crate::descriptor;
 use crate::error::FollowError;
 use crate::say::say;
 use crate::signals::Signals;
@@ -27,7 +28,7 @@ pub struct Sink {
 }
 
 impl Sink {
-    /// Creates `file`, or empties it. Waits, as a shell does, until somebody reads a pipe, or a signal
+    /// Creates `file`, or empties it; one that is named as a descriptor is added to. Waits, as a shell does, until somebody reads a pipe, or a signal
     /// ends it (`Break`).
     pub async fn open(
         json: bool,
@@ -96,6 +97,13 @@ impl Sink {
 
 /// Never waits: a pipe that nobody reads is `ENXIO` here, and a full one `EAGAIN` when it is written.
 fn create(path: &Path) -> io::Result<File> {
+    // A pipe and a terminal are opened once more: the descriptor itself may wait.
+    if let Some(file) = descriptor::named(path)?
+        && let kind = file.metadata()?.file_type()
+        && (kind.is_file() || kind.is_socket())
+    {
+        return Ok(file);
+    }
     File::options()
         .write(true)
         .create(true)
@@ -147,6 +155,27 @@ mod tests {
         }
         assert!(sink.file.is_none());
         drop(reader);
+    }
+
+    #[tokio::test]
+    async fn what_a_descriptor_leads_to_is_added_to() {
+        use std::os::fd::AsRawFd as _;
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("out");
+        let mut out = File::create(&path).unwrap();
+        out.write_all(b"before\n").unwrap();
+        let mut signals = Signals::listen().unwrap();
+        let named = format!("/dev/fd/{}", out.as_raw_fd());
+        let opened = Sink::open(true, Some(named.as_ref()), &mut signals).await;
+        let ControlFlow::Continue(mut sink) = opened.unwrap() else {
+            panic!("no signal was sent");
+        };
+        sink.write("event");
+        out.write_all(b"behind\n").unwrap();
+        assert_eq!(
+            std::fs::read_to_string(&path).unwrap(),
+            "before\nevent\nbehind\n"
+        );
     }
 
     #[tokio::test]
