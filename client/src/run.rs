@@ -69,8 +69,8 @@ async fn run(mut given: Arguments, started_us: i64) -> Result<u8, Failure> {
     }
     given.named()?;
     let Some(nodes) = given.local.local else {
-        let cluster = match &given.session.session {
-            Some(name) => sessions::cluster_of(name, &mut given.staging)?,
+        let cluster = match given.session.session.clone() {
+            Some(name) => sessions::cluster_of_job(&name, &mut given)?,
             None => Cluster::find()?,
         };
         return Box::pin(on(&cluster, given, signals, started_us)).await;
@@ -92,7 +92,13 @@ async fn listed(list: &Path, reporting: Reporting, mut signals: Signals) -> Resu
         ControlFlow::Break(signal) => return Ok(128u8.saturating_add(signal)),
     };
     let (hadoops, local) = (OnceCell::new(), OnceCell::new());
-    let check = |given: Arguments| {
+    let check = |mut given: Arguments| {
+        if let Some(name) = given.session.session.clone() {
+            let cluster = sessions::cluster_of_job(&name, &mut given);
+            let cluster = cluster.map_err(|wrong| wrong.to_string())?;
+            let plan = Plan::new(given, &cluster).map(drop);
+            return plan.map_err(|wrong| wrong.to_string());
+        }
         let cluster = match given.local.local {
             None => hadoops.get_or_init(Cluster::find),
             Some(_) => local.get_or_init(Local::expected),

@@ -36,6 +36,15 @@ pub(crate) enum UsageError {
         /// As typed.
         argument: OsString,
     },
+    /// A folder that cannot be handed on.
+    #[error(
+        "the current folder {} is no UTF-8, so the program cannot start in it; start it in another with -wdir, or \
+         from another folder", folder.display()
+    )]
+    FolderNotUtf8 {
+        /// The current one.
+        folder: PathBuf,
+    },
     /// A limit that is none.
     #[error("the variable MPIEXEC_TIMEOUT is {text}, which is no number of seconds")]
     TimeoutVariable {

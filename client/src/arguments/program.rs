@@ -36,7 +36,7 @@ pub(crate) struct ProgramOptions {
     pub pass: Vec<Variable>,
 
     /// Folder of the nodes to start in; a relative one begins in the container's own folder, where
-    /// the program starts otherwise. With --local that is the current folder, unless --files,
+    /// the program starts otherwise. With --local, and in a session with --local, that is the current folder, unless --files,
     /// --archives, --stage-in, --stage-out or --get bring files into a folder of the job's own
     #[arg(short = 'D', long, visible_aliases = ["wd", "chdir"], value_name = "FOLDER")]
     pub wdir: Option<String>,

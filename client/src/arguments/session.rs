@@ -22,6 +22,10 @@ pub(crate) struct SessionArguments {
     /// empty, or with --input 0 that of who attaches with --input
     #[arg(long)]
     pub detach: bool,
+
+    /// The session is one of this machine alone: jobs start in the current folder, as with --local.
+    #[arg(skip)]
+    pub is_local: bool,
 }
 
 /// Where the session's containers and its ApplicationMaster lie was said when it was started.

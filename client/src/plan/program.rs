@@ -11,6 +11,7 @@ use super::PlanError;
 use crate::arguments::{Arguments, DataArguments, ShipArguments};
 use crate::environment;
 use crate::missing_files;
+use crate::usage::UsageError;
 
 /// What is run, with which files and in which environment.
 pub(crate) struct ProgramPlan {
@@ -58,7 +59,11 @@ impl ProgramPlan {
         let variable = std::env::var("MPIEXEC_TIMEOUT").ok();
         let run_limit = given.ends.limit(variable.as_deref())?;
         let own = environment::own(std::env::vars_os());
-        let here = start_here(given.local.local, &given.ship, &given.data);
+        let is_local = given.local.local.is_some() || given.session.is_local;
+        let here = match is_local {
+            true => start_here(&given.ship, &given.data),
+            false => None,
+        };
         let mut missing = BTreeSet::new();
         let executables = typed.into_iter().map(|typed| {
             let rules = given.environment.rules(&typed.start);
@@ -71,19 +76,19 @@ impl ProgramPlan {
             if let Some(interface) = &given.iface {
                 environment::for_interface(interface, &mut environment);
             }
-            Executable {
+            Ok(Executable {
                 processes: typed.processes,
                 file: typed.file.into(),
                 first_in: typed.start.path,
                 args: typed.args,
                 environment,
                 folder: match &here {
-                    Some(here) => Some(inside(here, typed.start.wdir)),
+                    Some(here) => Some(inside(here, typed.start.wdir)?),
                     None => typed.start.wdir,
                 },
-            }
+            })
         });
-        let executables: Vec<Executable> = executables.collect();
+        let executables: Vec<Executable> = executables.collect::<Result<_, UsageError>>()?;
         notes.extend(missing.into_iter().map(|name| {
             format!("the variable {name} is not set here, so the program does not get it")
         }));
@@ -113,17 +118,15 @@ impl ProgramPlan {
 }
 
 /// The folder of this machine that programs start in, where it is not one of a container: with
-/// `--local`, unless files are to come and go as on a cluster.
-fn start_here(local: Option<u8>, ship: &ShipArguments, data: &DataArguments) -> Option<PathBuf> {
-    local?;
+/// `--local`, in a session too, unless files are to come and go as on a cluster.
+fn start_here(ship: &ShipArguments, data: &DataArguments) -> Option<PathBuf> {
     let moves = !(ship.files.is_empty()
         && ship.archives.is_empty()
         && data.stage_in.is_empty()
         && data.stage_out.is_empty()
         && data.get.is_empty());
-    // What is no text cannot be handed over, and a folder that was removed is none.
-    let here = std::env::current_dir().ok().filter(|_| !moves)?;
-    here.to_str().is_some().then_some(here)
+    // A folder that was removed is none.
+    std::env::current_dir().ok().filter(|_| !moves)
 }
 
 /// The names that a container's folder will have, as far as a command line says them.
@@ -139,10 +142,36 @@ fn brought(ship: &ShipArguments, data: &DataArguments, executables: &[Executable
 }
 
 /// `-wdir` as it is meant on this machine.
-fn inside(here: &Path, folder: Option<String>) -> String {
+///
+/// # Errors
+/// The folder is no text, and cannot be handed over as one.
+fn inside(here: &Path, folder: Option<String>) -> Result<String, UsageError> {
     let joined = match folder {
         None => here.to_path_buf(),
         Some(folder) => here.join(folder),
     };
-    joined.to_string_lossy().into_owned()
+    let text = joined.into_os_string().into_string();
+    text.map_err(|_no_text| UsageError::FolderNotUtf8 {
+        folder: here.to_owned(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt as _;
+
+    use super::*;
+
+    #[test]
+    fn a_folder_that_is_no_text_is_refused_unless_another_is_named() {
+        let here = Path::new(OsStr::from_bytes(b"/tmp/d\xe9"));
+        assert_eq!(inside(Path::new("/a"), None).unwrap(), "/a");
+        assert_eq!(inside(Path::new("/a"), Some("b".into())).unwrap(), "/a/b");
+        assert_eq!(inside(here, Some("/b".into())).unwrap(), "/b");
+        for folder in [None, Some("b".into())] {
+            let refused = inside(here, folder).unwrap_err();
+            assert!(refused.to_string().contains("is no UTF-8"), "{refused}");
+        }
+    }
 }

@@ -23,6 +23,7 @@ use session::status::JobStatus;
 use session::stop::{How, Stopped, end, stop};
 use session::{JobName, Name, Reached, SessionError, SessionRecord, SessionsFolder, reach};
 
+use crate::arguments::Arguments;
 use crate::cluster::Cluster;
 use crate::failure::Failure;
 use crate::local::{self, Local};
@@ -126,8 +127,14 @@ pub(crate) fn applications() -> Result<SessionsFolder, SessionError> {
     }))
 }
 
-/// The cluster that a session is on: Hadoop's, or the one that was started for it on this machine, where files are
-/// staged unless `staging` says another folder.
+/// The cluster that the session of this job is on: Hadoop's, or the one that was started for it on this machine,
+/// where files are staged unless another folder is `given`.
+pub(crate) fn cluster_of_job(name: &Name, given: &mut Arguments) -> Result<Cluster, Failure> {
+    given.session.is_local = folder()?.find_session(name)?.owned.local.is_some();
+    cluster_of(name, &mut given.staging)
+}
+
+/// The same of any job, whose files are staged in `staging`, if that says a folder.
 pub(crate) fn cluster_of(name: &Name, staging: &mut Option<String>) -> Result<Cluster, Failure> {
     let Some(folder) = folder()?.find_session(name)?.owned.local else {
         return Ok(Cluster::find()?);

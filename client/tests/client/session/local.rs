@@ -117,6 +117,19 @@ async fn a_session_on_this_machine_needs_no_hadoop_and_leaves_nothing() {
     assert_eq!((code, printed), (Some(0), "up\n".repeat(6)), "{said}");
     let (code, _, said) = user.gerbil(&[&job[..], &["false"]].concat()).await;
     assert_eq!(code, Some(1), "{said}");
+    // In the folder where it was typed, as with --local.
+    let here = std::env::current_dir().unwrap();
+    let (code, printed, said) = user.gerbil(&[&job[..], &["pwd", "-P"]].concat()).await;
+    assert_eq!(
+        (code, Path::new(printed.trim())),
+        (Some(0), here.as_path()),
+        "{said}"
+    );
+    let list = user.folder.path().join("jobs");
+    std::fs::write(&list, "--session here echo listed\n").unwrap();
+    let list = ["run", "--list", list.to_str().unwrap()];
+    let (code, printed, said) = user.gerbil(&list).await;
+    assert_eq!((code, &*printed), (Some(0), "[job 1] listed\n"), "{said}");
     let (code, name, said) = user
         .gerbil(&[&job[..], &["--detach", "echo", "later"]].concat())
         .await;
