@@ -340,6 +340,13 @@ async fn come_home(
     let mut ended = match ended {
         Ok(ended) if ended.code == Exit::Success.code() => ended,
         failed => {
+            // Where it is the results that are missing, that is said.
+            if failed
+                .as_ref()
+                .is_ok_and(|ended| ended.verdict.is_some() && ended.code != Exit::Staging.code())
+            {
+                say(data::get::NOTHING);
+            }
             data::get::forget(fetched).await;
             return failed;
         }
@@ -351,8 +358,8 @@ async fn come_home(
         },
         signal = signals.ending() => {
             ended.code = 128u8.saturating_add(signal);
-            "interrupted while results were on their way to this machine"
-                .clone_into(&mut ended.sentence);
+            let why = "interrupted while results were on their way to this machine";
+            ended.sentence = data::get::left(fetched, why.to_owned()).to_string();
         }
     }
     Ok(ended)

@@ -1,5 +1,6 @@
 //! Why data cannot be moved as the command line wants it.
 
+use std::io;
 use std::path::PathBuf;
 
 use follow::FollowError;
@@ -118,6 +119,8 @@ pub(crate) enum DataError {
     InTheWay { folder: PathBuf },
     #[error("--get: {why}; the results lie in {}", places.join(", "))]
     NotBrought { why: String, places: Vec<String> },
+    #[error("--get: {why}; nor can the results be kept, and they go with the job: {error}")]
+    GoneWithTheJob { why: String, error: io::Error },
     #[error(
         "--checkpoint-signal says how to ask for checkpoints, and nothing says that there are any; give \
          --checkpoint-interval, or --checkpoint-dir"
@@ -187,6 +190,7 @@ impl DataError {
             | Self::NotBrought { .. }
             | Self::NoCheckpoint { .. }
             | Self::BadManifest { .. }
+            | Self::GoneWithTheJob { .. }
             | Self::NotSavedBy { .. } => Exit::Staging,
         }
     }

@@ -12,7 +12,7 @@ use nix::unistd::{AccessFlags, access};
 use storage::{Address, Status, Storage};
 use tokio::time::timeout;
 
-use super::{DataError, Located, PERCENT, stage_out};
+use super::{DataError, Located, PERCENT, kept, stage_out};
 
 /// Files that may come home: more are better packed.
 const FILES_MAX: usize = 100_000;
@@ -20,6 +20,9 @@ const FILES_MAX: usize = 100_000;
 const KEPT_MS: i64 = 7 * 24 * 3600 * 1000;
 /// Runs that have left something, as far as one look goes.
 const RUNS_MAX: usize = 1000;
+/// Of a job that has failed: it makes no results.
+pub(crate) const NOTHING: &str =
+    "--get: no result comes home, since a job that does not succeed keeps none";
 /// For what nobody waits for.
 const TIDY: Duration = Duration::from_secs(10);
 
@@ -138,39 +141,68 @@ async fn tidy(home: &Fetched) {
     }
 }
 
-/// Brings all results of a job that has succeeded.
+/// Brings all results of a job that has succeeded. Where that is broken off, no half of one is left here.
 ///
 /// # Errors
 /// One could not be brought, and none has its name unless it is said; where they lie.
 pub(crate) async fn bring(all: &[Fetched]) -> Result<(), DataError> {
-    let left = |why: String| DataError::NotBrought {
-        why,
-        places: all.iter().map(|home| home.from.url()).collect(),
-    };
-    let mut ready = Vec::new();
+    let mut ready = Halves::default();
     for home in all {
         let taken = take(home, &mut ready).await;
         if let Err(why) = taken {
-            for (half, _) in &ready {
-                remove_here(half);
-            }
-            return Err(left(why));
+            return Err(left(all, why));
         }
     }
-    for (index, (half, name)) in ready.iter().enumerate() {
+    while let Some((half, name)) = ready.0.first() {
         if let Err(error) = storage::give_name(half, name).await {
-            for (half, _) in ready.iter().skip(index) {
-                remove_here(half);
-            }
-            return Err(left(format!("{}: {error}", name.display())));
+            let why = format!("{}: {error}", name.display());
+            return Err(left(all, why));
         }
+        ready.0.remove(0);
     }
     forget(all).await;
     Ok(())
 }
 
+/// Copies here that are to get their names, with these; removed where they do not.
+#[derive(Debug, Default)]
+struct Halves(Vec<(PathBuf, PathBuf)>);
+
+impl Drop for Halves {
+    fn drop(&mut self) {
+        for (half, _) in &self.0 {
+            remove_here(half);
+        }
+    }
+}
+
+/// What is not brought, `why`, and where it lies, also when this job's cluster is gone.
+pub(crate) fn left(all: &[Fetched], why: String) -> DataError {
+    let Some(home) = all.first() else {
+        return DataError::NotBrought {
+            why,
+            places: Vec::new(),
+        };
+    };
+    let run = Located {
+        address: home.from.address.clone(),
+        path: storage::parent(&home.from.path).to_owned(),
+    };
+    match kept::keep(&run) {
+        Ok(run) => {
+            let places = all.iter().map(|home| {
+                let own = home.from.path.rsplit('/').next().unwrap_or_default();
+                run.address.url(&format!("{}/{own}", run.path))
+            });
+            let places = places.collect();
+            DataError::NotBrought { why, places }
+        }
+        Err(error) => DataError::GoneWithTheJob { why, error },
+    }
+}
+
 /// Copies what there is of a result beside its destination; `ready` learns each copy and its name.
-async fn take(home: &Fetched, ready: &mut Vec<(PathBuf, PathBuf)>) -> Result<(), String> {
+async fn take(home: &Fetched, ready: &mut Halves) -> Result<(), String> {
     let words = |error: storage::StorageError| error.to_string();
     let storage = Storage::open(&home.from.address).map_err(words)?;
     let there = storage.list(&home.from.path, FILES_MAX).await;
@@ -183,7 +215,7 @@ async fn take(home: &Fetched, ready: &mut Vec<(PathBuf, PathBuf)>) -> Result<(),
             .to
             .join(format!(".{}.gerbil-{}", status.name(), std::process::id()));
         remove_here(&half);
-        ready.push((half.clone(), name));
+        ready.0.push((half.clone(), name));
         let here = |error: std::io::Error| format!("{}: {error}", half.display());
         if status.is_folder {
             std::fs::create_dir(&half).map_err(here)?;
@@ -363,6 +395,34 @@ mod tests {
         assert_eq!(
             std::fs::read_dir(far.path().join("get")).unwrap().count(),
             0
+        );
+    }
+
+    #[tokio::test]
+    async fn what_is_broken_off_leaves_no_half() {
+        let (far, here) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let run = of_this_run(&shared(far.path()));
+        let to = here.path().join("big").to_str().unwrap().to_owned();
+        let (out, home) = plan("big", &to, 0, &run).unwrap();
+        std::fs::create_dir_all(&home.from.path).unwrap();
+        std::fs::write(&out.path, vec![1; 64 << 20]).unwrap();
+        let all = [home];
+        let names = || std::fs::read_dir(here.path()).unwrap().count();
+        let has_begun = async {
+            while names() == 0 {
+                tokio::task::yield_now().await;
+            }
+        };
+        tokio::select! {
+            biased;
+            brought = bring(&all) => panic!("{brought:?}"),
+            () = has_begun => {}
+        }
+        assert_eq!(names(), 0);
+        let said = left(&all, "interrupted".to_owned()).to_string();
+        assert!(
+            said.contains(&format!("the results lie in file:{}", run.path)),
+            "{said}"
         );
     }
 }

@@ -9,6 +9,7 @@
 mod checkpoint;
 mod error;
 pub(crate) mod get;
+mod kept;
 mod near;
 mod stage_in;
 mod stage_out;

@@ -161,6 +161,7 @@ mod tests {
         let read = |name: &str| fs::read_to_string(work.join(name)).unwrap_or_default();
         let (code, _, said) = run("3").await;
         assert_eq!(code, Some(3), "{said}");
+        assert!(said.contains("--get: no result comes home"), "{said}");
         assert_eq!(read("log.0"), "old");
         assert!(!work.join("res").exists());
 
@@ -185,6 +186,24 @@ mod tests {
         let (code, _, said) = output_in_work(folder.path(), &none).await;
         assert_eq!(code, Some(74), "{said}");
         assert!(said.contains("no file of nothing"), "{said}");
+    }
+
+    /// The name is taken while the job runs: what it has made lies where it is said, after the end too.
+    #[tokio::test]
+    async fn results_that_cannot_come_home_are_kept() {
+        let folder = folder();
+        let work = folder.path().join("work");
+        fs::create_dir(&work).unwrap();
+        let script = "echo result > log; mkdir $0/log";
+        let top = work.to_str().unwrap();
+        let line = ["--local", "-n", "1", "--get=log", "sh", "-c", script, top];
+        let (code, _, said) = output_in_work(folder.path(), &line).await;
+        assert_eq!(code, Some(74), "{said}");
+        let (_, place) = said.trim().split_once("the results lie in file:").unwrap();
+        let result = fs::read_to_string(Path::new(place).join("log"));
+        assert_eq!(result.unwrap(), "result\n", "{said}");
+        let names = fs::read_dir(&work).unwrap();
+        assert_eq!(names.count(), 1, "nothing but the folder in the way");
     }
 
     #[tokio::test]
