@@ -104,6 +104,17 @@ pub enum SessionError {
         /// The sessions that there are.
         there: Vec<String>,
     },
+    /// Applications of several clusters have the same number.
+    #[error(
+        "{meant} may be {}; write the one that is meant",
+        applications(meant, choices)
+    )]
+    Ambiguous {
+        /// What was asked for: an application's number, and that of a job.
+        meant: String,
+        /// The sessions that it may be of.
+        choices: Vec<(Name, ApplicationId)>,
+    },
     /// A task's log of a session that is over.
     #[error(
         "no session of yours has a job {job} any more, and what its tasks printed went with it; gerbil mr history {job} \
@@ -228,6 +239,20 @@ fn those(there: &[String]) -> String {
     }
 }
 
+/// Each of `choices` once, as `meant` would name it without a doubt.
+fn applications(meant: &str, choices: &[(Name, ApplicationId)]) -> String {
+    let job = meant.rsplit_once('.').map_or("", |(_, job)| job);
+    let mut seen: Vec<ApplicationId> = Vec::new();
+    let mut words = Vec::new();
+    for (name, application) in choices {
+        if !seen.contains(application) {
+            seen.push(*application);
+            words.push(format!("{application}.{job} of session {name}"));
+        }
+    }
+    words.join(" or ")
+}
+
 impl SessionError {
     /// What the command returns.
     #[must_use]
@@ -243,6 +268,7 @@ impl SessionError {
             | Self::Elsewhere { .. } => Exit::Config,
             Self::Unknown { .. }
             | Self::NoSuchJob { .. }
+            | Self::Ambiguous { .. }
             | Self::LogGone { .. }
             | Self::LogsElsewhere { .. }
             | Self::Taken { .. } => Exit::Usage,

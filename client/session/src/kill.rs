@@ -10,7 +10,7 @@ use tokio::time::{Instant, sleep};
 
 use crate::error::SessionError;
 use crate::reach::{Reached, answer};
-use crate::record::{SessionRecord, SessionsFolder};
+use crate::record::SessionRecord;
 
 /// Between two looks whether it is over.
 const LOOK: Duration = Duration::from_millis(100);
@@ -73,42 +73,6 @@ impl JobName {
     pub fn is_of(self, application: ApplicationId) -> bool {
         let timestamp = self.timestamp.unwrap_or(application.cluster_timestamp);
         (timestamp, self.application) == (application.cluster_timestamp, application.id)
-    }
-}
-
-impl SessionsFolder {
-    /// The user's session that a job is of.
-    ///
-    /// # Errors
-    ///
-    /// There is none, or it cannot be used.
-    pub fn session_of(&self, job: JobName) -> Result<SessionRecord, SessionError> {
-        match self.session_where(|application| job.is_of(application))? {
-            Some(kept) => Ok(kept),
-            None => Err(SessionError::NoSuchJob {
-                job: job.to_string(),
-                there: self.names()?.iter().map(ToString::to_string).collect(),
-            }),
-        }
-    }
-
-    /// What is kept of an application that `is` the one.
-    ///
-    /// # Errors
-    ///
-    /// It cannot be used.
-    pub fn session_where(
-        &self,
-        is: impl Fn(ApplicationId) -> bool,
-    ) -> Result<Option<SessionRecord>, SessionError> {
-        for name in self.names()? {
-            if let Some(owned) = self.owned(&name)?
-                && is(owned.application)
-            {
-                return self.find_session(&name).map(Some);
-            }
-        }
-        Ok(None)
     }
 }
 

@@ -1,5 +1,6 @@
 //! What a detached job has printed so far, and what a task has.
 
+use std::fmt;
 use std::str::FromStr;
 
 use follow::Layout;
@@ -95,6 +96,15 @@ impl LogsJob {
     "that is neither a job, as s42.7 is, nor an application, as application_1700000000000_0042 is"
 )]
 pub struct NoLogsJob;
+
+impl fmt::Display for LogsJob {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Job(job) => job.fmt(f),
+            Self::Application(id) => id.fmt(f),
+        }
+    }
+}
 
 impl FromStr for LogsJob {
     type Err = NoLogsJob;

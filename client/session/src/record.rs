@@ -4,16 +4,20 @@
 //! Whoever has the file can run programs in the session, as the user who started it. Of an application that a command
 //! has for itself the same is kept beside them, in `applications`, while that command lives.
 
+mod find;
 mod key;
 mod noted;
 
 use std::fs::{self, DirBuilder, File, Permissions};
 use std::io::{self, ErrorKind, Read as _, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, PermissionsExt as _};
+use std::os::unix::fs::{
+    DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _,
+};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use follow::keys::{ClientKeys, Identity};
+use nix::fcntl::OFlag;
 use proto_hadoop::ApplicationId;
 use serde::{Deserialize, Serialize};
 
@@ -260,13 +264,24 @@ impl SessionsFolder {
     fn text(&self, name: &Name) -> Result<Option<String>, SessionError> {
         let path = self.path_of(name);
         let reading = |source| file("read", &path, source);
-        let opened = match File::open(&path) {
+        // A pipe in its place is not waited for.
+        let opened = File::options()
+            .read(true)
+            .custom_flags(OFlag::O_NONBLOCK.bits())
+            .open(&path);
+        let opened = match opened {
             Ok(opened) => opened,
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(reading(error)),
         };
         // Of what is open, not of what may lie there by now.
         let about = opened.metadata().map_err(reading)?;
+        if !about.is_file() {
+            return Err(SessionError::Broken {
+                path,
+                why: "it is no file".to_owned(),
+            });
+        }
         let own = nix::unistd::geteuid().as_raw();
         let mut text = String::new();
         let read = opened.take(FILE_MAX).read_to_string(&mut text);

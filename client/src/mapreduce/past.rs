@@ -67,7 +67,7 @@ async fn run(given: PastArguments) -> Result<u8, Failure> {
 async fn show(cluster: &Cluster, history: &History, task: PastTask) -> Result<u8, Failure> {
     let text = match task {
         PastTask::List { json } => return list(cluster, history, json).await,
-        PastTask::Status { job } => match under_way(job).await {
+        PastTask::Status { job } => match under_way(job).await? {
             Some(words) => words,
             None => text::status(&history.find(job).await?),
         },
@@ -129,21 +129,20 @@ async fn scanned(file: PathBuf, shipped: Vec<PathBuf>, json: bool) -> Result<Str
 async fn over(history: &History, job: JobName) -> Result<JobHistory, Failure> {
     match history.find(job).await {
         Ok(found) => Ok(found),
-        Err(_) if under_way(job).await.is_some() => Err(UsageError::NotOver { job }.into()),
-        Err(error) => Err(error.into()),
+        Err(error) => match under_way(job).await? {
+            Some(_words) => Err(UsageError::NotOver { job }.into()),
+            None => Err(error.into()),
+        },
     }
 }
 
 /// How a job is that one of the user's sessions has.
-async fn under_way(job: JobName) -> Option<String> {
-    let jobs = sessions::jobs().await;
-    let found = jobs.iter().find(|of| of.id == job.to_string())?;
-    Some(format!(
-        "{} {}\nstate {}",
-        found.id,
-        found.words(),
-        found.state.to_uppercase()
-    ))
+async fn under_way(job: JobName) -> Result<Option<String>, Failure> {
+    let found = sessions::find_job(job).await?;
+    Ok(found.map(|found| {
+        let state = found.state.to_uppercase();
+        format!("{} {}\nstate {state}", found.id, found.words())
+    }))
 }
 
 async fn list(cluster: &Cluster, history: &History, json: bool) -> Result<u8, Failure> {

@@ -93,6 +93,13 @@ pub(super) async fn jobs(folder: &SessionsFolder) -> Vec<JobStatus> {
     jobs
 }
 
+/// Job `number` of a session, if that answers and has it.
+pub(super) async fn job(folder: &SessionsFolder, name: &Name, number: u32) -> Option<JobStatus> {
+    let looked = timeout(PATIENCE, status(folder, name)).await;
+    let status = looked.ok()?.ok()??;
+    status.jobs.into_iter().find(|job| job.job == number)
+}
+
 /// What is known of a session, or why nothing is; `None`: it is over.
 async fn looked(folder: &SessionsFolder, name: &Name) -> Option<Result<Status, String>> {
     match status(folder, name).await {

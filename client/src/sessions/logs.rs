@@ -22,13 +22,13 @@ pub(super) async fn logs(
     job: LogsJob,
     given: LogsOptions,
 ) -> Result<u8, Failure> {
-    if let Some(kept) = folder.session_where(|id| job.is_of(id))? {
+    if let Some(kept) = folder.session_where(&job, |id| job.is_of(id))? {
         let rm = reach::resource_managers(&kept.owned);
         let reached = Reached::new(&rm, folder, &kept).await?;
         return printed(reached, &kept, job, given).await;
     }
     let applications = super::applications()?;
-    match (applications.session_where(|id| job.is_of(id))?, job) {
+    match (applications.session_where(&job, |id| job.is_of(id))?, job) {
         (Some(kept), _) => own(&applications, &kept, job, given).await,
         (None, LogsJob::Application(id)) => Err(elsewhere(id).await?.into()),
         (None, LogsJob::Job(job)) => Err(no_such_job(folder, job, given)),

@@ -113,6 +113,18 @@ pub(crate) async fn jobs() -> Vec<JobStatus> {
     }
 }
 
+/// A job that one of the user's sessions has, as far as that answers.
+pub(crate) async fn find_job(job: JobName) -> Result<Option<JobStatus>, SessionError> {
+    let Ok(folder) = folder() else {
+        return Ok(None);
+    };
+    match folder.session_of(job) {
+        Ok(kept) => Ok(list::job(&folder, &kept.name, job.job).await),
+        Err(doubt @ SessionError::Ambiguous { .. }) => Err(doubt),
+        Err(_none) => Ok(None),
+    }
+}
+
 /// Where sessions are kept.
 pub(crate) fn folder() -> Result<SessionsFolder, SessionError> {
     SessionsFolder::below(history::state_folder(&|name: &str| -> Option<OsString> {

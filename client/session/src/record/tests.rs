@@ -4,13 +4,13 @@ use tempfile::TempDir;
 
 use super::*;
 
-fn folder() -> (TempDir, SessionsFolder) {
+pub(super) fn folder() -> (TempDir, SessionsFolder) {
     let state = TempDir::new().unwrap();
     let folder = SessionsFolder::below(Some(state.path().to_path_buf()));
     (state, folder.unwrap())
 }
 
-fn kept(name: &str) -> SessionRecord {
+pub(super) fn kept(name: &str) -> SessionRecord {
     SessionRecord {
         name: name.parse().unwrap(),
         owned: Owned {
