@@ -14,7 +14,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
 
 use crate::error::MapReduceError;
-use crate::process::{HELLO, RoleProcess, no_hello};
+use crate::process::{HELLO, RoleGroup, RoleProcess, no_hello};
 
 /// How often a silent driver is looked at.
 const LOOK: Duration = Duration::from_millis(100);
@@ -61,6 +61,7 @@ pub struct Driver {
     answers: Option<SyncSender<DriverReply>>,
     is_over: Arc<AtomicBool>,
     ended: oneshot::Receiver<()>,
+    group: RoleGroup,
 }
 
 impl Driver {
@@ -78,7 +79,9 @@ impl Driver {
             tell,
             answered,
             is_over: Arc::clone(&is_over),
+            group: RoleGroup::default(),
         };
+        let group = thread.group.clone();
         let spawned = std::thread::Builder::new()
             .name("driver".into())
             .spawn(move || {
@@ -95,6 +98,7 @@ impl Driver {
             answers: Some(answers),
             is_over,
             ended,
+            group,
         })
     }
 
@@ -122,6 +126,8 @@ impl Driver {
 impl Drop for Driver {
     fn drop(&mut self) {
         self.is_over.store(true, Ordering::Relaxed);
+        // The thread may not look once more before this command is over.
+        self.group.abandon();
     }
 }
 
@@ -130,6 +136,7 @@ struct Thread {
     tell: mpsc::Sender<DriverMessage>,
     answered: Receiver<DriverReply>,
     is_over: Arc<AtomicBool>,
+    group: RoleGroup,
 }
 
 /// Nobody is interested any more.
@@ -137,8 +144,9 @@ struct Abandoned;
 
 impl Thread {
     fn run(&self, words: &[OsString]) {
-        let mut process = match RoleProcess::start(&self.program, "drive", words, Stdio::inherit())
-        {
+        let out = Stdio::inherit();
+        let started = RoleProcess::start(&self.program, "drive", words, out, &self.group);
+        let mut process = match started {
             Ok(process) => process,
             Err(error) => return self.last(DriverMessage::Broken(error)),
         };

@@ -6,7 +6,7 @@ use std::process::Stdio;
 use gerbil_task::{FromTask, Plan, VERSION};
 
 use crate::error::MapReduceError;
-use crate::process::{HELLO, RoleProcess, no_hello};
+use crate::process::{AbandonsGroup, HELLO, RoleGroup, RoleProcess, no_hello};
 
 /// A plan, and what tells it from others.
 #[derive(Clone, Debug, PartialEq)]
@@ -22,7 +22,9 @@ pub struct Planned {
 /// # Errors
 /// It is no program of jobs, or speaks another version.
 pub async fn plan(program: PathBuf) -> Result<Planned, MapReduceError> {
-    let asking = tokio::task::spawn_blocking(move || ask(&program));
+    let group = RoleGroup::default();
+    let _nobody_waits = AbandonsGroup(group.clone());
+    let asking = tokio::task::spawn_blocking(move || ask(&program, &group));
     match asking.await {
         Ok(planned) => planned,
         Err(broken) => Err(MapReduceError::System {
@@ -32,9 +34,9 @@ pub async fn plan(program: PathBuf) -> Result<Planned, MapReduceError> {
     }
 }
 
-fn ask(program: &Path) -> Result<Planned, MapReduceError> {
+fn ask(program: &Path, group: &RoleGroup) -> Result<Planned, MapReduceError> {
     // What some other program may print is of no interest; what it complains of is.
-    let mut process = RoleProcess::start(program, "plan", &[], Stdio::null())?;
+    let mut process = RoleProcess::start(program, "plan", &[], Stdio::null(), group)?;
     let refused = |why: String| MapReduceError::NoJob {
         program: program.to_owned(),
         why,

@@ -1,16 +1,21 @@
 //! A process of the program in one of its roles.
 
 use std::ffi::OsString;
+use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use gerbil_task::{Connection, FrameError, LAUNCHER_VARIABLE, ROLE_VARIABLE};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
+use rustix::process::{
+    Pid, PidfdFlags, Signal, getpid, getppid, kill_process_group, pidfd_open,
+    set_parent_process_death_signal,
+};
 
 use crate::error::MapReduceError;
 
@@ -20,11 +25,12 @@ pub const HELLO: Duration = Duration::from_secs(30);
 pub const FIRST: &str = "is `main()` of the job the first statement of main?";
 
 /// A process in a role, at the head of a group of its own, so that whatever ends this command here ends it in
-/// order. It asks the kernel to be killed with the thread that has started it, which is therefore to live as
-/// long. Dropping it kills the group.
+/// order. The kernel kills it with the thread that has started it, which is therefore to live as long: also where
+/// it is no program of jobs, and this command is killed. Dropping it kills the group.
 #[derive(Debug)]
 pub struct RoleProcess {
     child: Child,
+    group: RoleGroup,
     /// What it says and hears.
     pub connection: Connection,
 }
@@ -39,23 +45,43 @@ impl RoleProcess {
         role: &str,
         words: &[OsString],
         out: Stdio,
+        group: &RoleGroup,
     ) -> Result<Self, MapReduceError> {
         let failed = |source| MapReduceError::Start {
             program: program.to_owned(),
             source,
         };
         let (ours, theirs) = UnixStream::pair().map_err(failed)?;
-        let child = Command::new(program)
+        let mut command = Command::new(program);
+        command
             .args(words)
             .env(ROLE_VARIABLE, role)
             .env(LAUNCHER_VARIABLE, std::process::id().to_string())
             .stdin(Stdio::from(OwnedFd::from(theirs)))
             .stdout(out)
-            .process_group(0)
-            .spawn()
-            .map_err(failed)?;
+            .process_group(0);
+        let parent = getpid();
+        let with_parent = move || {
+            set_parent_process_death_signal(Some(Signal::KILL))?;
+            match getppid() == Some(parent) {
+                true => Ok(()),
+                // It has ended in between.
+                false => Err(io::ErrorKind::BrokenPipe.into()),
+            }
+        };
+        #[expect(
+            unsafe_code,
+            reason = "what runs between fork and exec has no safe face"
+        )]
+        // SAFETY: two system calls; nothing is allocated, locked or shared.
+        unsafe {
+            command.pre_exec(with_parent)
+        };
+        let child = command.spawn().map_err(failed)?;
+        group.runs(Pid::from_child(&child));
         Ok(Self {
             child,
+            group: group.clone(),
             connection: Connection::new(ours).of_driver(),
         })
     }
@@ -80,9 +106,60 @@ impl RoleProcess {
 impl Drop for RoleProcess {
     fn drop(&mut self) {
         // The group may have members that outlive its head.
-        let _gone = kill_process_group(Pid::from_child(&self.child), Signal::KILL).is_err();
+        self.group.abandon();
         let _gone = self.child.kill().is_err();
         let _reaped = self.child.wait().is_ok();
+    }
+}
+
+/// The group of a process that one thread talks to, and another may want to end.
+#[derive(Clone, Debug, Default)]
+pub struct RoleGroup(Arc<Mutex<GroupState>>);
+
+#[derive(Debug, Default)]
+enum GroupState {
+    #[default]
+    NotYet,
+    Runs(Pid),
+    /// It is killed, or is to be as soon as it runs. Its id may be another's by now.
+    Abandoned,
+}
+
+impl RoleGroup {
+    fn runs(&self, group: Pid) {
+        let mut state = self.lock();
+        match *state {
+            GroupState::Abandoned => end(group),
+            GroupState::NotYet | GroupState::Runs(_) => *state = GroupState::Runs(group),
+        }
+    }
+
+    /// Nobody waits for it any more.
+    pub fn abandon(&self) {
+        // Under the lock: it is waited for after this alone, and until then its id is its own.
+        let mut state = self.lock();
+        if let GroupState::Runs(group) = *state {
+            end(group);
+        }
+        *state = GroupState::Abandoned;
+    }
+
+    fn lock(&self) -> MutexGuard<'_, GroupState> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn end(group: Pid) {
+    let _gone = kill_process_group(group, Signal::KILL).is_err();
+}
+
+/// Ends a group when the wait for it ends, however that does.
+#[derive(Debug)]
+pub struct AbandonsGroup(pub RoleGroup);
+
+impl Drop for AbandonsGroup {
+    fn drop(&mut self) {
+        self.0.abandon();
     }
 }
 
@@ -118,5 +195,106 @@ pub fn no_hello(program: &Path, error: &FrameError) -> MapReduceError {
     MapReduceError::NoJob {
         program: program.to_owned(),
         why,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+    use std::path::PathBuf;
+    use std::time::Instant;
+
+    use super::*;
+
+    /// For a process to begin or to end on a busy machine.
+    const SOON: Duration = Duration::from_secs(60);
+
+    /// A program that is none of jobs, and what it writes down: its own id and that of one that it has started.
+    fn no_job(folder: &Path) -> (PathBuf, PathBuf) {
+        let (program, ids) = (folder.join("notjob.sh"), folder.join("ids"));
+        let script = format!(
+            "#!/bin/sh\nsleep 1000 & echo $$ $! > {0}.new; mv {0}.new {0}; wait\n",
+            ids.display()
+        );
+        std::fs::write(&program, script).unwrap();
+        std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+        (program, ids)
+    }
+
+    fn until<T>(what: &str, mut found: impl FnMut() -> Option<T>) -> T {
+        let begin = Instant::now();
+        loop {
+            if let Some(found) = found() {
+                return found;
+            }
+            assert!(begin.elapsed() < SOON, "{what}");
+            std::thread::park_timeout(Duration::from_millis(10));
+        }
+    }
+
+    fn ids(path: &Path) -> Vec<u32> {
+        let text = until("it begins", || std::fs::read_to_string(path).ok());
+        text.split_whitespace()
+            .map(|id| id.parse().unwrap())
+            .collect()
+    }
+
+    /// Neither there nor waiting to be reaped.
+    fn is_gone(id: u32) -> bool {
+        let status = std::fs::read_to_string(format!("/proc/{id}/stat")).unwrap_or_default();
+        status
+            .rsplit(')')
+            .next()
+            .is_none_or(|rest| rest.is_empty() || rest.starts_with(" Z"))
+    }
+
+    #[test]
+    fn what_is_not_waited_for_any_more_ends_with_all_that_it_has_started() {
+        let folder = tempfile::tempdir().unwrap();
+        let (program, path) = no_job(folder.path());
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .enable_all()
+            .build()
+            .unwrap();
+        let ids = runtime.block_on(async {
+            let begun = tokio::task::spawn_blocking(move || ids(&path));
+            tokio::select! {
+                planned = crate::plan::plan(program) => panic!("{planned:?}"),
+                begun = begun => begun.unwrap(),
+            }
+        });
+        assert_eq!(ids.len(), 2);
+        until("they end", || {
+            ids.iter().all(|id| is_gone(*id)).then_some(())
+        });
+    }
+
+    #[test]
+    fn one_that_runs_late_ends_at_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let (program, _) = no_job(folder.path());
+        let group = RoleGroup::default();
+        group.abandon();
+        let mut late = RoleProcess::start(&program, "plan", &[], Stdio::null(), &group).unwrap();
+        let ended = late.ended(SOON).unwrap();
+        assert_eq!(ended.signal(), Some(9));
+    }
+
+    /// As when this command is killed: nothing is dropped.
+    #[test]
+    fn it_ends_with_the_thread_that_has_started_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let (program, path) = no_job(folder.path());
+        let starter = std::thread::spawn(move || {
+            let group = RoleGroup::default();
+            let started = RoleProcess::start(&program, "plan", &[], Stdio::null(), &group);
+            std::mem::forget(started.unwrap());
+            ids(&path)
+        });
+        let ids = starter.join().unwrap();
+        until("it ends", || is_gone(ids[0]).then_some(()));
+        // What it has started is not the kernel's affair.
+        let rest = Pid::from_raw(i32::try_from(ids[0]).unwrap()).unwrap();
+        end(rest);
     }
 }
