@@ -1,7 +1,7 @@
 //! From submit to the last word: attaches to an ApplicationMaster ([`mod@attach`]) and mirrors a job of it
 //! ([`mirror`]). A job with an application of its own ([`submitted_application`]) is waited for, and YARN is asked
 //! where it does not come to a last word ([`lost`], [`crate::ended`]); one [`in_session`] leaves the application alone,
-//! and so do its MapReduce jobs ([`tasks`]); a session that was started for them alone is kept by a guard
+//! and so do its MapReduce jobs ([`tasks`]), and is dialled once more where the link breaks ([`redial`]); a session that was started for them alone is kept by a guard
 //! ([`session_guard`]). One that is detached is [`watching`]'s to look at, and goes on without us.
 
 mod attach;
@@ -10,6 +10,7 @@ mod lost;
 mod mirror;
 mod order;
 mod recovered_commit;
+mod redial;
 mod session_guard;
 mod submitted_application;
 pub mod tasks;

@@ -9,6 +9,7 @@ use tokio::time::timeout;
 use super::attach::{Coming, attach_over};
 use super::lost::ROOT_PATIENCE;
 use super::mirror::{JobOver, Mirrored, Mirroring};
+use super::redial::Unheard;
 use super::{Follower, LATER};
 use crate::conclusion::{Conclusion, Given, JobEnd, Written, conclude};
 use crate::dial::Dialled;
@@ -31,6 +32,7 @@ pub struct InSession<'a> {
 impl InSession<'_> {
     /// Until the job is over. The session's ApplicationMaster has been dialled to submit it.
     pub async fn follow(mut self, dialled: Dialled) -> Ended {
+        let address = dialled.address.clone();
         let attaching = attach_over(
             dialled,
             self.follower.keys,
@@ -78,7 +80,30 @@ impl InSession<'_> {
                 signalled: None,
                 why,
                 ..
-            } => self.lost(&why).await,
+            } => self.unheard(&address, &why).await,
+        }
+    }
+
+    /// The link broke. Its other end may be well.
+    async fn unheard(&mut self, address: &str, why: &str) -> Ended {
+        self.follower
+            .progress
+            .show(format!("the connection broke ({why}), dialling again"));
+        let unheard = Unheard {
+            address,
+            keys: self.follower.keys,
+            name: &self.name,
+            job: self.job,
+            why,
+        };
+        let asked = tokio::select! {
+            asked = unheard.ask() => asked,
+            signal = self.follower.signals.ending() => return self.left(signal),
+        };
+        self.follower.progress.clear();
+        match asked {
+            Some(ended) => ended,
+            None => self.lost(why).await,
         }
     }
 
@@ -160,6 +185,7 @@ async fn lost(
     words: &str,
     why: &str,
 ) -> Ended {
+    let mut code = Exit::Lost.code();
     let mut sentence =
         format!("lost the ApplicationMaster of session {name} ({id}), and with it {words}: {why}");
     // A NodeManager that lives tells YARN within a heartbeat.
@@ -173,6 +199,10 @@ async fn lost(
         }
     };
     if let Ok(Some(judged)) = timeout(ROOT_PATIENCE, over).await {
+        if judged.code == Exit::Killed.code() {
+            // As a job whose application is its own.
+            code = judged.code;
+        }
         sentence.push_str(match judged.sentence.as_str() {
             "" => "; its application is over",
             _ => "; ",
@@ -180,7 +210,7 @@ async fn lost(
         sentence.push_str(&judged.sentence);
     }
     Ended {
-        code: Exit::Lost.code(),
+        code,
         sentence,
         verdict: None,
     }

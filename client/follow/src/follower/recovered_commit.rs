@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use job::exit::Exit;
 use job::recovered::has_committed;
-use proto_hadoop::yarn::ApplicationReport;
+use proto_hadoop::yarn::{ApplicationReport, YarnApplicationState};
 use proto_hadoop::{ApplicationClient, ApplicationId};
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep};
@@ -68,6 +68,9 @@ impl Bereft<'_> {
                     sentence: String::new(),
                     verdict: None,
                 };
+            }
+            Became::Over(report) if report.state == YarnApplicationState::Killed => {
+                return killed(judge(&report), self.name.map(|_| words.as_str()));
             }
             Became::Over(report) => match judge(&report).sentence {
                 sentence if sentence.is_empty() => "its application is over".to_owned(),
@@ -143,8 +146,18 @@ impl Bereft<'_> {
     }
 }
 
+/// Of an application that the user, or another, has killed through YARN; `with` names the job of a session that
+/// ended with it.
+fn killed(judged: Ended, with: Option<&str>) -> Ended {
+    let sentence = match with {
+        Some(words) => format!("{}; {words} ended with it", judged.sentence),
+        None => judged.sentence,
+    };
+    Ended { sentence, ..judged }
+}
+
 /// When the user wants the job to end.
-async fn left(wishes: &mut watch::Receiver<JobControl>) {
+pub(super) async fn left(wishes: &mut watch::Receiver<JobControl>) {
     let ends = |wish: &JobControl| matches!(wish, JobControl::End(_));
     if wishes.wait_for(ends).await.is_err() {
         std::future::pending::<()>().await;

@@ -17,7 +17,8 @@ use tokio_stream::StreamExt as _;
 use super::attach::{Attached, Coming, attach_over};
 use super::mirror::{kill_order, stay_alive};
 use super::order::order;
-use super::recovered_commit::Bereft;
+use super::recovered_commit::{Bereft, left};
+use super::redial::Unheard;
 use crate::conclusion::{Given, Written};
 use crate::dial::Dialled;
 use crate::ended::{Ended, by_verdict, chain};
@@ -71,9 +72,13 @@ pub struct TasksInSession {
 impl TasksInSession {
     /// Until the job is over. The session's ApplicationMaster has been dialled to submit it.
     pub async fn follow(self, dialled: Dialled) -> Ended {
+        let address = dialled.address.clone();
         match self.until_verdict(dialled).await {
             Ok((verdict, signalled)) => by_verdict(verdict, signalled, Given::All, Written::All),
             Err(why) => {
+                if let Some(ended) = self.unheard(&address, &why).await {
+                    return ended;
+                }
                 let bereft = Bereft {
                     rm: &self.rm,
                     id: self.id,
@@ -85,6 +90,22 @@ impl TasksInSession {
                 };
                 bereft.end().await
             }
+        }
+    }
+
+    /// How the job ended whose link broke, by a session that is well.
+    async fn unheard(&self, address: &str, why: &str) -> Option<Ended> {
+        let unheard = Unheard {
+            address,
+            keys: &self.keys,
+            name: self.name.as_deref()?,
+            job: self.job,
+            why,
+        };
+        let mut wishes = self.wishes.clone();
+        tokio::select! {
+            asked = unheard.ask() => asked,
+            () = left(&mut wishes) => None,
         }
     }
 

@@ -29,6 +29,12 @@ async fn a_job_that_fails_says_so_once_and_its_code_is_the_command_s() {
     let (code, _, said) = run(&night, &["-D", "fake.does=lost"], &[]).await;
     assert_eq!(code, Some(70), "{said}");
     assert!(
+        said.contains("the connection to session night broke") && said.contains("is over"),
+        "{said}"
+    );
+    let (code, _, said) = run(&night, &["-D", "fake.does=gone"], &[]).await;
+    assert_eq!(code, Some(70), "{said}");
+    assert!(
         said.contains("lost the ApplicationMaster of session night"),
         "{said}"
     );
@@ -48,7 +54,7 @@ async fn a_job_whose_lost_applicationmaster_was_committing_has_its_output() {
             let status = FinalApplicationStatus::Failed;
             night.master.finish(status, words, "").await.unwrap();
         };
-        let options = ["-D", "fake.does=lost"];
+        let options = ["-D", "fake.does=gone"];
         let (told, ()) = tokio::join!(run(&night, &options, &[]), ending);
         told
     };
@@ -67,6 +73,25 @@ async fn a_job_whose_lost_applicationmaster_was_committing_has_its_output() {
     assert_eq!(code, Some(70), "{said}");
     assert!(said.contains(words), "{said}");
     assert!(!said.contains("its output is whole"), "{said}");
+}
+
+/// `gerbil kill` of its application, or of its session's.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_job_whose_application_is_killed_says_so() {
+    let night = night().await;
+    let killing = async {
+        night.until_heard("attach 7").await;
+        night.rm.kill(&night.id, Some("by hand")).await.unwrap();
+    };
+    let options = ["-D", "fake.does=gone"];
+    let ((code, _, said), ()) = tokio::join!(run(&night, &options, &[]), killing);
+    assert_eq!(code, Some(143), "{said}");
+    assert!(
+        said.contains("was killed through YARN")
+            && said.contains("job 7 of session night ended with it"),
+        "{said}"
+    );
+    assert!(!said.contains("lost the ApplicationMaster"), "{said}");
 }
 
 /// Jobs were told to end, `jobs` of them.

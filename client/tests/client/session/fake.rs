@@ -1,9 +1,10 @@
 //! A session's ApplicationMaster that does what its jobs' first argument says: `echo`, `exit`, `hold`, `deaf`,
-//! `wait` or `lost`. A MapReduce job says it in the setting `fake.does`; without it, it ends well, with an output of
+//! `wait`, `lost` (the link alone) or `gone` (nothing is answered from then on). A MapReduce job says it in the setting `fake.does`; without it, it ends well, with an output of
 //! one line. Who watches a detached job sees one that is over, or, where it is to `hold`, runs for ever.
 
 use std::collections::BTreeMap;
 use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use follow::keys::JobKeys;
@@ -42,6 +43,7 @@ pub struct Fake {
     pub submissions: Arc<Mutex<Vec<wire::Submission>>>,
     jobs: Arc<Mutex<BTreeMap<u32, FakeJob>>>,
     running: Mutex<JoinSet<()>>,
+    is_gone: AtomicBool,
 }
 
 /// One that serves.
@@ -340,6 +342,9 @@ impl Clients for Fake {
         };
         let (output, read) = (job.output.take().unwrap(), job.read.take().unwrap());
         let (does, heard) = (job.does.clone(), Arc::clone(&self.heard));
+        if does == "gone" {
+            self.is_gone.store(true, Ordering::Release);
+        }
         let running = run(hello.job, does, output, read, orders, events, heard);
         self.running.lock().unwrap().spawn(running);
         Ok(Response::new(ReceiverStream::new(outgoing)))
@@ -512,6 +517,9 @@ impl Clients for Fake {
         &self,
         _request: Request<wire::StatusRequest>,
     ) -> Result<Response<wire::SessionStatus>, Status> {
+        if self.is_gone.load(Ordering::Acquire) {
+            return Err(Status::unavailable("it is gone"));
+        }
         let held = wire::SessionContainer {
             container: "container_1_0001_01_000002".into(),
             host: "n1".into(),

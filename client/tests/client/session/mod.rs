@@ -321,12 +321,23 @@ mod tests {
         );
         let (code, _, said) = told(output(night.job(&[], "lost")).await);
         assert_eq!(code, Some(70), "{said}");
+        // Its ApplicationMaster is well, and says so when it is dialled once more.
+        assert!(
+            said.contains("the connection to session night broke")
+                && said.contains("job 8 is over"),
+            "{said}"
+        );
+        assert!(!said.contains("lost the ApplicationMaster"), "{said}");
+        night.lives().await;
+        // As one that is killed is: nobody answers.
+        let (code, _, said) = told(output(night.job(&[], "gone")).await);
+        assert_eq!(code, Some(70), "{said}");
         let wanted = format!(
-            "lost the ApplicationMaster of session night ({}), and with it job 8",
+            "lost the ApplicationMaster of session night ({}), and with it job 9",
             night.id
         );
         assert!(said.contains(&wanted), "{said}");
-        night.lives().await;
+        let night = Night::start().await;
         // What the session itself says against a job.
         let (code, _, said) = told(output(night.job(&["-n", "9"], "large")).await);
         assert_eq!(code, Some(65), "{said}");
