@@ -134,33 +134,42 @@ pub trait Key: Value {
 /// What may be emitted where a `T` is wanted.
 pub trait EncodeAs<T: ?Sized> {
     /// Appends the bytes of a `T`.
-    fn append(&self, out: &mut Vec<u8>);
+    ///
+    /// # Errors
+    /// The value cannot be written as one: the task fails, or leaves the record out where it may.
+    fn append(&self, out: &mut Vec<u8>) -> Result<()>;
 
     /// Appends the bytes of a `T` that other parts of a tuple follow.
-    fn append_part(&self, out: &mut Vec<u8>) {
-        self.append(out);
+    ///
+    /// # Errors
+    /// As [`append`](Self::append).
+    fn append_part(&self, out: &mut Vec<u8>) -> Result<()> {
+        self.append(out)
     }
 
     /// The bytes of a `T`: its own where they are the same, otherwise written to `scratch`.
+    ///
+    /// # Errors
+    /// As [`append`](Self::append).
     #[inline]
-    fn bytes<'s>(&'s self, scratch: &'s mut Vec<u8>) -> &'s [u8] {
+    fn bytes<'s>(&'s self, scratch: &'s mut Vec<u8>) -> Result<&'s [u8]> {
         scratch.clear();
-        self.append(scratch);
-        scratch
+        self.append(scratch)?;
+        Ok(scratch)
     }
 }
 
 impl<T: ?Sized, E: EncodeAs<T> + ?Sized> EncodeAs<T> for &E {
-    fn append(&self, out: &mut Vec<u8>) {
-        (**self).append(out);
+    fn append(&self, out: &mut Vec<u8>) -> Result<()> {
+        (**self).append(out)
     }
 
-    fn append_part(&self, out: &mut Vec<u8>) {
-        (**self).append_part(out);
+    fn append_part(&self, out: &mut Vec<u8>) -> Result<()> {
+        (**self).append_part(out)
     }
 
     #[inline]
-    fn bytes<'s>(&'s self, scratch: &'s mut Vec<u8>) -> &'s [u8] {
+    fn bytes<'s>(&'s self, scratch: &'s mut Vec<u8>) -> Result<&'s [u8]> {
         (**self).bytes(scratch)
     }
 }

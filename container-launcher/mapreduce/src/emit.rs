@@ -136,7 +136,7 @@ impl<'a, K: Value, V: Value> Output<'a, K, V> {
     /// Emits a record.
     ///
     /// # Errors
-    /// It is too long, or a disk is full.
+    /// It is too long, its type cannot write it, or a disk is full.
     #[inline]
     pub fn emit<A: EncodeAs<K> + ?Sized, B: EncodeAs<V> + ?Sized>(
         &mut self,
@@ -144,20 +144,20 @@ impl<'a, K: Value, V: Value> Output<'a, K, V> {
         value: &B,
     ) -> Result<()> {
         self.sink
-            .take(key.bytes(&mut self.key), value.bytes(&mut self.value))
+            .take(key.bytes(&mut self.key)?, value.bytes(&mut self.value)?)
     }
 
     /// Emits a record to the output `name`, whose files are `NAME-r-00000` and so on, in the same format.
     ///
     /// # Errors
-    /// The name is none, a map has reduces behind it, or a disk is full.
+    /// The name is none, a map has reduces behind it, its type cannot write the record, or a disk is full.
     pub fn emit_to<A: EncodeAs<K> + ?Sized, B: EncodeAs<V> + ?Sized>(
         &mut self,
         name: &str,
         key: &A,
         value: &B,
     ) -> Result<()> {
-        let (key, value) = (key.bytes(&mut self.key), value.bytes(&mut self.value));
+        let (key, value) = (key.bytes(&mut self.key)?, value.bytes(&mut self.value)?);
         match self.sink {
             Sink::Keys(_) => Ok(()),
             Sink::Collect(_) => Err(Error::new(

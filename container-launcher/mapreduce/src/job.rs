@@ -255,8 +255,7 @@ impl<M: Mapper> Mapped<M> {
                 move |left: &[u8], right: &[u8], out: &mut Vec<u8>| -> Result<()> {
                     combiner
                         .combine(M::Value::decode(left)?, M::Value::decode(right)?)?
-                        .append(out);
-                    Ok(())
+                        .append(out)
                 },
             )
         }));

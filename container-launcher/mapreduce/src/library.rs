@@ -34,7 +34,7 @@ macro_rules! sum {
                     sum = $sum;
                 }
                 let mut encoded = Vec::new();
-                out.pass(values.group, EncodeAs::<$type>::bytes(&sum, &mut encoded))
+                out.pass(values.group, EncodeAs::<$type>::bytes(&sum, &mut encoded)?)
             }
         }
     )+};

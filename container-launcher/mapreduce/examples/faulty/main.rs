@@ -3,6 +3,7 @@
 //!
 //! `cargo run --example faulty -- --local IN OUT`
 
+use std::collections::BTreeMap;
 use std::io::{Read as _, Write as _};
 
 use gerbil_mapreduce::prelude::*;
@@ -77,6 +78,19 @@ impl Mapper for Faulty {
             _ => {}
         }
         out.emit(line, &1)
+    }
+}
+
+/// Emits what has no JSON: its keys are no text.
+struct Unwritable;
+
+impl Mapper for Unwritable {
+    type Input = TextLines;
+    type Key = Text;
+    type Value = Json<BTreeMap<(u32, u32), u32>>;
+
+    fn map(&mut self, _offset: u64, line: &[u8], out: &mut Emit<'_, Self>) -> Result<()> {
+        out.emit(line, &Json(BTreeMap::from([((1, 2), 3)])))
     }
 }
 
@@ -156,14 +170,23 @@ fn main() -> ExitCode {
         .map(|| Faulty { eaten: Vec::new() })
         .combine(|| Sum)
         .reduce(|| FaultySum);
-    App::new("faulty").job(job).drive(driver).main()
+    let unwritable = Job::new("unwritable").map(|| Unwritable).map_only();
+    App::new("faulty")
+        .job(job)
+        .job(unwritable)
+        .drive(driver)
+        .main()
 }
 
 /// Runs the job, or does what the option says.
 fn driver(run: &mut Run<'_>) -> Result<()> {
     let (input, output) = (run.inputs().join(","), run.output().to_owned());
     let how: String = run.option("driver")?;
-    let job = run.job("faulty").input(&input).output(&output);
+    let name = match how.as_str() {
+        "unwritable" => "unwritable",
+        _ => "faulty",
+    };
+    let job = run.job(name).input(&input).output(&output);
     let job = match how.as_str() {
         "exit" => leave_with(0),
         "error" => return Err(Error::new("this driver wants no job")),

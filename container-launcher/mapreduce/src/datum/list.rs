@@ -42,13 +42,13 @@ where
 }
 
 impl<K: EncodeAs<K>> EncodeAs<List<K>> for Vec<K> {
-    fn append(&self, out: &mut Vec<u8>) {
-        self.iter().for_each(|item| item.append_part(out));
+    fn append(&self, out: &mut Vec<u8>) -> Result<()> {
+        self.iter().try_for_each(|item| item.append_part(out))
     }
 }
 
 impl<K: EncodeAs<K>> EncodeAs<List<K>> for [K] {
-    fn append(&self, out: &mut Vec<u8>) {
-        self.iter().for_each(|item| item.append_part(out));
+    fn append(&self, out: &mut Vec<u8>) -> Result<()> {
+        self.iter().try_for_each(|item| item.append_part(out))
     }
 }

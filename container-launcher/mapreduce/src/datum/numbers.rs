@@ -67,8 +67,9 @@ macro_rules! fixed {
 
         impl EncodeAs<$type> for $type {
             #[inline]
-            fn append(&self, out: &mut Vec<u8>) {
+            fn append(&self, out: &mut Vec<u8>) -> Result<()> {
                 out.extend_from_slice(&$to(*self));
+                Ok(())
             }
         }
     };
@@ -183,5 +184,7 @@ impl Key for () {
 }
 
 impl EncodeAs<()> for () {
-    fn append(&self, _: &mut Vec<u8>) {}
+    fn append(&self, _: &mut Vec<u8>) -> Result<()> {
+        Ok(())
+    }
 }

@@ -78,26 +78,28 @@ impl<K: Key> Key for Reverse<K> {
     }
 }
 
-fn append<K, E: EncodeAs<K> + ?Sized>(key: &E, out: &mut Vec<u8>) {
+fn append<K, E: EncodeAs<K> + ?Sized>(key: &E, out: &mut Vec<u8>) -> Result<()> {
     let before = out.len();
-    key.append_part(out);
+    key.append_part(out)?;
     for byte in out.iter_mut().skip(before) {
         *byte = !*byte;
     }
+    Ok(())
 }
 
 impl<K, E: EncodeAs<K>> EncodeAs<Reverse<K>> for Descending<E> {
-    fn append(&self, out: &mut Vec<u8>) {
-        append(&self.0, out);
+    fn append(&self, out: &mut Vec<u8>) -> Result<()> {
+        append(&self.0, out)
     }
 }
 
 impl<K: Key> EncodeAs<Reverse<K>> for Upright<K> {
-    fn append(&self, out: &mut Vec<u8>) {
+    fn append(&self, out: &mut Vec<u8>) -> Result<()> {
         let before = out.len();
         K::as_part(&self.bytes, out);
         for byte in out.iter_mut().skip(before) {
             *byte = !*byte;
         }
+        Ok(())
     }
 }

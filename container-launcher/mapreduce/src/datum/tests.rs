@@ -6,7 +6,7 @@ use super::{Descending, EncodeAs, Key, List, Reverse, Text, VInt, VLong, Value};
 
 fn bytes<T: ?Sized>(value: &(impl EncodeAs<T> + ?Sized)) -> Vec<u8> {
     let mut out = Vec::new();
-    value.append(&mut out);
+    value.append(&mut out).unwrap();
     out
 }
 

@@ -125,36 +125,40 @@ macro_rules! bytes_like {
         bytes_like!(@from $type, Cow<'_, str>, |s: &'s Cow<'_, str>| s.as_bytes());
 
         impl<const N: usize> EncodeAs<$type> for [u8; N] {
-            fn append(&self, out: &mut Vec<u8>) {
+            fn append(&self, out: &mut Vec<u8>) -> Result<()> {
                 out.extend_from_slice(self);
+                Ok(())
             }
 
-            fn append_part(&self, out: &mut Vec<u8>) {
+            fn append_part(&self, out: &mut Vec<u8>) -> Result<()> {
                 escape(self, out);
+                Ok(())
             }
 
             #[inline]
-            fn bytes<'s>(&'s self, _: &'s mut Vec<u8>) -> &'s [u8] {
-                self
+            fn bytes<'s>(&'s self, _: &'s mut Vec<u8>) -> Result<&'s [u8]> {
+                Ok(self)
             }
         }
     };
     (@from $type:ty, $from:ty, |$name:ident: $of:ty| $slice:expr) => {
         impl EncodeAs<$type> for $from {
-            fn append(&self, out: &mut Vec<u8>) {
+            fn append(&self, out: &mut Vec<u8>) -> Result<()> {
                 let $name = self;
                 out.extend_from_slice($slice);
+                Ok(())
             }
 
-            fn append_part(&self, out: &mut Vec<u8>) {
+            fn append_part(&self, out: &mut Vec<u8>) -> Result<()> {
                 let $name = self;
                 escape($slice, out);
+                Ok(())
             }
 
             #[inline]
-            fn bytes<'s>(&'s self, _: &'s mut Vec<u8>) -> &'s [u8] {
+            fn bytes<'s>(&'s self, _: &'s mut Vec<u8>) -> Result<&'s [u8]> {
                 let $name = self;
-                $slice
+                Ok($slice)
             }
         }
     };

@@ -89,16 +89,16 @@ macro_rules! encode {
         impl<$($first, $from: EncodeAs<$first>,)+ $last, $last_from: EncodeAs<$last>>
             EncodeAs<($($first,)+ $last,)> for ($($from,)+ $last_from,)
         {
-            fn append(&self, out: &mut Vec<u8>) {
+            fn append(&self, out: &mut Vec<u8>) -> Result<()> {
                 let ($($part,)+ $last_part,) = self;
-                $($part.append_part(out);)+
-                $last_part.append(out);
+                $($part.append_part(out)?;)+
+                $last_part.append(out)
             }
 
-            fn append_part(&self, out: &mut Vec<u8>) {
+            fn append_part(&self, out: &mut Vec<u8>) -> Result<()> {
                 let ($($part,)+ $last_part,) = self;
-                $($part.append_part(out);)+
-                $last_part.append_part(out);
+                $($part.append_part(out)?;)+
+                $last_part.append_part(out)
             }
         }
     };

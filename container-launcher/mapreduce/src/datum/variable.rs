@@ -39,8 +39,7 @@ macro_rules! variable {
                     .filter(|_| rest.is_empty())
                     .and_then(|number| <$number>::try_from(number).ok())
                     .ok_or_else(|| malformed::<Self>(bytes))?;
-                EncodeAs::<Self>::append(&number, out);
-                Ok(())
+                EncodeAs::<Self>::append(&number, out)
             }
         }
 
@@ -62,8 +61,8 @@ macro_rules! variable {
 
         impl EncodeAs<$name> for $number {
             #[inline]
-            fn append(&self, out: &mut Vec<u8>) {
-                EncodeAs::<$number>::append(self, out);
+            fn append(&self, out: &mut Vec<u8>) -> Result<()> {
+                EncodeAs::<$number>::append(self, out)
             }
         }
     };

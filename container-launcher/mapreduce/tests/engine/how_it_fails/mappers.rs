@@ -83,6 +83,15 @@ pub(super) const MAPPERS: &[FailureRow] = &[
          longest may have 50331648: raise gerbil.record.max",
     ),
     FailureRow {
+        options: &["--driver", "unwritable"],
+        ..row(
+            "a value has no JSON",
+            |bed| bed.write("in", "a\n"),
+            "map 0: {}/in, record 0 at byte 0: *BTreeMap<(u32, u32), u32> cannot be written as JSON: key must be a \
+             string",
+        )
+    },
+    FailureRow {
         options: &["-D", "gerbil.record.max=99"],
         ..row(
             "a record is too long",

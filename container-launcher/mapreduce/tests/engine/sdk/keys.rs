@@ -58,9 +58,10 @@ impl Key for Month {
 
 #[cfg(test)]
 impl EncodeAs<Self> for Month {
-    fn append(&self, out: &mut Vec<u8>) {
+    fn append(&self, out: &mut Vec<u8>) -> Result<()> {
         out.extend_from_slice(&self.year.to_be_bytes());
         out.push(self.month);
+        Ok(())
     }
 }
 
