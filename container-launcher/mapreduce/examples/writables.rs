@@ -44,8 +44,8 @@ macro_rules! texts {
 numbers!(
     i32 as i32,
     i64 as i64,
-    u8 as u8,
-    u16 as u16,
+    i8 as i8,
+    i16 as i16,
     f32 as f32,
     f64 as f64,
     bool as bool
@@ -140,7 +140,8 @@ fn main() -> ExitCode {
         "bytes-float": Bytes, f32;
         "int-boolean": i32, bool;
         "double-null": f64, ();
-        "byte-short": u8, u16;
+        "text-bytes": Text, Bytes;
+        "byte-short": i8, i16;
         "vint-vlong": VInt, VLong;
         "vlong-vint": VLong, VInt;
     };

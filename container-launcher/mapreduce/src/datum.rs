@@ -5,7 +5,8 @@
 //! [`EncodeAs`] it: `str`, `[u8]` and `String` as `Text`, an integer as itself, a pair as a pair.
 //!
 //! **The bytes of a key are its order**: comparing them as bytes is comparing the keys. Integers are
-//! big-endian with a flipped sign, floats follow the total order, text is its bytes; in front of other
+//! big-endian with a flipped sign, floats follow Java's `compare`: -0.0 is before 0.0, and NaN, of which there
+//! is one, comes last; text is its bytes; in front of other
 //! parts of a tuple a text ends with `00 00`, and a zero byte in it is written `00 FF`, so that no text runs
 //! into what follows; [`Reverse`] inverts every bit.
 

@@ -19,7 +19,7 @@ macro_rules! as_here {
     };
 }
 
-as_here!(u64, i64, u32, i32, u16, u8, bool);
+as_here!(u64, i64, u32, i32, u16, i16, u8, i8, bool);
 
 impl JavaText for f64 {
     fn java_text(&self) -> String {

@@ -1,4 +1,5 @@
 use std::borrow::Cow;
+use std::cmp::Ordering;
 
 use proptest::prelude::*;
 
@@ -13,11 +14,17 @@ fn bytes<T: ?Sized>(value: &(impl EncodeAs<T> + ?Sized)) -> Vec<u8> {
 proptest! {
     #[test]
     fn bytes_are_in_the_order_of_the_keys(
-        a: (Vec<u8>, i64, Vec<u8>), b: (Vec<u8>, i64, Vec<u8>), x: f64, y: f64
+        a: (Vec<u8>, i64, Vec<u8>), b: (Vec<u8>, i64, Vec<u8>), x: u64, y: u64, small: (i16, i16)
     ) {
+        let (x, y) = (f64::from_bits(x), f64::from_bits(y));
         type Triple = (Text, i64, Text);
         prop_assert_eq!(bytes::<Triple>(&a).cmp(&bytes::<Triple>(&b)), a.cmp(&b));
-        prop_assert_eq!(bytes::<f64>(&x).cmp(&bytes::<f64>(&y)), x.total_cmp(&y));
+        prop_assert_eq!(bytes::<f64>(&x).cmp(&bytes::<f64>(&y)), java_compare(x, y));
+        let (one, other) = small;
+        prop_assert_eq!(bytes::<i16>(&one).cmp(&bytes::<i16>(&other)), one.cmp(&other));
+        let ([one, _], [other, _]) = (one.to_be_bytes(), other.to_be_bytes());
+        let (one, other) = (one.cast_signed(), other.cast_signed());
+        prop_assert_eq!(bytes::<i8>(&one).cmp(&bytes::<i8>(&other)), one.cmp(&other));
         prop_assert_eq!(bytes::<i64>(&a.1).cmp(&bytes::<i64>(&b.1)), a.1.cmp(&b.1));
         type Down = (Reverse<Text>, i64);
         let down = |t: &(Vec<u8>, i64, Vec<u8>)| bytes::<Down>(&(Descending(t.0.clone()), t.1));
@@ -72,6 +79,77 @@ proptest! {
     }
 }
 
+/// Java's `Double.compare`.
+fn java_compare(x: f64, y: f64) -> Ordering {
+    match (x.is_nan(), y.is_nan()) {
+        (false, false) => x.total_cmp(&y),
+        (nan, other) => nan.cmp(&other),
+    }
+}
+
+/// What is divided by zero has a sign on some processors, and a text has none; Hadoop has one key of them all.
+#[test]
+fn all_nans_are_one_key_which_is_last() {
+    let nans = [f64::NAN, -f64::NAN, f64::from_bits(0xFFF8_0000_0000_0001)];
+    for nan in nans {
+        assert_eq!(bytes::<f64>(&nan), bytes::<f64>(&f64::NAN));
+        assert!(bytes::<f64>(&nan) > bytes::<f64>(&f64::INFINITY));
+        assert_eq!(f64::java_hash(&bytes::<f64>(&nan)), 0);
+        let mut wire = Vec::new();
+        f64::to_writable(&bytes::<f64>(&nan), &mut wire).unwrap();
+        assert_eq!(wire, 0x7FF8_0000_0000_0000_u64.to_be_bytes());
+        let mut read = Vec::new();
+        f64::from_writable(&nan.to_be_bytes(), &mut read).unwrap();
+        assert_eq!(read, bytes::<f64>(&f64::NAN));
+    }
+    for nan in [f32::NAN, -f32::NAN, f32::from_bits(0xFFC0_0001)] {
+        assert_eq!(bytes::<f32>(&nan), bytes::<f32>(&f32::NAN));
+        assert!(bytes::<f32>(&nan) > bytes::<f32>(&f32::INFINITY));
+        assert_eq!(f32::java_hash(&bytes::<f32>(&nan)), 0x7FC0_0000);
+    }
+    assert!(bytes::<f64>(&-0.0) < bytes::<f64>(&0.0));
+}
+
+/// Hadoop's integers are signed: the same number is the same in both, or it is refused.
+#[test]
+fn unsigned_numbers_are_those_of_writables_or_none() {
+    macro_rules! both_ways {
+        ($($unsigned:ty, $signed:ty);*) => {$(
+            let largest = <$unsigned>::try_from(<$signed>::MAX).unwrap();
+            for number in [0, 1, largest] {
+                let (mut wire, mut read) = (Vec::new(), Vec::new());
+                <$unsigned>::to_writable(&bytes::<$unsigned>(&number), &mut wire).unwrap();
+                assert_eq!(wire, number.to_be_bytes());
+                <$unsigned>::from_writable(&wire, &mut read).unwrap();
+                assert_eq!(<$unsigned>::decode(&read).unwrap(), number);
+            }
+            for number in [largest + 1, <$unsigned>::MAX] {
+                let written = <$unsigned>::to_writable(&bytes::<$unsigned>(&number), &mut Vec::new());
+                let said = written.unwrap_err().to_string();
+                assert!(said.starts_with(&format!("{number} is too large for Hadoop's ")), "{said}");
+            }
+            for number in [-1, -2, <$signed>::MIN] {
+                let wire = number.to_be_bytes();
+                let read = <$unsigned>::from_writable(&wire, &mut Vec::new());
+                let said = read.unwrap_err().to_string();
+                assert!(said.starts_with(&format!("{number}, in Hadoop's ")), "{said}");
+                let read_as = format!(" is no {0}: read it as {1}", stringify!($unsigned), stringify!($signed));
+                assert!(said.ends_with(&read_as), "{said}");
+                let mut read = Vec::new();
+                <$signed>::from_writable(&wire, &mut read).unwrap();
+                assert_eq!(<$signed>::decode(&read).unwrap(), number);
+                let mut text = Vec::new();
+                <$signed>::text(&read, &mut text).unwrap();
+                assert_eq!(text, number.to_string().into_bytes());
+                let mut back = Vec::new();
+                <$signed>::to_writable(&read, &mut back).unwrap();
+                assert_eq!(back, wire);
+            }
+        )*};
+    }
+    both_ways!(u8, i8; u16, i16; u32, i32; u64, i64);
+}
+
 /// What Java's own `hashCode` answers for the same Writables.
 #[test]
 fn hashes_are_javas() {
@@ -79,6 +157,8 @@ fn hashes_are_javas() {
     assert_eq!(Text::java_hash("é".as_bytes()), 31 * (31 - 61) - 87);
     assert_eq!(u64::java_hash(&bytes::<u64>(&0x1_0000_0005)), 5);
     assert_eq!(i32::java_hash(&bytes::<i32>(&-7)), -7);
+    assert_eq!(i16::java_hash(&bytes::<i16>(&-300)), -300);
+    assert_eq!(i8::java_hash(&bytes::<i8>(&-128)), -128);
     assert_eq!(f64::java_hash(&bytes::<f64>(&1.5)), 0);
     assert_eq!(VInt::java_hash(&bytes::<VInt>(&-7)), -7);
     assert_eq!(VLong::java_hash(&bytes::<VLong>(&0x1_0000_0005)), 5);
