@@ -2,6 +2,7 @@
 
 #[cfg_attr(not(feature = "bzip2"), path = "codecs/no_bzip2.rs")]
 pub(crate) mod bzip2;
+pub(crate) mod streams;
 #[cfg_attr(not(feature = "zstd"), path = "codecs/no_zstd.rs")]
 pub(crate) mod zstd;
 

@@ -24,7 +24,15 @@ const COMPRESSED: [&str; 6] = [".gz", ".deflate", ".bz2", ".zst", ".lz4", ".snap
 /// Whether a file of this name is compressed, so that it cannot be read from its middle.
 #[must_use]
 pub fn is_compressed(name: &str) -> bool {
-    COMPRESSED.iter().any(|ending| name.ends_with(ending))
+    COMPRESSED.iter().any(|ending| ends_with(name, ending))
+}
+
+/// Whether `name` ends with `ending`, in capitals or not, as Hadoop takes endings of names.
+#[must_use]
+pub fn ends_with(name: &str, ending: &str) -> bool {
+    let from = name.len().checked_sub(ending.len());
+    let tail = from.and_then(|from| name.as_bytes().get(from..));
+    tail.is_some_and(|tail| tail.eq_ignore_ascii_case(ending.as_bytes()))
 }
 
 /// The splits of `files`, of at most `most` bytes each, where small neighbours in the order of the files share

@@ -3,10 +3,11 @@
 use std::fs::File;
 use std::io::{self, BufRead, BufWriter, Read};
 
-use ::bzip2::bufread::MultiBzDecoder;
+use ::bzip2::bufread::BzDecoder;
 use ::bzip2::write::BzEncoder;
 
 use super::Encode;
+use super::streams::Streams;
 use crate::error::Result;
 
 /// Whether this program has it.
@@ -15,10 +16,11 @@ pub(crate) const fn there() -> Result<()> {
     Ok(())
 }
 
-/// What is inside of `raw`.
+/// What is inside of `raw`, behind whose streams zeros may be: Hadoop and `bunzip2` pass over them.
 #[expect(clippy::unnecessary_wraps, reason = "without the feature it fails")]
 pub(crate) fn reader<'a>(raw: impl BufRead + 'a) -> Result<Box<dyn Read + 'a>> {
-    Ok(Box::new(MultiBzDecoder::new(raw)))
+    let streams = Streams::new(raw, BzDecoder::new, BzDecoder::into_inner);
+    Ok(Box::new(streams.padded()))
 }
 
 /// Compresses on the way to `file`.

@@ -13,6 +13,7 @@ use std::marker::PhantomData;
 
 use super::framed::{Framed, Inner};
 use super::{Granule, InputFormat, Source};
+use crate::codecs::streams::zlib;
 use crate::codecs::{bzip2, zstd};
 use crate::datum::{Key, Value, writable::read_long};
 use crate::error::{Context as _, Error, Result};
@@ -253,9 +254,7 @@ impl SequenceReader {
 fn inflate(codec: &str, bytes: &[u8], longest: usize, out: &mut Vec<u8>) -> Result<()> {
     let most = longest as u64 + 1;
     let read = match codec.rsplit('.').next() {
-        Some("DefaultCodec" | "DeflateCodec") => flate2::read::ZlibDecoder::new(bytes)
-            .take(most)
-            .read_to_end(out)?,
+        Some("DefaultCodec" | "DeflateCodec") => zlib(bytes).take(most).read_to_end(out)?,
         Some("GzipCodec") => flate2::read::MultiGzDecoder::new(bytes)
             .take(most)
             .read_to_end(out)?,
