@@ -1,6 +1,7 @@
 //! SequenceFiles of pairs of Writables, made of text, and read as text, as they come or sorted:
 //! `writables --job write|read|sort --types text-int --local IN OUT`. Hadoop's counterpart is `sort` of its examples,
-//! with `-inFormat`, `-outFormat`, `-outKey` and `-outValue`.
+//! with `-inFormat`, `-outFormat`, `-outKey` and `-outValue`. `--job pack --types text-bytes` makes a SequenceFile of
+//! whole files.
 
 use std::marker::PhantomData;
 
@@ -93,6 +94,19 @@ impl<K: OfText, V: OfText> Mapper for Read<K, V> {
     }
 }
 
+/// Whole files to a SequenceFile: their paths and what is in them.
+struct Pack;
+
+impl Mapper for Pack {
+    type Input = WholeFile;
+    type Key = Text;
+    type Value = Bytes;
+
+    fn map(&mut self, path: &str, content: &[u8], out: &mut Emit<'_, Self>) -> Result<()> {
+        out.emit(path, content)
+    }
+}
+
 /// Registers the three jobs of a pair, by their names.
 fn with<K: OfText, V: OfText>(app: App, [write, read, sort]: [&'static str; 3]) -> App {
     app.job(
@@ -125,7 +139,7 @@ fn main() -> ExitCode {
     // The first job has the options of all.
     let app = App::new("writables").job(
         Job::new("lines")
-            .option::<String>("job", Some("read"), "write, read or sort")
+            .option::<String>("job", Some("read"), "write, read, sort or pack")
             .option::<String>(
                 "types",
                 Some("text-int"),
@@ -133,6 +147,12 @@ fn main() -> ExitCode {
             )
             .map(|| Write::<Text, Text>(PhantomData))
             .map_only(),
+    );
+    let app = app.job(
+        Job::new("pack-text-bytes")
+            .map(|| Pack)
+            .map_only()
+            .output::<SequenceFileOutput>(),
     );
     let app = pairs! {app,
         "text-int": Text, i32;

@@ -10,6 +10,7 @@ use crate::context::Context;
 use crate::datum::{EncodeAs, Value};
 use crate::error::{Error, Result};
 use crate::map::Mapper;
+use crate::output::sync::settings_of_file;
 use crate::output::{RecordWriter, WriterOf};
 use crate::sort::Collector;
 
@@ -90,7 +91,7 @@ impl Writers {
         let file = format!("{name}-{}-{:05}{suffix}", context.stage, context.number);
         let opened = context.ground.output(&file);
         let opened = opened.inspect_err(|_| unwritten(&self.page))?;
-        (self.make.make)(opened, &context.settings)
+        (self.make.make)(opened, &settings_of_file(&context.settings, &file))
     }
 
     fn named(&mut self, name: &str, context: &mut Context) -> Result<&mut Box<dyn RecordWriter>> {

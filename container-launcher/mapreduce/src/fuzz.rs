@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use rustix::fs::{MemfdFlags, memfd_create};
 
 use crate::allocated::largest;
-use crate::datum::Text;
+use crate::datum::{EncodeAs, Text};
 use crate::input::{Consumed, InputFormat as _, SequenceFile, Source, at_hand};
 use crate::output::SequenceFileOutput;
 use crate::settings::Settings;
@@ -122,6 +122,45 @@ fn read_sequence_of(bytes: &[u8], offset: u64) -> usize {
     count
 }
 
+/// The records of the splits of a SequenceFile, cut at `cuts`, one after the other.
+fn records_of_splits(bytes: &[u8], cuts: &[usize]) -> Vec<(i64, Vec<u8>)> {
+    let mut cuts = [cuts, &[0, bytes.len()]].concat();
+    cuts.sort_unstable();
+    cuts.dedup();
+    let mut all = Vec::new();
+    for split in cuts.windows(2) {
+        let piece = Piece {
+            name: "fuzz".to_owned(),
+            offset: split[0] as u64,
+            length: (split[1] - split[0]) as u64,
+            size: bytes.len() as u64,
+        };
+        let source = Source::new(&at_hand(memory(bytes)), &piece, &Consumed::default()).unwrap();
+        let mut reader = SequenceFile::<i64, Text>::open(source, &Settings::default()).unwrap();
+        while let Some((key, value)) = SequenceFile::<i64, Text>::next(&mut reader).unwrap() {
+            all.push((key, value.to_vec()));
+        }
+    }
+    all
+}
+
+/// A SequenceFile whose values are files, as they are.
+fn packed(files: &[Vec<u8>]) -> Vec<u8> {
+    let file = memory(&[]);
+    let mut writer = <SequenceFileOutput as crate::OutputFormat<i64, Text>>::writer(
+        file.try_clone().unwrap(),
+        &Settings::default(),
+    )
+    .unwrap();
+    for (n, file) in (0..).zip(files) {
+        let mut key = Vec::new();
+        EncodeAs::<i64>::append(&n, &mut key).unwrap();
+        writer.write(&key, file).unwrap();
+    }
+    writer.finish().unwrap();
+    content(&file)
+}
+
 #[test]
 fn what_is_whole_is_read_whole() {
     assert_eq!(records(&blocks(Codec::None)), 500);
@@ -147,6 +186,23 @@ proptest! {
         for raw in [raw, length, length.saturating_mul(3)] {
             records(&block(raw, codec, &stored));
         }
+    }
+
+    #[test]
+    fn splits_of_a_sequence_file_are_together_the_whole(
+        cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..9), compress: bool,
+    ) {
+        let plain = sequence_file(compress);
+        let files = vec![plain.clone(), sequence_file(false), sequence_file(true), plain.clone()];
+        let packed = packed(&files);
+        for (bytes, count) in [(&plain, 300), (&packed, files.len())] {
+            let cuts: Vec<usize> = cuts.iter().map(|cut| cut.index(bytes.len())).collect();
+            let whole = records_of_splits(bytes, &[]);
+            prop_assert_eq!(whole.len(), count);
+            prop_assert!(records_of_splits(bytes, &cuts) == whole, "cut at {:?}", cuts);
+        }
+        let values: Vec<Vec<u8>> = records_of_splits(&packed, &[]).into_iter().map(|(_, value)| value).collect();
+        prop_assert!(values == files);
     }
 
     #[test]

@@ -4,6 +4,7 @@ mod compress;
 mod fixed;
 mod sequence_file;
 mod sink;
+pub(crate) mod sync;
 mod text;
 
 use std::fs::File;

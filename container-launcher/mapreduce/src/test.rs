@@ -17,7 +17,7 @@ use crate::error::{Error, Result};
 use crate::input::{Open, Opened};
 use crate::job::{Spec, option_setting};
 use crate::partition::{CUTS, choose_cuts};
-use crate::settings::Settings;
+use crate::settings::{SYNC_SEED, Settings};
 use crate::sort::scratch::{Scratch, Spill};
 use crate::task::map::MapRun;
 use crate::task::reduce::ReduceRun;
@@ -181,6 +181,10 @@ impl Test {
     /// The job failed.
     pub fn run(mut self) -> Result<Tested> {
         self.settings.check()?;
+        if self.settings.get(SYNC_SEED).is_none() {
+            // A test writes the same bytes each time.
+            self.settings.set(SYNC_SEED, "test");
+        }
         let outputs = FilesByName::default();
         let status = Rc::default();
         let (page, _descriptor) = Page::create()?;

@@ -97,6 +97,12 @@ pub const KNOWN: &[KnownSetting] = &[
         meaning: "what text output puts between key and value",
     },
     KnownSetting {
+        name: SYNC_SEED,
+        default: "",
+        meaning: "what the syncs of SequenceFiles are made of, with the name of each: two runs with the same one and the \
+                  same output write the same bytes; without it chance, anew for each job",
+    },
+    KnownSetting {
         name: TIMEOUT,
         default: "600000",
         meaning: "ms without progress after which a task is ended; 0: never",
@@ -258,6 +264,8 @@ pub const DELIMITER: &str = "textinputformat.record.delimiter";
 pub const KV_SEPARATOR: &str = "mapreduce.input.keyvaluelinerecordreader.key.value.separator";
 /// See [`KNOWN`].
 pub const SEPARATOR: &str = "mapreduce.output.textoutputformat.separator";
+/// See [`KNOWN`].
+pub const SYNC_SEED: &str = "gerbil.sequencefile.seed";
 /// See [`KNOWN`].
 pub const TIMEOUT: &str = "mapreduce.task.timeout";
 /// See [`KNOWN`].

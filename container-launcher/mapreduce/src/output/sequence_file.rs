@@ -4,11 +4,11 @@ use std::fs::File;
 use std::io::{BufWriter, Write as _};
 use std::marker::PhantomData;
 
+use super::sync::{SYNC, sync_of_file};
 use super::{OutputFormat, RecordWriter};
 use crate::datum::{Value, writable::write_long};
 use crate::error::{Context as _, Error, Result};
 use crate::settings::{COMPRESS, Settings};
-use crate::sort::digest::hash;
 
 /// A SequenceFile; its values are compressed one by one, with zlib, where output is to be compressed.
 #[derive(Debug)]
@@ -19,7 +19,7 @@ const SYNC_EVERY: u64 = 100 << 10;
 
 struct SequenceWriter<K, V> {
     file: BufWriter<File>,
-    sync: [u8; 16],
+    sync: [u8; SYNC],
     since: u64,
     compress: bool,
     key: Vec<u8>,
@@ -54,10 +54,7 @@ impl<K: Value, V: Value> OutputFormat<K, V> for SequenceFileOutput {
             push_text("org.apache.hadoop.io.compress.DefaultCodec", &mut header)?;
         }
         header.extend_from_slice(&[0; 4]);
-        // The same job writes the same bytes: a sync is no random number, but no text either.
-        let mut sync = [0; 16];
-        sync[..8].copy_from_slice(&hash(&header, 1).to_le_bytes());
-        sync[8..].copy_from_slice(&hash(&header, 2).to_le_bytes());
+        let sync = sync_of_file(settings)?;
         header.extend_from_slice(&sync);
         let mut file = BufWriter::with_capacity(256 << 10, file);
         file.write_all(&header).context(|| "writing output")?;

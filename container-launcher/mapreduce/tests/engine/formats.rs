@@ -88,6 +88,67 @@ fn sequence_files_go_there_and_back_and_a_short_one_is_named() {
     assert!(!bed.path("none").exists());
 }
 
+/// Three SequenceFiles of many records, and each split of what they are packed into begins within one of them.
+#[test]
+fn sequence_files_in_a_sequence_file_of_the_same_types_are_its_values() {
+    let bed = Bed::new();
+    let writables = |job: &str, options: &[&str], from: &str, to: &str| {
+        let job = ["--local", "--quiet", "--job", job, "--types", "text-bytes"];
+        let (code, said) = program(
+            "writables",
+            &[&job, options].concat(),
+            &[&bed.at(from), &bed.at(to)],
+            &[],
+        );
+        assert_eq!(code, 0, "{said}");
+    };
+    for inner in 0..3 {
+        let rows: String = (0..9000)
+            .map(|n| format!("key {n}\tvalue {n} of {inner}\n"))
+            .collect();
+        bed.write(&format!("in/{inner}"), rows);
+    }
+    let apart = ["-D", "gerbil.split.pack=1"];
+    writables("write", &apart, "in", "inner");
+    let inner = |number: u32| std::fs::read(bed.path(&format!("inner/part-m-0000{number}")));
+    let inner: Vec<Vec<u8>> = (0..3).map(|number| inner(number).unwrap()).collect();
+    writables("pack", &[], "inner", "packed");
+    let cut = "mapreduce.input.fileinputformat.split.maxsize=150000";
+    writables(
+        "read",
+        &[&apart[..], &["-D", cut]].concat(),
+        "packed",
+        "out",
+    );
+    let shown: String = (0_u32..)
+        .zip(&inner)
+        .map(|(number, bytes)| {
+            let pairs: Vec<String> = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+            let path = bed.at(&format!("inner/part-m-0000{number}"));
+            format!("{path}\t{}\n", pairs.join(" "))
+        })
+        .collect();
+    let found = bed.parts("out");
+    let lines = found.split_inclusive(|byte| *byte == b'\n').count();
+    assert!(
+        found == shown.as_bytes(),
+        "{lines} records where 3 were packed"
+    );
+
+    // Whoever wants the same bytes again names a seed.
+    let seeded = ["-D", "gerbil.sequencefile.seed=ours"];
+    let written = || {
+        writables("write", &seeded, "in/0", "again");
+        let written = std::fs::read(bed.path("again/part-m-00000")).unwrap();
+        std::fs::remove_dir_all(bed.path("again")).unwrap();
+        written
+    };
+    let (first, second) = (written(), written());
+    assert!(first == second, "the same seed gives other bytes");
+    assert_eq!(first.len(), inner[0].len());
+    assert!(first != inner[0], "chance gives the same bytes");
+}
+
 /// `tests/hadoop` holds what Hadoop 3.4.2's own `Sort` made of `lines.txt`: plain, its records compressed, with zlib,
 /// Snappy and LZ4, in blocks.
 #[test]
