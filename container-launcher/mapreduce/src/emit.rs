@@ -148,7 +148,9 @@ impl<'a, K: Value, V: Value> Output<'a, K, V> {
             .take(key.bytes(&mut self.key)?, value.bytes(&mut self.value)?)
     }
 
-    /// Emits a record to the output `name`, whose files are `NAME-r-00000` and so on, in the same format.
+    /// Emits a record to the output `name`, whose files are `NAME-r-00000` and so on, in the same format. A task that emits
+    /// nothing there makes no such file; its own, `part-r-00000`, it makes always, as Hadoop does without
+    /// `LazyOutputFormat`.
     ///
     /// # Errors
     /// The name is none, a map has reduces behind it, its type cannot write the record, or a disk is full.

@@ -44,7 +44,12 @@ pub const KNOWN: &[KnownSetting] = &[
     KnownSetting {
         name: CODEC,
         default: "gzip",
-        meaning: "with what: gzip, bzip2, zstd, deflate",
+        meaning: "with what: gzip, bzip2, zstd, deflate; SequenceFiles, where it is not given, deflate",
+    },
+    KnownSetting {
+        name: COMPRESS_TYPE,
+        default: "RECORD",
+        meaning: "of compressed SequenceFiles: RECORD, each value by itself, or NONE",
     },
     KnownSetting {
         name: SPLIT_MAX,
@@ -244,6 +249,8 @@ pub const CODEC_MAP: &str = "mapreduce.map.output.compress.codec";
 pub const COMPRESS: &str = "mapreduce.output.fileoutputformat.compress";
 /// See [`KNOWN`].
 pub const CODEC: &str = "mapreduce.output.fileoutputformat.compress.codec";
+/// See [`KNOWN`].
+pub const COMPRESS_TYPE: &str = "mapreduce.output.fileoutputformat.compress.type";
 /// See [`KNOWN`].
 pub const SPLIT_MAX: &str = "mapreduce.input.fileinputformat.split.maxsize";
 /// See [`KNOWN`].

@@ -1,7 +1,7 @@
 //! bzip2, by a library written in Rust.
 
 use std::fs::File;
-use std::io::{self, BufRead, BufWriter, Read};
+use std::io::{self, BufRead, BufWriter, Read, Write as _};
 
 use ::bzip2::bufread::BzDecoder;
 use ::bzip2::write::BzEncoder;
@@ -27,6 +27,14 @@ pub(crate) fn reader<'a>(raw: impl BufRead + 'a) -> Result<Box<dyn Read + 'a>> {
 #[expect(clippy::unnecessary_wraps, reason = "without the feature it fails")]
 pub(crate) fn writer(file: BufWriter<File>) -> Result<Box<dyn Encode>> {
     Ok(Box::new(BzEncoder::new(file, ::bzip2::Compression::best())))
+}
+
+/// Appends `raw`, compressed.
+pub(crate) fn compress(raw: &[u8], out: &mut Vec<u8>) -> Result<()> {
+    let mut encoder = BzEncoder::new(out, ::bzip2::Compression::best());
+    encoder.write_all(raw)?;
+    encoder.finish()?;
+    Ok(())
 }
 
 impl Encode for BzEncoder<BufWriter<File>> {

@@ -17,3 +17,7 @@ pub(crate) fn reader<'a>(_: impl BufRead + 'a) -> Result<Box<dyn Read + 'a>> {
 pub(crate) fn writer(_: BufWriter<File>) -> Result<Box<dyn Encode>> {
     Err(missing("bzip2", "bzip2"))
 }
+
+pub(crate) fn compress(_: &[u8], _: &mut Vec<u8>) -> Result<()> {
+    Err(missing("bzip2", "bzip2"))
+}

@@ -22,6 +22,10 @@ pub(crate) fn writer(_: BufWriter<File>) -> Result<Box<dyn Encode>> {
     Err(sentence())
 }
 
+pub(crate) fn compress(_: &[u8], _: &mut Vec<u8>) -> Result<()> {
+    Err(sentence())
+}
+
 /// There are none.
 pub(crate) enum Blocks {}
 

@@ -30,6 +30,11 @@ pub(crate) fn writer(file: BufWriter<File>) -> Result<Box<dyn Encode>> {
     Ok(Box::new(encoder))
 }
 
+/// Appends `raw`, compressed.
+pub(crate) fn compress(raw: &[u8], out: &mut Vec<u8>) -> Result<()> {
+    Ok(::zstd::stream::copy_encode(raw, out, LEVEL)?)
+}
+
 impl Encode for write::Encoder<'static, BufWriter<File>> {
     fn finish(self: Box<Self>) -> io::Result<BufWriter<File>> {
         (*self).finish()

@@ -71,10 +71,19 @@ fn flag(bytes: &mut &[u8]) -> Option<bool> {
 impl Header {
     /// Reads the header at the front of a file, of which `bytes` are the first ones.
     fn parse(bytes: &[u8], name: &str) -> Result<Self> {
-        let Some(mut rest) = bytes.strip_prefix(b"SEQ\x06") else {
-            return Err(Error::new(format!(
-                "{name} is no SequenceFile of version 6"
-            )));
+        let mut rest = match bytes {
+            [b'S', b'E', b'Q', 6, rest @ ..] => rest,
+            [b'S', b'E', b'Q', version, ..] => {
+                return Err(Error::new(format!(
+                    "{name} is a SequenceFile of version {version}, and only version 6 is read here"
+                )));
+            }
+            [] => {
+                return Err(Error::new(format!(
+                    "{name} is empty, and a SequenceFile without records still has a header: leave the file out"
+                )));
+            }
+            _ => return Err(Error::new(format!("{name} is no SequenceFile"))),
         };
         let rest = &mut rest;
         let broken = || Error::new(format!("{name}: the header of this SequenceFile is broken"));
@@ -302,15 +311,24 @@ impl<K: Key, V: Value> InputFormat for SequenceFile<K, V> {
         };
         reader.header = reader.head()?;
         let header = &reader.header;
-        for (type_name, wanted, found) in [
-            (std::any::type_name::<K>(), K::WRITABLE, &header.key),
-            (std::any::type_name::<V>(), V::WRITABLE, &header.value),
-        ] {
-            if wanted != Some(found.as_str()) {
-                return Err(Error::new(format!(
-                    "{name} holds {found} where {type_name} is read, {wanted:?}"
-                )));
-            }
+        let types = [
+            ("keys", std::any::type_name::<K>(), K::WRITABLE, &header.key),
+            (
+                "values",
+                std::any::type_name::<V>(),
+                V::WRITABLE,
+                &header.value,
+            ),
+        ];
+        for (what, type_name, wanted, found) in types {
+            let words = match wanted {
+                Some(wanted) if wanted == found => continue,
+                Some(wanted) => format!("the job reads {wanted} (as {type_name})"),
+                None => format!("the job reads {type_name}, which no Writable holds"),
+            };
+            return Err(Error::new(format!(
+                "{name}: its {what} are {found}, and {words}"
+            )));
         }
         if reader.position == 0 {
             reader.skip(reader.header.length);

@@ -32,11 +32,16 @@ impl Encode for ZlibEncoder<BufWriter<File>> {
 }
 
 /// The codec that settings ask for, by its short name.
-fn codec(settings: &Settings) -> Result<&str> {
+fn codec(settings: &Settings) -> Result<&'static str> {
     if !settings.parse::<bool>(COMPRESS)? {
         return Ok("none");
     }
-    match settings.get(CODEC).unwrap_or("gzip") {
+    short(settings.get(CODEC).unwrap_or("gzip"))
+}
+
+/// The short name of a codec, which this program has, by that or by its class.
+pub(super) fn short(name: &str) -> Result<&'static str> {
+    match name {
         "gzip" | "org.apache.hadoop.io.compress.GzipCodec" => Ok("gzip"),
         "deflate"
         | "org.apache.hadoop.io.compress.DefaultCodec"

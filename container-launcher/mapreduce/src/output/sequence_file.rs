@@ -4,13 +4,19 @@ use std::fs::File;
 use std::io::{BufWriter, Write as _};
 use std::marker::PhantomData;
 
+use flate2::Compression;
+use flate2::write::{GzEncoder, ZlibEncoder};
+
+use super::compress::short;
 use super::sync::{SYNC, sync_of_file};
 use super::{OutputFormat, RecordWriter};
+use crate::codecs::{bzip2, zstd};
 use crate::datum::{Value, writable::write_long};
 use crate::error::{Context as _, Error, Result};
-use crate::settings::{COMPRESS, Settings};
+use crate::settings::{CODEC, COMPRESS, COMPRESS_TYPE, Settings};
 
-/// A SequenceFile; its values are compressed one by one, with zlib, where output is to be compressed.
+/// A SequenceFile. Where output is to be compressed, its values are, each by itself, with the codec that settings name,
+/// or zlib.
 #[derive(Debug)]
 pub struct SequenceFileOutput;
 
@@ -21,11 +27,85 @@ struct SequenceWriter<K, V> {
     file: BufWriter<File>,
     sync: [u8; SYNC],
     since: u64,
-    compress: bool,
+    codec: Option<ValueCodec>,
     key: Vec<u8>,
     value: Vec<u8>,
     stored: Vec<u8>,
     of: PhantomData<fn(K, V)>,
+}
+
+/// What values are compressed with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum ValueCodec {
+    Deflate,
+    Gzip,
+    Bzip2,
+    Zstd,
+}
+
+impl ValueCodec {
+    /// That of the settings, if values are to be compressed.
+    fn of(settings: &Settings) -> Result<Option<Self>> {
+        if !settings.parse::<bool>(COMPRESS)? {
+            return Ok(None);
+        }
+        match settings.get(COMPRESS_TYPE).unwrap_or("RECORD") {
+            "NONE" => return Ok(None),
+            "RECORD" => {}
+            other => {
+                return Err(Error::new(format!(
+                    "{COMPRESS_TYPE}={other}: SequenceFiles are written with RECORD, each value compressed by itself, \
+                     or NONE"
+                )));
+            }
+        }
+        let given = settings.given().get(CODEC).map(String::as_str);
+        let codec = short(given.filter(|name| !name.is_empty()).unwrap_or("deflate"))?;
+        Ok(Some(match codec {
+            "gzip" => Self::Gzip,
+            "bzip2" => Self::Bzip2,
+            "zstd" => Self::Zstd,
+            _ => Self::Deflate,
+        }))
+    }
+
+    const fn class(self) -> &'static str {
+        match self {
+            Self::Deflate => "org.apache.hadoop.io.compress.DefaultCodec",
+            Self::Gzip => "org.apache.hadoop.io.compress.GzipCodec",
+            Self::Bzip2 => "org.apache.hadoop.io.compress.BZip2Codec",
+            Self::Zstd => "org.apache.hadoop.io.compress.ZStandardCodec",
+        }
+    }
+
+    /// Appends `raw`, compressed.
+    fn compress(self, raw: &[u8], out: &mut Vec<u8>) -> Result<()> {
+        match self {
+            Self::Deflate => {
+                let mut encoder = ZlibEncoder::new(out, Compression::default());
+                encoder.write_all(raw)?;
+                encoder.finish()?;
+            }
+            Self::Gzip => {
+                let mut encoder = GzEncoder::new(out, Compression::default());
+                encoder.write_all(raw)?;
+                encoder.finish()?;
+            }
+            Self::Bzip2 => bzip2::compress(raw, out)?,
+            Self::Zstd => zstd::compress(raw, out)?,
+        }
+        Ok(())
+    }
+}
+
+/// The class of a type's Writable.
+fn class<T: Value>() -> Result<&'static str> {
+    T::WRITABLE.ok_or_else(|| {
+        Error::new(format!(
+            "{} has no Writable, so it cannot go to a SequenceFile",
+            std::any::type_name::<T>()
+        ))
+    })
 }
 
 fn push_text(text: &str, out: &mut Vec<u8>) -> Result<()> {
@@ -36,22 +116,13 @@ fn push_text(text: &str, out: &mut Vec<u8>) -> Result<()> {
 
 impl<K: Value, V: Value> OutputFormat<K, V> for SequenceFileOutput {
     fn writer(file: File, settings: &Settings) -> Result<Box<dyn RecordWriter>> {
-        let class = |of: Option<&'static str>, name: &str| {
-            of.ok_or_else(|| {
-                Error::new(format!(
-                    "{name} has no Writable, so it cannot go to a SequenceFile"
-                ))
-            })
-        };
-        let key = class(K::WRITABLE, std::any::type_name::<K>())?;
-        let value = class(V::WRITABLE, std::any::type_name::<V>())?;
-        let compress: bool = settings.parse(COMPRESS)?;
+        let codec = ValueCodec::of(settings)?;
         let mut header = b"SEQ\x06".to_vec();
-        push_text(key, &mut header)?;
-        push_text(value, &mut header)?;
-        header.extend_from_slice(&[u8::from(compress), 0]);
-        if compress {
-            push_text("org.apache.hadoop.io.compress.DefaultCodec", &mut header)?;
+        push_text(class::<K>()?, &mut header)?;
+        push_text(class::<V>()?, &mut header)?;
+        header.extend_from_slice(&[u8::from(codec.is_some()), 0]);
+        if let Some(codec) = codec {
+            push_text(codec.class(), &mut header)?;
         }
         header.extend_from_slice(&[0; 4]);
         let sync = sync_of_file(settings)?;
@@ -62,12 +133,20 @@ impl<K: Value, V: Value> OutputFormat<K, V> for SequenceFileOutput {
             file,
             sync,
             since: 0,
-            compress,
+            codec,
             key: Vec::new(),
             value: Vec::new(),
             stored: Vec::new(),
             of: PhantomData,
         }))
+    }
+
+    /// Nothing; but what could not be written is said here, before there is a task.
+    fn suffix(settings: &Settings) -> Result<String> {
+        class::<K>()?;
+        class::<V>()?;
+        ValueCodec::of(settings)?;
+        Ok(String::new())
     }
 }
 
@@ -77,12 +156,9 @@ impl<K: Value, V: Value> RecordWriter for SequenceWriter<K, V> {
         K::to_writable(key, &mut self.key)?;
         self.value.clear();
         V::to_writable(value, &mut self.value)?;
-        if self.compress {
+        if let Some(codec) = self.codec {
             self.stored.clear();
-            let mut zlib =
-                flate2::write::ZlibEncoder::new(&mut self.stored, flate2::Compression::default());
-            zlib.write_all(&self.value)?;
-            zlib.finish()?;
+            codec.compress(&self.value, &mut self.stored)?;
             std::mem::swap(&mut self.stored, &mut self.value);
         }
         if self.since >= SYNC_EVERY {

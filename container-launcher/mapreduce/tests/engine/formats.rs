@@ -88,6 +88,41 @@ fn sequence_files_go_there_and_back_and_a_short_one_is_named() {
     assert!(!bed.path("none").exists());
 }
 
+#[test]
+fn values_of_sequence_files_are_compressed_as_settings_say() {
+    let bed = Bed::new();
+    bed.write("in", "one line\nanother\n");
+    let output = "mapreduce.output.fileoutputformat.compress";
+    for (codec, kind, class) in [
+        ("", "", "DefaultCodec"),
+        ("gzip", "RECORD", "GzipCodec"),
+        ("deflate", "", "DefaultCodec"),
+        ("org.apache.hadoop.io.compress.BZip2Codec", "", "BZip2Codec"),
+        ("zstd", "", "ZStandardCodec"),
+        ("gzip", "NONE", ""),
+    ] {
+        let (seq, out) = (format!("{codec}{kind}-seq"), format!("{codec}{kind}-out"));
+        let settings = [
+            format!("{output}=true"),
+            format!("{output}.codec={codec}"),
+            format!("{output}.type={kind}"),
+        ];
+        let options: Vec<&str> = settings
+            .iter()
+            .flat_map(|setting| ["-D", setting])
+            .collect();
+        let (code, said) = run("writeseq", &options, &[&bed.at("in"), &bed.at(&seq)]);
+        assert_eq!(code, 0, "{said}");
+        let written = std::fs::read(bed.path(&seq).join("part-m-00000")).unwrap();
+        let head = String::from_utf8_lossy(&written);
+        assert_eq!(head.contains("Codec"), !class.is_empty(), "{head}");
+        assert!(head.contains(class), "{class}: {head}");
+        let (code, said) = run("readseq", &[], &[&bed.at(&seq), &bed.at(&out)]);
+        assert_eq!(code, 0, "{said}");
+        assert_eq!(bed.parts(&out), b"0\tone line\n9\tanother\n", "{class}");
+    }
+}
+
 /// Three SequenceFiles of many records, and each split of what they are packed into begins within one of them.
 #[test]
 fn sequence_files_in_a_sequence_file_of_the_same_types_are_its_values() {

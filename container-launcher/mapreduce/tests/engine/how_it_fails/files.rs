@@ -80,6 +80,50 @@ pub(super) const FILES: &[FailureRow] = &[
         )
     },
     FailureRow {
+        program: "writables",
+        ..row(
+            "a SequenceFile holds other types than the job reads",
+            |bed| bed.write("in", include_bytes!("../../hadoop/plain.seq")),
+            "map 0: {}/in: its keys are org.apache.hadoop.io.LongWritable, and the job reads \
+             org.apache.hadoop.io.Text (as *Text)",
+        )
+    },
+    FailureRow {
+        program: "formats",
+        options: &["--job", "readseq"],
+        ..row(
+            "a SequenceFile is empty",
+            |bed| bed.write("in", ""),
+            "map 0: {}/in is empty, and a SequenceFile without records still has a header: leave the file out",
+        )
+    },
+    FailureRow {
+        program: "formats",
+        options: &["--job", "readseq"],
+        ..row(
+            "a SequenceFile is older than those of Hadoop 2",
+            |bed| bed.write("in", b"SEQ\x05and more"),
+            "map 0: {}/in is a SequenceFile of version 5, and only version 6 is read here",
+        )
+    },
+    FailureRow {
+        program: "formats",
+        options: &[
+            "--job",
+            "writeseq",
+            "-D",
+            "mapreduce.output.fileoutputformat.compress=true",
+            "-D",
+            "mapreduce.output.fileoutputformat.compress.type=BLOCK",
+        ],
+        ..row(
+            "a SequenceFile is to be compressed as none is written",
+            |bed| bed.write("in", "x\n"),
+            "mapreduce.output.fileoutputformat.compress.type=BLOCK: SequenceFiles are written with RECORD, each value \
+             compressed by itself, or NONE",
+        )
+    },
+    FailureRow {
         name: "none",
         ..row(
             "an input is not there",
