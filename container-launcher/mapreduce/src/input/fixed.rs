@@ -1,6 +1,6 @@
 //! Records of a fixed length, as Hadoop's `FixedLengthInputFormat`.
 
-use std::io::Read as _;
+use std::io::{ErrorKind, Read as _};
 
 use super::{Granule, InputFormat, Source};
 use crate::error::{Context as _, Error, Result};
@@ -70,11 +70,14 @@ impl InputFormat for FixedLength {
             reader.buffer.copy_within(reader.start..reader.filled, 0);
             reader.filled -= reader.start;
             reader.start = 0;
-            let read = reader
+            let read = match reader
                 .source
                 .reader
-                .read(&mut reader.buffer[reader.filled..]);
-            let read = read.context(|| format!("reading {}", reader.source.name))?;
+                .read(&mut reader.buffer[reader.filled..])
+            {
+                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+                read => read.context(|| format!("reading {}", reader.source.name))?,
+            };
             if read == 0 {
                 if reader.filled == 0 {
                     return Ok(None);

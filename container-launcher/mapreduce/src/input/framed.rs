@@ -52,10 +52,13 @@ impl<R: Read> Framed<R> {
         let mut bytes = [0; 4];
         let mut filled = 0;
         while filled < 4 {
-            match self.reader.read(&mut bytes[filled..])? {
-                0 if filled == 0 && may_end => return Ok(None),
-                0 => return Err(io::ErrorKind::UnexpectedEof.into()),
-                read => filled += read,
+            match self.reader.read(&mut bytes[filled..]) {
+                Ok(0) if filled == 0 && may_end => return Ok(None),
+                Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+                Ok(read) => filled += read,
+                // Whoever reads again begins with the first byte.
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
             }
         }
         let length = u32::from_be_bytes(bytes) as usize;
