@@ -8,16 +8,17 @@ use std::os::fd::OwnedFd;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use gerbil_task::{MapOrder, Page, Partition, Piece, ReduceOrder, Source};
+use gerbil_task::{Listed, MapOrder, Page, Partition, Piece, ReduceOrder, Source};
 use rustix::fs::{MemfdFlags, memfd_create};
 use serde::Serialize;
 
 use crate::context::{Context, Counters, Ground};
 use crate::error::{Error, Result};
+use crate::input::splits::{OpenNamed, splits as cut};
 use crate::input::{Open, Opened};
 use crate::job::{Spec, option_setting};
 use crate::partition::{CUTS, choose_cuts};
-use crate::settings::{SYNC_SEED, Settings};
+use crate::settings::{SPLIT_MAX, SPLIT_PACK, SYNC_SEED, Settings};
 use crate::sort::scratch::{Scratch, Spill};
 use crate::task::map::MapRun;
 use crate::task::reduce::ReduceRun;
@@ -46,6 +47,8 @@ pub struct Test {
     spec: Spec,
     files: Vec<(String, Vec<u8>)>,
     inputs: Vec<String>,
+    /// Most bytes of a split; none: a file is one.
+    split_every: Option<u64>,
     reduces: u32,
     settings: Settings,
     params: serde_json::Value,
@@ -117,6 +120,7 @@ impl Test {
             spec,
             files: Vec::new(),
             inputs: Vec::new(),
+            split_every: None,
             reduces,
             settings,
             params: serde_json::Value::Null,
@@ -142,6 +146,14 @@ impl Test {
     #[must_use]
     pub fn word(mut self, input: &str) -> Self {
         self.inputs.push(input.to_owned());
+        self
+    }
+
+    /// Cuts files into splits of so many bytes at most, where their format lets them be cut, with a map for each: what
+    /// comes out should be the same as without.
+    #[must_use]
+    pub const fn split_every(mut self, bytes: u64) -> Self {
+        self.split_every = Some(bytes);
         self
     }
 
@@ -175,6 +187,39 @@ impl Test {
         Ok(self)
     }
 
+    /// The splits of the files, and each piece's file.
+    fn file_splits(&self) -> Result<Vec<(Vec<Piece>, Vec<File>)>> {
+        let mut splits = Vec::new();
+        for (path, content) in &self.files {
+            let mut file = memory()?;
+            file.write_all(content)?;
+            let length = content.len() as u64;
+            let Some(most) = self.split_every else {
+                let piece = Piece {
+                    name: path.clone(),
+                    offset: 0,
+                    length,
+                    size: length,
+                };
+                splits.push((vec![piece], vec![file]));
+                continue;
+            };
+            let mut settings = self.settings.clone();
+            settings.set(SPLIT_MAX, &most.to_string());
+            settings.set(SPLIT_PACK, "1");
+            let path = path.clone();
+            let opened = file.try_clone()?;
+            let open: OpenNamed = Rc::new(move |_, _| Ok(Opened::File(opened.try_clone()?)));
+            let granule = (self.spec.granule)(&settings)?;
+            for pieces in cut(&[Listed { path, length }], granule, &settings, &open)? {
+                let files = pieces.iter().map(|_| file.try_clone());
+                let files = files.collect::<std::io::Result<_>>()?;
+                splits.push((pieces, files));
+            }
+        }
+        Ok(splits)
+    }
+
     /// Runs the job.
     ///
     /// # Errors
@@ -200,20 +245,7 @@ impl Test {
                         .map(|pieces| (pieces, Vec::new())),
                 );
             }
-            None => {
-                for (name, content) in &self.files {
-                    let mut file = memory()?;
-                    file.write_all(content)?;
-                    let length = content.len() as u64;
-                    let piece = Piece {
-                        name: name.clone(),
-                        offset: 0,
-                        length,
-                        size: length,
-                    };
-                    maps.push((vec![piece], vec![file]));
-                }
-            }
+            None => maps.extend(self.file_splits()?),
         }
         if self.spec.sample.is_some() && self.reduces > 1 {
             // Tests have few records: their own first bytes are sample enough.

@@ -154,6 +154,55 @@ fn input_formats_of_ones_own_read_files_and_what_is_none() {
     assert_eq!(error, "invalid digit found in string");
 }
 
+/// Lines as they are, and how many maps there were.
+#[cfg(test)]
+struct Lines;
+
+#[cfg(test)]
+impl Mapper for Lines {
+    type Input = TextLines;
+    type Key = u64;
+    type Value = Text;
+
+    fn map(&mut self, offset: u64, line: &[u8], out: &mut Emit<'_, Self>) -> Result<()> {
+        out.emit(&offset, line)
+    }
+
+    fn cleanup(&mut self, out: &mut Emit<'_, Self>) -> Result<()> {
+        out.count("lines", "maps", 1);
+        Ok(())
+    }
+}
+
+#[test]
+fn a_test_that_cuts_its_files_gives_what_it_gives_whole() {
+    let text = "one\n\ntwo and more\r\nthree\nwithout an end";
+    let test = || Job::new("lines").map(|| Lines).reduce(|| Identity).test();
+    let whole = test().input(text).run().unwrap();
+    assert_eq!(whole.counter("lines", "maps"), 1);
+    for most in [1, 2, 5, 16, 1000] {
+        let cut = test().input(text).split_every(most).run().unwrap();
+        assert_eq!(cut.text(), whole.text(), "splits of {most} bytes");
+        let maps = cut.counter("lines", "maps");
+        assert!(maps >= text.len() as u64 / (most + 1), "{maps} maps");
+    }
+    // What cannot be cut is one split.
+    let gzip = |text: &str| {
+        let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        gzip.write_all(text.as_bytes()).unwrap();
+        gzip.finish().unwrap()
+    };
+    let cut = test()
+        .file("in.gz", gzip(text))
+        .split_every(5)
+        .run()
+        .unwrap();
+    assert_eq!(
+        (cut.text(), cut.counter("lines", "maps")),
+        (whole.text(), 1)
+    );
+}
+
 /// `KEY=VALUE;` and, at the end, how many there were.
 #[cfg(test)]
 struct Listing;
