@@ -1,26 +1,28 @@
-//! CUDA: the driver's library, and NVRTC, are looked for when they are used.
+//! CUDA: the driver's library is looked for when it is used, and so is NVRTC ([`nvrtc`]).
 //!
 //! The driver's calls alone, on the device's primary context: what is to be done is done when a call returns.
 
 #![expect(unsafe_code, reason = "CUDA is a C library")]
 
-use std::ffi::{CString, c_void};
+use std::ffi::{CStr, CString, c_int, c_void};
 use std::ptr::null_mut;
 use std::rc::Rc;
 
 use cudarc::driver::result::{self, DriverError};
 use cudarc::driver::sys;
-use cudarc::nvrtc::{self, CompileError, CompileOptions};
 
-use crate::DIALECT;
 #[cfg(feature = "opencl")]
 use crate::device::another;
-use crate::device::{Argument, DeviceMemory, Grid};
+use crate::device::{Argument, DeviceMemory, Grid, Named};
 use crate::error::Error;
 use crate::number::Number;
+use crate::nvrtc;
+use crate::ptx::{self, Parameters};
 
-/// `CUDA_ERROR_STUB_LIBRARY`, `CUDA_ERROR_NO_DEVICE`, `CUDA_ERROR_INVALID_DEVICE`: what it says where there is none.
-const NO_DEVICE: [i64; 3] = [34, 100, 101];
+/// What the driver says where no device works: `CUDA_ERROR_STUB_LIBRARY`, `CUDA_ERROR_NO_DEVICE`,
+/// `CUDA_ERROR_INVALID_DEVICE`, and 802 to 804, `CUDA_ERROR_SYSTEM_NOT_READY` (no fabric manager runs),
+/// `CUDA_ERROR_SYSTEM_DRIVER_MISMATCH` and `CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE`.
+const NO_DEVICE: [i64; 6] = [34, 100, 101, 802, 803, 804];
 /// `CUDA_ERROR_OUT_OF_MEMORY`.
 const NO_ROOM: i64 = 2;
 
@@ -37,6 +39,7 @@ struct Context {
 
 pub(crate) struct Module {
     module: sys::CUmodule,
+    parameters: Parameters,
     context: Rc<Context>,
 }
 
@@ -47,17 +50,15 @@ pub(crate) struct Memory {
 }
 
 impl Device {
-    pub(crate) fn open(ordinal: usize) -> Result<Self, Error> {
+    pub(crate) fn open(named: &Named<'_>) -> Result<Self, Error> {
         // SAFETY: the driver's initialisers have no conditions.
         let is_there = unsafe { sys::is_culib_present() };
         if !is_there {
             return Err(Error::no_device("no libcuda.so"));
         }
         result::init().map_err(|error| said(error, "cuInit"))?;
-        let number = i32::try_from(ordinal).unwrap_or(i32::MAX);
-        let what = |call: &str| format!("{call} of device {ordinal}");
-        let device =
-            result::device::get(number).map_err(|error| said(error, &what("cuDeviceGet")))?;
+        let device = find(named)?;
+        let what = |call: &str| format!("{call} of device {named}");
         let name = result::device::get_name(device)
             .map_err(|error| said(error, &what("cuDeviceGetName")))?;
         // SAFETY: the device is one that the driver has just told.
@@ -73,33 +74,49 @@ impl Device {
 
     pub(crate) fn compile(&self, source: &str) -> Result<Module, Error> {
         self.context.here()?;
-        let text = CString::new(ptx(source)?)
-            .ok()
-            .ok_or_else(|| Error::new("NVRTC has made PTX with a zero in it"))?;
-        // SAFETY: the text ends with a zero, and lives across the call.
-        let module = unsafe { result::module::load_data(text.as_ptr().cast()) };
+        let image = nvrtc::compile(source, Some(self.context.capability()?))?;
+        let start: *const c_void = match &image.cubin {
+            Some(cubin) => cubin.as_ptr().cast(),
+            None => image.ptx.as_ptr().cast(),
+        };
+        // SAFETY: the code is whole, PTX ends with a zero, and both live across the call.
+        let module = unsafe { result::module::load_data(start) };
         let module = module.map_err(|error| said(error, "cuModuleLoadData"))?;
         Ok(Module {
             module,
+            parameters: ptx::parameters(&image.ptx.to_string_lossy()),
             context: Rc::clone(&self.context),
         })
     }
 
     pub(crate) fn upload<T: Number>(&self, numbers: &[T]) -> Result<Memory, Error> {
-        self.context.here()?;
-        let bytes = size_of_val(numbers);
-        // SAFETY: it is given back when it is dropped.
-        let at = unsafe { result::malloc_sync(bytes) };
-        let at = at.map_err(|error| self.not_given(error, bytes))?;
-        let memory = Memory {
-            at,
-            bytes,
-            context: Rc::clone(&self.context),
-        };
+        let memory = self.give(size_of_val(numbers))?;
         // SAFETY: the memory has as many bytes as the numbers, which live across the call.
         let copied = unsafe { result::memcpy_htod_sync(memory.at, numbers) };
         copied.map_err(|error| said(error, "cuMemcpyHtoD"))?;
         Ok(memory)
+    }
+
+    /// Memory of so many bytes, all zero.
+    pub(crate) fn zeros(&self, bytes: usize) -> Result<Memory, Error> {
+        let memory = self.give(bytes)?;
+        // SAFETY: the memory has as many bytes.
+        let set = unsafe { result::memset_d8_sync(memory.at, 0, bytes) };
+        set.map_err(|error| said(error, "cuMemsetD8"))?;
+        Ok(memory)
+    }
+
+    /// Memory of so many bytes, which hold anything.
+    fn give(&self, bytes: usize) -> Result<Memory, Error> {
+        self.context.here()?;
+        // SAFETY: it is given back when it is dropped.
+        let at = unsafe { result::malloc_sync(bytes) };
+        let at = at.map_err(|error| self.not_given(error, bytes))?;
+        Ok(Memory {
+            at,
+            bytes,
+            context: Rc::clone(&self.context),
+        })
     }
 
     /// Why it gives no memory of so many bytes.
@@ -141,6 +158,9 @@ impl Device {
         let called = CString::new(name)
             .ok()
             .ok_or_else(|| Error::new(format!("{name:?} is no name of a kernel")))?;
+        if let Some(sizes) = program.parameters.get(name) {
+            fit(name, sizes, arguments)?;
+        }
         // SAFETY: the module is loaded until the program is dropped.
         let function = unsafe { result::module::get_function(program.module, called) };
         let function =
@@ -164,8 +184,8 @@ impl Device {
             .iter_mut()
             .map(|value: &mut u64| std::ptr::from_mut(value).cast())
             .collect();
-        // SAFETY: each pointer leads to as many bytes as the widest parameter has, in x86's order, across the call;
-        // of the kernel the caller takes care.
+        // SAFETY: there are as many pointers as the kernel has parameters, and each leads to as many bytes as its
+        // parameter has, in x86's order, across the call; of the kernel the caller takes care.
         let launched = unsafe {
             result::launch_kernel(
                 function,
@@ -183,6 +203,18 @@ impl Device {
 }
 
 impl Context {
+    /// The device's compute capability: 90 for 9.0.
+    fn capability(&self) -> Result<c_int, Error> {
+        use sys::CUdevice_attribute as Attribute;
+        let part = |attribute| {
+            // SAFETY: the device is one that the driver has told.
+            let part = unsafe { result::device::get_attribute(self.device, attribute) };
+            part.map_err(|error| said(error, "cuDeviceGetAttribute"))
+        };
+        let major = part(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?;
+        Ok(major * 10 + part(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?)
+    }
+
     /// Makes it this thread's.
     fn here(&self) -> Result<(), Error> {
         // SAFETY: it is held until this is dropped.
@@ -218,32 +250,77 @@ impl Drop for Memory {
     }
 }
 
-/// The kernels of `source`, for whatever device; the driver makes its own code of them.
-pub(crate) fn ptx(source: &str) -> Result<String, Error> {
-    // SAFETY: NVRTC's initialisers have no conditions.
-    let is_there = unsafe { nvrtc::sys::is_culib_present() };
-    if !is_there {
-        return Err(Error::new(
-            "no libnvrtc.so, which compiles kernels for CUDA: it is part of CUDA's toolkit",
-        ));
-    }
-    let whole = [DIALECT, source].concat();
-    if whole.contains('\0') {
-        return Err(Error::new("there is a zero in a kernel's source"));
-    }
-    let options = CompileOptions {
-        // As in OpenCL: what is not FMA is rounded at each step.
-        fmad: Some(false),
-        ..CompileOptions::default()
+/// The device of this name, of those that the driver shows to this process.
+fn find(named: &Named<'_>) -> Result<sys::CUdevice, Error> {
+    let get = |ordinal: c_int| {
+        let got = result::device::get(ordinal);
+        got.map_err(|error| said(error, &format!("cuDeviceGet of device {named}")))
     };
-    match nvrtc::compile_ptx_with_opts(whole, options) {
-        Ok(ptx) => Ok(ptx.to_src()),
-        Err(CompileError::CompileError { log, .. }) => Err(Error::new(format!(
-            "NVRTC: {}",
-            log.to_string_lossy().trim()
-        ))),
-        Err(error) => Err(Error::new(format!("NVRTC: {error}"))),
+    // The driver follows its own list.
+    if let Named::Place(place) = named {
+        return get(c_int::try_from(*place).unwrap_or(c_int::MAX));
     }
+    let count = result::device::get_count().map_err(|error| said(error, "cuDeviceGetCount"))?;
+    let mut all = Vec::new();
+    for ordinal in 0..count {
+        let device = get(ordinal)?;
+        all.push((bus(device)?, device));
+    }
+    // The driver begins with the fastest; numbers are of the places in the machine, as the kernel and nvidia-smi number.
+    all.sort_unstable_by(|(left, _), (right, _)| left.cmp(right));
+    let found = match named {
+        Named::Number(number) => all.get(*number).map(|(_, device)| *device),
+        Named::Uuid(uuid) => {
+            let mut devices = all.iter().map(|(_, device)| *device);
+            devices.find(|device| uuid_of(*device).is_ok_and(|of| is_uuid(uuid, of)))
+        }
+        Named::Place(_) => None,
+    };
+    found.ok_or_else(|| Error::no_device(format!("CUDA has {count} devices, and none is {named}")))
+}
+
+/// Where a device is in the machine: `00000000:3B:00.0`.
+fn bus(device: sys::CUdevice) -> Result<CString, Error> {
+    const LENGTH: usize = 32;
+    let mut text = [0_u8; LENGTH];
+    // SAFETY: the driver writes at most as many bytes as it is told, a zero at the end among them.
+    let told =
+        unsafe { sys::cuDeviceGetPCIBusId(text.as_mut_ptr().cast(), LENGTH as c_int, device) };
+    told.result()
+        .map_err(|error| said(error, "cuDeviceGetPCIBusId"))?;
+    Ok(CStr::from_bytes_until_nul(&text).map_or_else(|_| CString::default(), CStr::to_owned))
+}
+
+fn uuid_of(device: sys::CUdevice) -> Result<[u8; 16], Error> {
+    let uuid = result::device::get_uuid(device).map_err(|error| said(error, "cuDeviceGetUuid"))?;
+    Ok(uuid.bytes.map(|byte| byte.cast_unsigned()))
+}
+
+/// Whether `name` (`GPU-8f2e…`, `MIG-…`) is this UUID.
+fn is_uuid(name: &str, uuid: [u8; 16]) -> bool {
+    let digits = name.trim_start_matches(|c: char| c.is_ascii_uppercase());
+    let digits: String = digits.chars().filter(|c| *c != '-').collect();
+    let wanted: String = uuid.iter().map(|byte| format!("{byte:02x}")).collect();
+    digits.eq_ignore_ascii_case(&wanted)
+}
+
+/// Whether arguments are as many, and of the sizes, as a kernel's parameters.
+fn fit(name: &str, sizes: &[usize], arguments: &[Argument<'_>]) -> Result<(), Error> {
+    if sizes.len() != arguments.len() {
+        return Err(Error::parameters(name, sizes.len(), arguments.len()));
+    }
+    for (number, (size, argument)) in sizes.iter().zip(arguments).enumerate() {
+        let given = match argument {
+            Argument::Memory(_) | Argument::U64(_) => 8,
+            Argument::I32(_) | Argument::U32(_) | Argument::F32(_) => 4,
+        };
+        if *size != given {
+            return Err(Error::new(format!(
+                "argument {number} of the kernel {name} has {given} bytes, and its parameter {size}"
+            )));
+        }
+    }
+    Ok(())
 }
 
 /// What a call of the driver means that has returned this.
@@ -253,5 +330,43 @@ fn said(DriverError(code): DriverError, what: &str) -> Error {
     match NO_DEVICE.contains(&number) {
         true => Error::no_device(format!("{what}: CUDA error {number} (no device)")),
         false => Error::new(format!("{what}: CUDA error {number} ({code:?})")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_uuid_is_read_as_the_driver_writes_it() {
+        let mut uuid = [0_u8; 16];
+        (uuid[0], uuid[15]) = (0x8f, 0x0a);
+        assert!(is_uuid("GPU-8f000000-0000-0000-0000-00000000000a", uuid));
+        assert!(is_uuid("MIG-8F000000-0000-0000-0000-00000000000A", uuid));
+        assert!(!is_uuid("GPU-8f000000-0000-0000-0000-00000000000b", uuid));
+        assert!(!is_uuid("GPU-", uuid));
+    }
+
+    #[test]
+    fn arguments_are_counted_and_measured() {
+        let arguments = [Argument::U32(1), Argument::U64(2)];
+        assert_eq!(fit("k", &[4, 8], &arguments), Ok(()));
+        let refused = |sizes: &[usize]| fit("k", sizes, &arguments).unwrap_err().to_string();
+        assert_eq!(
+            refused(&[4]),
+            "the kernel k has 1 parameters, and is handed 2 arguments"
+        );
+        assert_eq!(
+            refused(&[4, 8, 8]),
+            "the kernel k has 3 parameters, and is handed 2 arguments"
+        );
+        assert_eq!(
+            refused(&[4, 4]),
+            "argument 1 of the kernel k has 8 bytes, and its parameter 4"
+        );
+        assert_eq!(
+            refused(&[0, 8]),
+            "argument 0 of the kernel k has 4 bytes, and its parameter 0"
+        );
     }
 }

@@ -95,8 +95,10 @@ impl Grid {
 }
 
 impl Device {
-    /// Opens the device that its maker's libraries call `name` in this process, most often its number: CUDA's
-    /// where CUDA knows it, otherwise OpenCL's. A list in `CUDA_VISIBLE_DEVICES` and its like is followed.
+    /// Opens the device `name`: CUDA's where CUDA knows it, otherwise OpenCL's. A name is one that stands in a list such
+    /// as `CUDA_VISIBLE_DEVICES`, a UUID as `nvidia-smi -L` writes it (CUDA alone), or a number. CUDA's devices are
+    /// numbered by their places in the machine, as the kernel and `nvidia-smi` number them, whatever `CUDA_DEVICE_ORDER`
+    /// says.
     ///
     /// OpenCL's devices are GPUs and accelerators; with `processors` those that run on the machine's processors,
     /// such as PoCL's, count as well: for tests of kernels.
@@ -108,16 +110,16 @@ impl Device {
         expect(unused_variables, reason = "CUDA knows no processors")
     )]
     pub fn open(name: &str, processors: bool) -> Result<Self, Error> {
-        let ordinal = ordinal(name, &|variable| std::env::var(variable).ok())?;
+        let named = named(name, &|variable| std::env::var(variable).ok())?;
         let mut missing: Vec<String> = Vec::new();
         #[cfg(feature = "cuda")]
-        match cuda::Device::open(ordinal) {
+        match cuda::Device::open(&named) {
             Ok(device) => return Ok(Self(Backend::Cuda(device))),
             Err(error) if error.is_no_device() => missing.push(error.to_string()),
             Err(error) => return Err(error),
         }
         #[cfg(feature = "opencl")]
-        match opencl::Device::open(ordinal, processors) {
+        match opencl::Device::open(&named, processors) {
             Ok(device) => return Ok(Self(Backend::OpenCl(device))),
             Err(error) if error.is_no_device() => missing.push(error.to_string()),
             Err(error) => return Err(error),
@@ -190,7 +192,24 @@ impl Device {
     /// # Errors
     /// It has no room for them, or is lost.
     pub fn zeros<T: Number>(&self, length: usize) -> Result<Buffer<T>, Error> {
-        self.upload(&vec![T::default(); length])
+        // No API gives memory of no length.
+        let bytes = length.max(1).checked_mul(size_of::<T>());
+        let bytes = bytes.ok_or_else(|| {
+            Error::new(format!(
+                "{length} numbers are more than a machine can address"
+            ))
+        })?;
+        let held = match &self.0 {
+            #[cfg(feature = "cuda")]
+            Backend::Cuda(device) => DeviceMemory::Cuda(device.zeros(bytes)?),
+            #[cfg(feature = "opencl")]
+            Backend::OpenCl(device) => DeviceMemory::OpenCl(device.zeros(bytes)?),
+        };
+        Ok(Buffer {
+            memory: Memory(held),
+            length,
+            of: PhantomData,
+        })
     }
 
     /// What memory holds.
@@ -264,8 +283,28 @@ pub(crate) fn another() -> Error {
     Error::new("this is memory, or a program, of another device")
 }
 
-/// Which of the devices that this process sees has this name.
-fn ordinal(name: &str, variable: &dyn Fn(&str) -> Option<String>) -> Result<usize, Error> {
+/// How a device is named.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Named<'a> {
+    /// By its place in the list that the maker's library follows.
+    Place(usize),
+    /// By its number in the machine.
+    Number(usize),
+    /// By the UUID that its maker gave it.
+    Uuid(&'a str),
+}
+
+impl fmt::Display for Named<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Place(number) | Self::Number(number) => write!(f, "number {number}"),
+            Self::Uuid(uuid) => f.write_str(uuid),
+        }
+    }
+}
+
+/// What `name` means in a process that has these variables.
+fn named<'a>(name: &'a str, variable: &dyn Fn(&str) -> Option<String>) -> Result<Named<'a>, Error> {
     for list in [
         "CUDA_VISIBLE_DEVICES",
         "ROCR_VISIBLE_DEVICES",
@@ -276,12 +315,16 @@ fn ordinal(name: &str, variable: &dyn Fn(&str) -> Option<String>) -> Result<usiz
             names.position(|listed| listed == name)
         });
         if let Some(place) = place {
-            return Ok(place);
+            return Ok(Named::Place(place));
         }
     }
-    name.parse().ok().ok_or_else(|| {
+    if name.starts_with("GPU-") || name.starts_with("MIG-") {
+        return Ok(Named::Uuid(name));
+    }
+    let number = name.parse().ok().map(Named::Number);
+    number.ok_or_else(|| {
         Error::new(format!(
-            "{name:?} is no number of a device, and stands in no list such as CUDA_VISIBLE_DEVICES"
+            "{name:?} is no number or UUID of a device, and stands in no list such as CUDA_VISIBLE_DEVICES"
         ))
     })
 }
@@ -327,16 +370,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_is_a_place_in_the_list_that_the_process_has_or_a_number() {
+    fn a_name_is_a_place_in_the_list_that_the_process_has_or_a_number_or_a_uuid() {
         let none = |_: &str| None;
-        assert_eq!(ordinal("1", &none), Ok(1));
-        let error = ordinal("GPU-77", &none).unwrap_err();
-        assert!(!error.is_no_device() && error.to_string().contains("\"GPU-77\""));
+        assert_eq!(named("1", &none), Ok(Named::Number(1)));
+        assert_eq!(named("GPU-77", &none), Ok(Named::Uuid("GPU-77")));
+        assert_eq!(named("MIG-1/2", &none), Ok(Named::Uuid("MIG-1/2")));
+        let error = named("first", &none).unwrap_err();
+        assert!(!error.is_no_device() && error.to_string().contains("\"first\""));
         let list =
             |variable: &str| (variable == "CUDA_VISIBLE_DEVICES").then(|| "5, GPU-77".into());
-        assert_eq!(ordinal("5", &list), Ok(0));
-        assert_eq!(ordinal("GPU-77", &list), Ok(1));
-        assert_eq!(ordinal("3", &list), Ok(3));
+        assert_eq!(named("5", &list), Ok(Named::Place(0)));
+        assert_eq!(named("GPU-77", &list), Ok(Named::Place(1)));
+        assert_eq!(named("3", &list), Ok(Named::Number(3)));
     }
 
     #[test]

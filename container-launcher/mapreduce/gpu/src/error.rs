@@ -36,6 +36,14 @@ impl Error {
         }
     }
 
+    /// A kernel has another number of parameters than it is handed arguments.
+    #[cfg(any(feature = "cuda", feature = "opencl"))]
+    pub(crate) fn parameters(kernel: &str, parameters: usize, arguments: usize) -> Self {
+        Self::new(format!(
+            "the kernel {kernel} has {parameters} parameters, and is handed {arguments} arguments"
+        ))
+    }
+
     /// Whether the machine has no such device, or nothing that speaks to it.
     #[must_use]
     pub const fn is_no_device(&self) -> bool {

@@ -7,7 +7,10 @@ use std::sync::{Mutex, PoisonError};
 
 use opencl3::command_queue::CommandQueue;
 use opencl3::context::Context;
-use opencl3::device::{self, CL_DEVICE_TYPE_ACCELERATOR, CL_DEVICE_TYPE_ALL, CL_DEVICE_TYPE_GPU};
+use opencl3::device::{
+    self, CL_DEVICE_TYPE_ACCELERATOR, CL_DEVICE_TYPE_ALL, CL_DEVICE_TYPE_GPU,
+    CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT,
+};
 use opencl3::error_codes::{ClError, DLOPEN_RUNTIME_LOAD_FAILED};
 use opencl3::kernel::Kernel;
 use opencl3::memory::{Buffer, CL_MEM_READ_WRITE, ClMem as _};
@@ -17,7 +20,7 @@ use opencl3::types::{CL_BLOCKING, cl_uint};
 use crate::DIALECT;
 #[cfg(feature = "cuda")]
 use crate::device::another;
-use crate::device::{Argument, DeviceMemory, Grid};
+use crate::device::{Argument, DeviceMemory, Grid, Named};
 use crate::error::Error;
 use crate::number::Number;
 
@@ -42,7 +45,12 @@ pub(crate) struct Program(opencl3::program::Program);
 pub(crate) struct Memory(Buffer<u8>);
 
 impl Device {
-    pub(crate) fn open(ordinal: usize, processors: bool) -> Result<Self, Error> {
+    pub(crate) fn open(named: &Named<'_>, processors: bool) -> Result<Self, Error> {
+        let (Named::Place(ordinal) | Named::Number(ordinal)) = *named else {
+            return Err(Error::no_device(format!(
+                "OpenCL knows devices by number alone, and not by a name such as {named}"
+            )));
+        };
         let _one = OPENING.lock().unwrap_or_else(PoisonError::into_inner);
         let kinds = match processors {
             true => CL_DEVICE_TYPE_ALL,
@@ -90,11 +98,15 @@ impl Device {
     pub(crate) fn compile(&self, source: &str) -> Result<Program, Error> {
         // In one piece: cl3 0.13 hands over addresses of several that lead elsewhere.
         let whole = [DIALECT, source].concat();
-        let built = opencl3::program::Program::create_and_build_from_source(
-            &self.context,
-            &whole,
-            "-cl-std=CL1.2",
-        );
+        let device = device::Device::new(self.context.default_device());
+        let config = device.single_fp_config().unwrap_or(0);
+        // As CUDA does without being asked: a quotient and a root are rounded once, where the device can.
+        let options = match config & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT {
+            0 => "-cl-std=CL1.2",
+            _ => "-cl-std=CL1.2 -cl-fp32-correctly-rounded-divide-sqrt",
+        };
+        let built =
+            opencl3::program::Program::create_and_build_from_source(&self.context, &whole, options);
         let built =
             built.map_err(|log| Error::new(format!("OpenCL's compiler: {}", log.trim())))?;
         Ok(Program(built))
@@ -102,13 +114,7 @@ impl Device {
 
     pub(crate) fn upload<T: Number>(&self, numbers: &[T]) -> Result<Memory, Error> {
         let bytes = size_of_val(numbers);
-        // SAFETY: no memory of the host's is handed over.
-        let buffer =
-            unsafe { Buffer::<u8>::create(&self.context, CL_MEM_READ_WRITE, bytes, null_mut()) };
-        let mut buffer = buffer.map_err(|error| {
-            let what = format!("clCreateBuffer of {bytes} bytes on {}", self.name);
-            self.not_given(error, bytes, &what)
-        })?;
+        let mut buffer = self.give(bytes)?;
         // SAFETY: numbers are plain bytes, as many as were asked for; the call returns when they are copied.
         let written = unsafe {
             let bytes = std::slice::from_raw_parts(numbers.as_ptr().cast::<u8>(), bytes);
@@ -117,6 +123,30 @@ impl Device {
         };
         written.map_err(|error| self.not_given(error, bytes, "clEnqueueWriteBuffer"))?;
         Ok(Memory(buffer))
+    }
+
+    /// Memory of so many bytes, all zero.
+    pub(crate) fn zeros(&self, bytes: usize) -> Result<Memory, Error> {
+        let mut buffer = self.give(bytes)?;
+        // SAFETY: the buffer has as many bytes; the pattern is copied before the call returns.
+        let filled = unsafe {
+            self.queue
+                .enqueue_fill_buffer(&mut buffer, &[0_u8], 0, bytes, &[])
+        };
+        let filled = filled.and_then(|event| event.wait());
+        filled.map_err(|error| self.not_given(error, bytes, "clEnqueueFillBuffer"))?;
+        Ok(Memory(buffer))
+    }
+
+    /// Memory of so many bytes, which hold anything.
+    fn give(&self, bytes: usize) -> Result<Buffer<u8>, Error> {
+        // SAFETY: no memory of the host's is handed over.
+        let buffer =
+            unsafe { Buffer::<u8>::create(&self.context, CL_MEM_READ_WRITE, bytes, null_mut()) };
+        buffer.map_err(|error| {
+            let what = format!("clCreateBuffer of {bytes} bytes on {}", self.name);
+            self.not_given(error, bytes, &what)
+        })
     }
 
     /// Why it gives no memory of so many bytes; some drivers look for it when it is first used.
@@ -163,11 +193,9 @@ impl Device {
         let wanted = kernel
             .num_args()
             .map_err(|error| said(error, "clGetKernelInfo"))?;
-        if usize::try_from(wanted) != Ok(arguments.len()) {
-            return Err(Error::new(format!(
-                "the kernel {name} has {wanted} parameters, and is handed {} arguments",
-                arguments.len()
-            )));
+        let wanted = usize::try_from(wanted).unwrap_or(usize::MAX);
+        if wanted != arguments.len() {
+            return Err(Error::parameters(name, wanted, arguments.len()));
         }
         for (number, argument) in (0..).zip(arguments) {
             // SAFETY: the library compares sizes with the parameter's; of the rest the caller takes care.

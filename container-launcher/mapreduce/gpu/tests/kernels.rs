@@ -1,4 +1,5 @@
-//! Kernels on PoCL, which runs OpenCL on the machine's processors: what they compute, never how fast.
+//! What kernels compute, never how fast: on a GPU by CUDA where the machine has one, otherwise by PoCL, which runs OpenCL
+//! on the machine's processors.
 
 use gerbil_gpu::{Argument, Device, Grid, Program};
 
@@ -10,11 +11,20 @@ const DNSLOG: &str = include_str!("../../examples/dnslog/count.k");
 #[cfg(test)]
 fn device() -> Device {
     let opened = Device::open("0", true);
-    let device = opened.unwrap_or_else(|error| {
-        panic!("{error}: these tests need PoCL, apt-get install pocl-opencl-icd ocl-icd-libopencl1")
-    });
-    assert_eq!(device.api(), "OpenCL");
-    device
+    opened.unwrap_or_else(|error| {
+        panic!(
+            "{error}: these tests need a GPU, or PoCL: apt-get install pocl-opencl-icd ocl-icd-libopencl1"
+        )
+    })
+}
+
+/// What `device` says by CUDA, or by OpenCL.
+#[cfg(test)]
+fn of_api<'a>(device: &Device, cuda: &'a str, opencl: &'a str) -> &'a str {
+    match device.api() {
+        "CUDA" => cuda,
+        _ => opencl,
+    }
 }
 
 /// As tests launch: with arguments that are as long as they are said to be.
@@ -169,69 +179,106 @@ fn what_is_wrong_is_said() {
         .compile("KERNEL(a)(int b) { return c; }")
         .unwrap_err();
     let words = refused.to_string();
+    let compiler = of_api(&device, "NVRTC", "OpenCL's compiler");
+    let unknown = of_api(&device, "\"c\" is undefined", "'c'");
     assert!(
-        words.contains("OpenCL's compiler") && words.contains("'c'"),
+        words.contains(compiler) && words.contains(unknown),
         "{words}"
     );
-    let program = device.compile("KERNEL(a)(int b) { }").unwrap();
-    let grid = Grid::of(1).unwrap();
-    // SAFETY: neither kernel is run.
-    let (no_kernel, too_many) = unsafe {
-        let two = [Argument::I32(1), Argument::I32(2)];
-        (
-            device
-                .launch(&program, "b", grid, &two[..1])
-                .unwrap_err()
-                .to_string(),
-            device
-                .launch(&program, "a", grid, &two)
-                .unwrap_err()
-                .to_string(),
-        )
+    let program = device
+        .compile("KERNEL(a)(int b) { } KERNEL(none)() { }")
+        .unwrap();
+    let refused = |name: &str, arguments: &[Argument<'_>]| {
+        let grid = Grid::of(1).unwrap();
+        // SAFETY: no kernel is run, or it does nothing.
+        let launched = unsafe { device.launch(&program, name, grid, arguments) };
+        launched.unwrap_err().to_string()
     };
+    let (one, wide) = (Argument::I32(1), Argument::U64(2));
+    let no_kernel = refused("b", &[one]);
+    let call = of_api(
+        &device,
+        "cuModuleGetFunction of b: CUDA error 500",
+        "clCreateKernel of b: OpenCL error -46",
+    );
+    assert!(no_kernel.contains(call), "{no_kernel}");
+    for (name, parameters, arguments) in [
+        ("a", 1, &[one, one][..]),
+        ("a", 1, &[]),
+        ("none", 0, &[one]),
+    ] {
+        let given = arguments.len();
+        assert_eq!(
+            refused(name, arguments),
+            format!(
+                "the kernel {name} has {parameters} parameters, and is handed {given} arguments"
+            )
+        );
+    }
+    let too_wide = refused("a", &[wide]);
     assert!(
-        no_kernel.contains("clCreateKernel of b: OpenCL error -46"),
-        "{no_kernel}"
+        too_wide.contains("argument 0 of the kernel a"),
+        "{too_wide}"
     );
-    assert_eq!(
-        too_many,
-        "the kernel a has 1 parameters, and is handed 2 arguments"
-    );
-    // Processors are no GPUs unless that is wanted, and there is no thousandth.
+    launch(&device, &program, "none", 1, &[]);
+    // There is no thousandth.
     let missing = Device::open("1000", true).unwrap_err();
     assert!(missing.is_no_device(), "{missing}");
-    assert!(
-        missing.to_string().contains("none of number 1000"),
-        "{missing}"
-    );
+    assert!(missing.to_string().contains("number 1000"), "{missing}");
+    let unknown = Device::open("GPU-00000000-0000-0000-0000-000000000000", true).unwrap_err();
+    assert!(unknown.is_no_device(), "{unknown}");
 }
-
-/// PoCL's own setting: how much memory its devices have, GiB.
-#[cfg(test)]
-const MEMORY_LIMIT: &str = "POCL_MEMORY_LIMIT";
 
 #[test]
 fn what_does_not_fit_a_device_is_said() {
-    // PoCL reads it once, so this test is run again by itself.
-    if std::env::var_os(MEMORY_LIMIT).is_none() {
-        let own = std::env::current_exe().unwrap();
-        let again = std::process::Command::new(own)
-            .args(["--exact", "what_does_not_fit_a_device_is_said"])
-            .env(MEMORY_LIMIT, "1")
-            .output()
-            .unwrap();
-        let said = String::from_utf8_lossy(&again.stdout);
-        assert!(
-            again.status.success() && said.contains("1 passed"),
-            "{said}"
-        );
-        return;
-    }
-    let refused = device().zeros::<u8>(2 << 30).unwrap_err();
+    let device = device();
+    let refused = device.zeros::<u8>(1 << 50).unwrap_err();
     let words = refused.to_string();
     assert!(refused.is_no_room() && !refused.is_no_device(), "{words}");
+    let gives = of_api(&device, " MiB free)", " MiB at once)");
     assert!(
-        words.starts_with("2048 MiB do not fit ") && words.contains(" MiB at once)"),
+        words.starts_with("1073741824 MiB do not fit ") && words.contains(gives),
         "{words}"
     );
+    assert!(device.zeros::<u64>(usize::MAX).is_err());
+    let zeros = device.zeros::<u32>(1000).unwrap();
+    assert_eq!(device.download(&zeros).unwrap(), vec![0; 1000]);
+}
+
+/// Quotients and roots are rounded once, as the processor does it, where the device can.
+#[test]
+fn a_quotient_and_a_root_are_the_processors() {
+    const SOURCE: &str = r"
+KERNEL(divide)(GLOBAL const float *over, GLOBAL const float *under, GLOBAL float *to, uint count) {
+    if (THREAD < count) to[THREAD] = over[THREAD] / under[THREAD];
+}
+KERNEL(root)(GLOBAL const float *from, GLOBAL float *to, uint count) {
+    if (THREAD < count) to[THREAD] = sqrt(from[THREAD]);
+}
+";
+    let device = device();
+    let program = device.compile(SOURCE).unwrap();
+    let floats: Vec<f32> = numbers(20_000).map(|number| (number + 1) as f32).collect();
+    let (over, under) = floats.split_at(10_000);
+    let (on_over, on_under) = (device.upload(over).unwrap(), device.upload(under).unwrap());
+    let to = device.zeros::<f32>(10_000).unwrap();
+    let count = Argument::U32(10_000);
+    let arguments = [
+        on_over.argument(),
+        on_under.argument(),
+        to.argument(),
+        count,
+    ];
+    launch(&device, &program, "divide", 10_000, &arguments);
+    let wanted: Vec<u32> = over
+        .iter()
+        .zip(under)
+        .map(|(a, b)| (a / b).to_bits())
+        .collect();
+    let bits = |numbers: Vec<f32>| -> Vec<u32> { numbers.into_iter().map(f32::to_bits).collect() };
+    assert_eq!(bits(device.download(&to).unwrap()), wanted);
+    let arguments = [on_over.argument(), to.argument(), count];
+    launch(&device, &program, "root", 10_000, &arguments);
+    let wanted: Vec<u32> = over.iter().map(|a| a.sqrt().to_bits()).collect();
+    assert_eq!(bits(device.download(&to).unwrap()), wanted);
 }
