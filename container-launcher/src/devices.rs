@@ -22,6 +22,8 @@ pub(crate) struct DeviceKind {
     variable: &'static str,
     /// What this variable says to a process that has none: an empty list would mean all.
     none: &'static str,
+    /// A variable and its value, by which the maker's libraries count devices as the node's files are numbered.
+    order: Option<(&'static str, &'static str)>,
 }
 
 /// The devices of a node that are of one kind.
@@ -41,6 +43,11 @@ struct NodeDevice {
 }
 
 impl Devices {
+    /// What makes the maker's libraries count devices as [`Devices::keys`] numbers them.
+    pub(crate) const fn order(&self) -> Option<(&'static str, &'static str)> {
+        self.kind.order
+    }
+
     /// Each as `NAME@KEY`: as its maker's libraries name it, and what the whole node calls it, the name of its file.
     pub(crate) fn keys(&self) -> Vec<String> {
         let key = |device: &NodeDevice| {

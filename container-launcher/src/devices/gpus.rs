@@ -3,6 +3,7 @@
 //! The libraries of the three makers each read a variable with the numbers of the devices that a
 //! process may see.
 
+use std::collections::BTreeMap;
 use std::fs::{self, OpenOptions};
 use std::path::{Path, PathBuf};
 
@@ -38,6 +39,11 @@ impl Maker {
                 Self::Intel => "ZE_AFFINITY_MASK",
             },
             none: "-1",
+            order: match self {
+                // Otherwise CUDA counts the fastest first.
+                Self::Nvidia => Some(("CUDA_DEVICE_ORDER", "PCI_BUS_ID")),
+                Self::Amd | Self::Intel => None,
+            },
         }
     }
 
@@ -45,7 +51,7 @@ impl Maker {
     /// counted by the libraries either.
     fn files(self, root: &Path) -> Vec<PathBuf> {
         match self {
-            Self::Nvidia => nvidia(&root.join("dev")),
+            Self::Nvidia => nvidia(root),
             Self::Amd => amd(root),
             Self::Intel => intel(root),
         }
@@ -96,17 +102,9 @@ fn file_of(root: &Path, name: &str, files: &[PathBuf]) -> PathBuf {
         .ok()
         .and_then(|number: usize| files.get(number));
     let by_driver = || {
-        let told = root.join("proc/driver/nvidia/gpus");
-        names(&told).into_iter().find_map(|bus| {
-            let text = fs::read_to_string(told.join(bus).join("information")).ok()?;
-            let field = |wanted: &str| {
-                let mut fields = text.lines().filter_map(|line| line.split_once(':'));
-                fields.find_map(|(key, value)| (key.trim() == wanted).then_some(value.trim()))
-            };
-            let is_it = field("GPU UUID") == Some(name);
-            let minor = field("Device Minor").filter(|_| is_it)?;
-            Some(root.join(format!("dev/nvidia{minor}")))
-        })
+        let told = told_by_nvidia(root).into_iter();
+        let minor = told.map(|(_, gpu)| gpu).find(|gpu| gpu.uuid == name)?.minor;
+        Some(root.join(format!("dev/nvidia{minor}")))
     };
     let made = || {
         let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
@@ -148,9 +146,42 @@ fn in_order(folder: &Path, before: &str) -> Vec<String> {
     names
 }
 
-fn nvidia(dev: &Path) -> Vec<PathBuf> {
-    let devices = in_order(dev, "nvidia").into_iter();
-    let devices = devices.map(|name| dev.join(name));
+/// What NVIDIA's driver tells of a GPU.
+struct ToldGpu {
+    uuid: String,
+    /// The number of its file.
+    minor: String,
+}
+
+/// Of each GPU, by its place in the machine: `0000:3b:00.0`.
+fn told_by_nvidia(root: &Path) -> BTreeMap<String, ToldGpu> {
+    let told = root.join("proc/driver/nvidia/gpus");
+    let gpu = |bus: String| {
+        let text = fs::read_to_string(told.join(&bus).join("information")).ok()?;
+        let field = |wanted: &str| {
+            let mut fields = text.lines().filter_map(|line| line.split_once(':'));
+            fields.find_map(|(key, value)| (key.trim() == wanted).then(|| value.trim().to_owned()))
+        };
+        let minor = field("Device Minor")?;
+        let uuid = field("GPU UUID").unwrap_or_default();
+        Some((bus, ToldGpu { uuid, minor }))
+    };
+    names(&told).into_iter().filter_map(gpu).collect()
+}
+
+/// In the order of their places in the machine, by which CUDA counts them with [`DeviceKind::order`]; in that of their
+/// files, most often the same, where the driver does not tell the place of each.
+fn nvidia(root: &Path) -> Vec<PathBuf> {
+    let dev = root.join("dev");
+    let places: BTreeMap<String, String> = told_by_nvidia(root)
+        .into_iter()
+        .map(|(bus, gpu)| (format!("nvidia{}", gpu.minor), bus))
+        .collect();
+    let mut devices = in_order(&dev, "nvidia");
+    if devices.iter().all(|name| places.contains_key(name)) {
+        devices.sort_by_key(|name| places.get(name));
+    }
+    let devices = devices.into_iter().map(|name| dev.join(name));
     devices.filter(|device| opens(device)).collect()
 }
 
@@ -235,6 +266,30 @@ mod tests {
         );
     }
 
+    /// A GPU that NVIDIA's driver tells of.
+    fn tell(root: &Path, bus: &str, uuid: &str, minor: u32) {
+        let information =
+            format!("Model: \t\t H100\nGPU UUID: \t {uuid}\nDevice Minor: \t {minor}\n");
+        let told = format!("proc/driver/nvidia/gpus/{bus}/information");
+        write(root, &told, &information);
+    }
+
+    #[test]
+    fn numbers_are_of_places_in_the_machine() {
+        let node = tempfile::tempdir().unwrap();
+        let root = node.path();
+        for minor in 0..3 {
+            write(root, &format!("dev/nvidia{minor}"), "");
+        }
+        // The driver has numbered the files in another order.
+        tell(root, "0000:3b:00.0", "GPU-2", 2);
+        tell(root, "0000:1a:00.0", "GPU-1", 1);
+        tell(root, "0001:00:00.0", "GPU-0", 0);
+        let found = under(root, &|_| None).unwrap();
+        assert_eq!(found.keys(), ["0@nvidia1", "1@nvidia2", "2@nvidia0"]);
+        assert_eq!(found.order(), Some(("CUDA_DEVICE_ORDER", "PCI_BUS_ID")));
+    }
+
     #[test]
     fn a_device_of_a_list_is_known_by_its_file() {
         let node = tempfile::tempdir().unwrap();
@@ -242,9 +297,7 @@ mod tests {
         for name in ["nvidia0", "nvidia1"] {
             write(root, &format!("dev/{name}"), "");
         }
-        let information = "Model: \t\t H100\nGPU UUID: \t GPU-77\nDevice Minor: \t 1\n";
-        let told = "proc/driver/nvidia/gpus/0000:01:00.0/information";
-        write(root, told, information);
+        tell(root, "0000:01:00.0", "GPU-77", 1);
         let of = |list: &str| -> Vec<PathBuf> {
             let found = under(root, &|_| Some(list.to_owned())).unwrap();
             found

@@ -115,13 +115,21 @@ impl Pool {
 }
 
 impl Grant {
-    /// The variable by which the process knows its devices.
-    pub(crate) fn variable(&self) -> (&'static str, String) {
+    /// The variables by which the process knows its devices.
+    pub(crate) fn variables(&self) -> impl Iterator<Item = (&'static str, String)> {
         let list = match self.names[..] {
             [] => self.kind.none.to_owned(),
             _ => self.names.join(","),
         };
-        (self.kind.variable, list)
+        let order = self.kind.order;
+        let order = order.map(|(variable, value)| (variable, value.to_owned()));
+        [(self.kind.variable, list)].into_iter().chain(order)
+    }
+
+    /// What the process finds in the variable of its devices.
+    #[cfg(test)]
+    fn list(&self) -> String {
+        self.variables().map(|(_, value)| value).next().unwrap()
     }
 }
 
@@ -156,7 +164,7 @@ mod tests {
         reserve(&mut pool, here, count, each, false).await?;
         let grants: Vec<Option<Grant>> = (0..count).map(|_| pool.grant(each)).collect();
         let told = grants.iter().map(|grant| match grant {
-            Some(grant) => grant.variable().1,
+            Some(grant) => grant.list(),
             None => "nothing".to_owned(),
         });
         Ok(told.collect::<Vec<_>>().join(" "))
@@ -179,7 +187,7 @@ mod tests {
         // What is spawned takes what is free, and sees nothing of what is not.
         let mut pool = Pool::default();
         reserve(&mut pool, here, 2, 1, false).await.unwrap();
-        let name = |grant: &Option<Grant>| grant.as_ref().unwrap().variable().1;
+        let name = |grant: &Option<Grant>| grant.as_ref().unwrap().list();
         let mut all: Vec<_> = (0..4).map(|_| pool.grant(1)).collect();
         let names: Vec<String> = all.iter().map(name).collect();
         assert_eq!(names, ["0", "1", "GPU-a", "-1"]);
@@ -200,17 +208,17 @@ mod tests {
         // A second job of the same container wants one more than is there.
         reserve(&mut first, here, 1, 1, true).await.unwrap();
         let other = first.grant(1);
-        assert_eq!(other.as_ref().unwrap().variable().1, "2");
+        assert_eq!(other.as_ref().unwrap().list(), "2");
         let refused = reserve(&mut first, here, 1, 1, true).await.unwrap_err();
         assert!(refused.contains("others have 1 of them"), "{refused}");
         drop((one, other));
         // Begun again it finds what it had.
         reserve(&mut first, here, 2, 1, true).await.unwrap();
-        let again = [first.grant(1), first.grant(1)].map(|grant| grant.unwrap().variable().1);
+        let again = [first.grant(1), first.grant(1)].map(|grant| grant.unwrap().list());
         assert_eq!(again, ["0", "2"]);
         // What the node has lost is not granted any more.
         let left = Devices::of(folder.path(), &["1", "2"]);
         reserve(&mut first, Some(&left), 1, 1, true).await.unwrap();
-        assert_eq!(first.grant(1).unwrap().variable().1, "2");
+        assert_eq!(first.grant(1).unwrap().list(), "2");
     }
 }

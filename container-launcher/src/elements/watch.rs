@@ -18,7 +18,7 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until, timeout};
 
 use super::{DEADLINE, at_once};
-use crate::devices::gpus;
+use crate::devices::{Devices, gpus};
 use crate::surroundings::Surroundings;
 
 /// Beyond what libraries may take, for two processes to start and end.
@@ -152,6 +152,7 @@ impl Watch {
         }
         let variable = |name: &str| Some(self.around.text(name)?.to_owned());
         let named = gpus::under(Path::new(&scan.root), &variable);
+        let order = named.as_ref().and_then(Devices::order);
         let named = named.map(|devices| devices.keys()).unwrap_or_default();
         // Those without a file are known to a library, or to YARN, alone.
         let others = (0..).map(|number: u32| format!("{number}@gpu{number}"));
@@ -168,6 +169,9 @@ impl Watch {
             (DEVICE_WAYS_VARIABLE, scan.ways.to_string()),
             (DEVICE_TURNS_VARIABLE, turns(Path::new(&scan.root))),
         ];
+        // What the node's own settings say stays.
+        let order = order.filter(|(name, _)| self.around.text(name).is_none());
+        variables.extend(order.map(|(name, value)| (name, value.to_owned())));
         if let Some(most) = most.filter(|most| size(*most) < devices.len()) {
             let tasks = most.saturating_mul(scan.ways.get());
             let folder = self.around.folder.join(PERMITS);

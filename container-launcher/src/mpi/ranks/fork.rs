@@ -100,7 +100,7 @@ pub(crate) async fn fork(
             let start = ProcessStart::new(id, &command, streams)
                 .suggest(environment::of_rank(rank.saturating_sub(first), local_rank))
                 .suggest(terminal.map(|terminal| ("TERM", terminal.name.as_str())))
-                .suggest(grants.gpus.as_ref().map(devices::Grant::variable))
+                .suggest(grants.gpus.iter().flat_map(devices::Grant::variables))
                 .set(checkpoint::environment(share, folder, rank, first))
                 .set(pmi_variables(rank.saturating_sub(first), local_rank))
                 .set(waits.as_ref().map(|file| (WAITS_VARIABLE, file)))
