@@ -6,17 +6,21 @@
 //! | `00000000000000000007` | who waits with this number, for one of the devices in it; where nobody has locked it, he is gone |
 //! | `nvidia0.1` | who has the second place of the device `nvidia0` |
 //!
+//! Every user of the node may make files there, so a file that is none, or that nobody may read, is passed over, and no name
+//! leads elsewhere or makes a task wait.
+//!
 //! The one who waits with the lowest number takes the first place that is free, and gives his number back. Who waits for
 //! other devices, as a container that is let see them alone, is in nobody's way. The kernel frees the locks of a process
 //! that ends, in whatever way.
 
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, ErrorKind, Read as _, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use rustix::fs::{FlockOperation, flock};
+use rustix::fs::{FlockOperation, OFlags, flock};
+use rustix::io::Errno;
 
 /// Between two looks of one who waits.
 const PAUSE: Duration = Duration::from_millis(2);
@@ -104,20 +108,26 @@ impl Ticket {
             if Instant::now() >= until {
                 return Err(io::Error::new(
                     ErrorKind::TimedOut,
-                    format!("somebody has locked {DOOR_NAME} for {} s", DOOR.as_secs()),
+                    format!(
+                        "another process has locked {DOOR_NAME} for {} s: fuser {} names it",
+                        DOOR.as_secs(),
+                        folder.join(DOOR_NAME).display()
+                    ),
                 ));
             }
             std::thread::park_timeout(PAUSE);
         }
-        let all = numbers(folder)?;
-        for number in &all {
-            let path = folder.join(name(*number));
+        let mut last = None;
+        for number in numbers(folder)? {
+            let path = folder.join(name(number));
             if is_gone(&path)? {
-                // Another user's stays, and is as good as gone.
+                // Another user's stays, and does not count.
                 drop(fs::remove_file(&path));
+            } else {
+                last = Some(number);
             }
         }
-        let number = all.last().map_or(0, |last| last.saturating_add(1));
+        let number = free_number(folder, last)?;
         // It appears locked: nobody takes it for one of a process that is gone.
         let half = folder.join(format!(".{number}-{}", std::process::id()));
         drop(fs::remove_file(&half));
@@ -158,6 +168,22 @@ impl Drop for Ticket {
     }
 }
 
+/// The number behind `last`, or one still later whose name another user's left file does not have.
+fn free_number(folder: &Path, last: Option<u64>) -> io::Result<u64> {
+    let mut number = last.map_or(Some(0), |last| last.checked_add(1));
+    while let Some(free) = number {
+        let taken = fs::symlink_metadata(folder.join(name(free)));
+        if taken.is_err_and(|error| error.kind() == ErrorKind::NotFound) {
+            return Ok(free);
+        }
+        number = free.checked_add(1);
+    }
+    Err(io::Error::other(format!(
+        "a process waits with the last number there is, {}: the file's owner can remove it",
+        name(u64::MAX)
+    )))
+}
+
 fn name(number: u64) -> String {
     format!("{number:0DIGITS$}")
 }
@@ -174,26 +200,49 @@ fn numbers(folder: &Path) -> io::Result<Vec<u64>> {
     Ok(numbers)
 }
 
-/// Whether nobody has locked a number, or it was given back.
+/// Whether nobody has locked a number, it was given back, or it is none: a task makes a file that all may read.
 fn is_gone(path: &Path) -> io::Result<bool> {
-    match File::open(path) {
-        Ok(file) => try_lock(&file, FlockOperation::NonBlockingLockShared),
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(true),
-        Err(error) => Err(error),
+    match look(path)? {
+        Some(file) => try_lock(&file, FlockOperation::NonBlockingLockShared),
+        None => Ok(true),
+    }
+}
+
+/// Opens a file of another process's, without waiting for anything: no pipe, and no link to one. `None`: there is no file
+/// that may be read.
+fn look(path: &Path) -> io::Result<Option<File>> {
+    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits();
+    let flags = i32::try_from(flags).unwrap_or_default();
+    let opened = OpenOptions::new().read(true).custom_flags(flags).open(path);
+    match opened {
+        Ok(file) => Ok(file.metadata()?.is_file().then_some(file)),
+        Err(error) => {
+            // What a link is refused with.
+            let is_link = error.raw_os_error() == Some(Errno::LOOP.raw_os_error());
+            let is_none = matches!(
+                error.kind(),
+                ErrorKind::NotFound | ErrorKind::PermissionDenied
+            );
+            match is_link || is_none {
+                true => Ok(None),
+                false => Err(error),
+            }
+        }
     }
 }
 
 /// Whether who waits with a number may take one of `devices`: he may who does not say which.
 fn wants_any(path: &Path, devices: &[String]) -> io::Result<bool> {
+    // It may have been given back.
+    let Some(file) = look(path)? else {
+        return Ok(false);
+    };
     let mut wanted = String::new();
-    let file = File::open(path);
-    match file.and_then(|file| file.take(WANTED_MAX).read_to_string(&mut wanted)) {
+    match file.take(WANTED_MAX).read_to_string(&mut wanted) {
         Ok(_) => {
             let is_wanted = |device: &String| wanted.lines().any(|wanted| wanted == device);
             Ok(wanted.is_empty() || devices.iter().any(is_wanted))
         }
-        // It was given back.
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
         Err(error) if error.kind() == ErrorKind::InvalidData => Ok(true),
         Err(error) => Err(error),
     }
@@ -202,7 +251,7 @@ fn wants_any(path: &Path, devices: &[String]) -> io::Result<bool> {
 fn try_lock(file: &File, how: FlockOperation) -> io::Result<bool> {
     match flock(file, how) {
         Ok(()) => Ok(true),
-        Err(rustix::io::Errno::WOULDBLOCK) => Ok(false),
+        Err(Errno::WOULDBLOCK) => Ok(false),
         Err(error) => Err(error.into()),
     }
 }
@@ -224,14 +273,23 @@ fn make(folder: &Path) -> io::Result<()> {
 
 /// A file that everybody locks, made where it is not there.
 fn open(path: &Path) -> io::Result<File> {
-    match File::open(path) {
-        Err(error) if error.kind() == ErrorKind::NotFound => match created(path) {
-            // Somebody was faster.
-            Err(error) if error.kind() == ErrorKind::AlreadyExists => File::open(path),
-            other => other,
-        },
-        opened => opened,
+    for _ in 0..2 {
+        if let Some(file) = look(path)? {
+            return Ok(file);
+        }
+        match created(path) {
+            // Another task was faster.
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+            made => return made,
+        }
     }
+    Err(io::Error::new(
+        ErrorKind::PermissionDenied,
+        format!(
+            "{} is no file that this task may read: its owner can remove it",
+            path.display()
+        ),
+    ))
 }
 
 fn created(path: &Path) -> io::Result<File> {
@@ -325,6 +383,32 @@ mod tests {
         // Who says nothing is not passed.
         fs::write(&number, "").unwrap();
         assert!(wants_any(&number, &b.devices).unwrap());
+    }
+
+    #[test]
+    fn what_others_leave_there_stops_no_task() {
+        let folder = tempfile::tempdir().unwrap();
+        let queue = queue(folder.path(), &["a"], 1);
+        make(queue.folder()).unwrap();
+        let file = |number: u64| queue.folder().join(name(number));
+        // A number whose process is gone, the last one, and in the place of others a pipe, a link and a folder.
+        fs::write(file(u64::MAX), "a").unwrap();
+        rustix::fs::mkfifoat(rustix::fs::CWD, file(3), rustix::fs::Mode::from(0o666)).unwrap();
+        std::os::unix::fs::symlink(file(3), file(4)).unwrap();
+        fs::create_dir(file(5)).unwrap();
+        drop(queue.enter(|| ()).unwrap());
+        // The last number with a process that waits for another device.
+        let last = File::create(file(u64::MAX)).unwrap();
+        assert!(try_lock(&last, FlockOperation::NonBlockingLockExclusive).unwrap());
+        let refused = queue.enter(|| ()).unwrap_err().to_string();
+        assert!(refused.contains("18446744073709551615"), "{refused}");
+        drop(last);
+        drop(queue.enter(|| ()).unwrap());
+        // In the place of the door, too.
+        fs::remove_file(queue.folder().join(DOOR_NAME)).unwrap();
+        fs::create_dir(queue.folder().join(DOOR_NAME)).unwrap();
+        let refused = queue.enter(|| ()).unwrap_err().to_string();
+        assert!(refused.contains("door is no file"), "{refused}");
     }
 
     #[test]
