@@ -7,6 +7,8 @@
 
 mod queue;
 
+#[cfg(any(feature = "cuda", feature = "opencl"))]
+use std::marker::PhantomData;
 use std::path::PathBuf;
 
 use gerbil_task::{
@@ -160,21 +162,41 @@ impl Turn {
         &self.device
     }
 
-    /// Opens the device. It is given back before the turn is over: drop it first.
+    /// Opens the device, for as long as the turn lasts.
     ///
     /// With `gerbil.opencl.processors` what runs OpenCL on processors counts as a GPU: for tests of kernels.
     ///
     /// # Errors
     /// There is no such device, which queues the task again where there is one; or it does not work.
     #[cfg(any(feature = "cuda", feature = "opencl"))]
-    pub fn open(&self, settings: &crate::Settings) -> Result<gerbil_gpu::Device> {
+    pub fn open(&self, settings: &crate::Settings) -> Result<TurnDevice<'_>> {
         let processors = settings.parse(crate::settings::OPENCL_PROCESSORS)?;
-        gerbil_gpu::Device::open(&self.device, processors).map_err(|error| {
-            match error.is_no_device() {
-                true => Error::no_device(error.to_string()),
-                false => error.into(),
-            }
+        let opened = gerbil_gpu::Device::open(&self.device, processors);
+        let device = opened.map_err(|error| match error.is_no_device() {
+            true => Error::no_device(error.to_string()),
+            false => error.into(),
+        })?;
+        Ok(TurnDevice {
+            device,
+            _turn: PhantomData,
         })
+    }
+}
+
+/// The device of a [`Turn`], which does not outlive it.
+#[cfg(any(feature = "cuda", feature = "opencl"))]
+#[derive(Debug)]
+pub struct TurnDevice<'turn> {
+    device: gerbil_gpu::Device,
+    _turn: PhantomData<&'turn Turn>,
+}
+
+#[cfg(any(feature = "cuda", feature = "opencl"))]
+impl std::ops::Deref for TurnDevice<'_> {
+    type Target = gerbil_gpu::Device;
+
+    fn deref(&self) -> &gerbil_gpu::Device {
+        &self.device
     }
 }
 

@@ -57,6 +57,8 @@ pub use context::Context;
 pub use datum::{
     Bytes, Descending, EncodeAs, Json, Key, List, Reverse, Text, Upright, VInt, VLong, Value,
 };
+#[cfg(any(feature = "cuda", feature = "opencl"))]
+pub use device::TurnDevice;
 pub use device::{Devices, Turn};
 pub use drive::run::Run;
 pub use drive::submit::{Finished, Submit, Submitted};
