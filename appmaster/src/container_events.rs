@@ -9,6 +9,7 @@ use policy::lifecycle::{Grant, KillReason, LifecycleEvent};
 use policy::{ContainerId, NodeId};
 
 use crate::leaving::{self, Back};
+use crate::lent_events::LentEvent;
 use crate::mapreduce::MapReduceEvent;
 use crate::session::Session;
 use crate::work::WorkEvent;
@@ -20,37 +21,15 @@ impl Session {
         let Some(heard) = self.holding.hear(heard) else {
             return;
         };
+        if let Some(lost) = LentEvent::of(&heard) {
+            return self.lent_container_lost(&lost);
+        }
         match heard {
             Of::Granted(granted) => self.shared_grants(granted),
             Of::Joined {
                 container, node, ..
             } => self.shared_joined(&container, &node),
             Of::Said { container, event } => self.shared_said(container, event),
-            Of::Lost(container) => self.launcher_lost(&container),
-            Of::Ended {
-                container,
-                status,
-                diagnostics,
-            } => {
-                let event = LifecycleEvent::ContainerEnded {
-                    container: container.clone(),
-                    status,
-                    diagnostics,
-                };
-                self.container_lost(&container, &event);
-            }
-            Of::StartFailed { container, why } => {
-                tracing::warn!("{container} could not be started: {why}");
-                self.container_lost(&container.clone(), &LifecycleEvent::LinkLost(container));
-            }
-            Of::Misbehaved { container, what } => {
-                tracing::warn!("the launcher in {container} {what}");
-                let event = LifecycleEvent::Misbehaved {
-                    container: container.clone(),
-                    what,
-                };
-                self.container_lost(&container, &event);
-            }
             Of::Freed => self.pool_hears(&GangEvent::Freed),
             Of::Nodes(view) => self.shared_nodes(&view),
             Of::Refused(words) => self.refused(words),
@@ -63,6 +42,8 @@ impl Session {
             Of::WantedBack(containers) => self.wanted_back(&containers, Back::Preempted),
             Of::NodeLeaves { node, within } => self.node_leaves(&node, within),
             Of::Cut | Of::Headroom(_) | Of::Asked { .. } | Of::Localizing(_) => {}
+            // The jobs there have heard it.
+            Of::Lost(_) | Of::Ended { .. } | Of::StartFailed { .. } | Of::Misbehaved { .. } => {}
         }
     }
 

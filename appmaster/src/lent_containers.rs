@@ -12,12 +12,12 @@ use std::ops::ControlFlow;
 
 use holding::Finished;
 use job::JobId;
-use job::exit::Exit;
 use job::wire;
 use job::wire::launcher_order::Order;
 use policy::ContainerId;
 use policy::lifecycle::{Grant, LifecycleEvent};
 
+use crate::lent_events::LentEvent;
 use crate::loan::{Loan, Use};
 use crate::mpi::waiting::Look;
 use crate::session::Session;
@@ -167,23 +167,16 @@ impl Session {
         if *of != Use::Fetching {
             return;
         }
-        if !fetched.trouble.is_empty() {
-            // The same would happen again.
-            let (host, why) = (&node.hostname, &fetched.trouble);
-            let refused = LifecycleEvent::Refused {
-                sentence: format!("the job's files could not be brought to {host}: {why}"),
-                code: Exit::Staging.code(),
-                container,
-            };
-            return self.tell(job, WorkEvent::Machine(refused));
+        let (host, bytes) = (node.hostname.clone(), fetched.bytes);
+        let heard = LentEvent::of_files(container, node, fetched);
+        if let LentEvent::Joined { container, .. } = &heard {
+            *of = Use::Joined;
+            tracing::info!(
+                "job {}: {bytes} bytes brought to {container} on {host}",
+                job.0
+            );
         }
-        *of = Use::Joined;
-        tracing::info!(
-            "job {}: {} bytes brought to {container}",
-            job.0,
-            fetched.bytes
-        );
-        self.tell(job, WorkEvent::Joined { container, node });
+        self.tell(job, WorkEvent::Lent(heard));
     }
 
     /// Nothing of a job is left in a container.
@@ -193,7 +186,7 @@ impl Session {
             return;
         };
         if loan.containers.remove(&container).is_some() {
-            self.tell(job, WorkEvent::Lost(container));
+            self.tell(job, WorkEvent::Lent(LentEvent::Left(container)));
         }
     }
 }

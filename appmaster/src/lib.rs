@@ -53,6 +53,7 @@ mod files;
 mod inherit;
 mod leaving;
 mod lent_containers;
+mod lent_events;
 mod loan;
 mod loop_event;
 mod mapreduce;

@@ -15,12 +15,12 @@ use job::{SessionPlan, wire};
 use policy::commit::Records;
 use policy::gang::GangEvent;
 use policy::lending::{Lending, Word};
-use policy::lifecycle::LifecycleEvent;
 use policy::{ClusterView, ContainerId, Millis};
 use proto_hadoop::yarn::FinalApplicationStatus;
 use tonic::Status;
 
 use crate::elements::NodeElements;
+use crate::lent_events::LentEvent;
 use crate::loan::{Loan, Use};
 use crate::loop_event::JobEvents;
 use crate::mapreduce::Book;
@@ -264,7 +264,20 @@ impl Session {
     }
 
     /// A container or its launcher is lost: its slots are, and the jobs there hear it.
-    pub(crate) fn launcher_lost(&mut self, container: &ContainerId) {
+    pub(crate) fn lent_container_lost(&mut self, heard: &LentEvent) {
+        match heard {
+            LentEvent::LauncherLost(container) => self.launcher_lost(container, heard),
+            // YARN names a node that it has lost by this status.
+            LentEvent::Ended { status: -100, .. } => self.container_lost(heard, true),
+            LentEvent::Ended { .. } | LentEvent::NotStarted(_) | LentEvent::Misbehaved { .. } => {
+                self.container_lost(heard, false);
+            }
+            // The container stays.
+            LentEvent::Joined { .. } | LentEvent::NotFetched { .. } | LentEvent::Left(_) => {}
+        }
+    }
+
+    fn launcher_lost(&mut self, container: &ContainerId, heard: &LentEvent) {
         let now = self.now();
         self.lending(|lending| lending.lost(now, container));
         if let Some(sharing) = &mut self.sharing {
@@ -281,13 +294,13 @@ impl Session {
             {
                 *of = Use::Gone;
             }
-            self.tell(job, WorkEvent::Lost(container.clone()));
+            self.tell(job, WorkEvent::Lent(heard.clone()));
         }
     }
 
-    /// YARN says that a container is over, or it is of no use.
-    pub(crate) fn container_lost(&mut self, container: &ContainerId, event: &LifecycleEvent) {
-        let now = self.now();
+    /// YARN says that a container is over, or it is of no use; `in_doubt`: so is its node.
+    fn container_lost(&mut self, heard: &LentEvent, in_doubt: bool) {
+        let (now, container) = (self.now(), heard.container());
         self.lending(|lending| lending.lost(now, container));
         for job in self.jobs_knowing(container) {
             if let Some(of) = self
@@ -296,14 +309,12 @@ impl Session {
             {
                 *of = Use::Gone;
             }
-            self.tell(job, WorkEvent::Machine(event.clone()));
+            self.tell(job, WorkEvent::Lent(heard.clone()));
         }
         if let Some(sharing) = &mut self.sharing {
             sharing.timeline.container_lost(now, container);
             sharing.peers.lost(container);
         }
-        // YARN names a node that it has lost by this status.
-        let in_doubt = matches!(event, LifecycleEvent::ContainerEnded { status: -100, .. });
         self.replace(container, in_doubt);
     }
 

@@ -14,6 +14,7 @@ use proto_hadoop::yarn::FinalApplicationStatus;
 
 use crate::client_events::Outbox;
 use crate::files::{FileWork, FilesDone};
+use crate::lent_events::LentEvent;
 use crate::mapreduce::{MapReduce, MapReduceEffect, MapReduceEvent};
 use crate::mpi::Mpi;
 use crate::mpi::standoff::Sight;
@@ -54,7 +55,11 @@ impl JobWork {
         self.wake();
         match self {
             Self::Queued(_) => Vec::new(),
-            Self::Mpi(mpi) => mpi.hear(now, heard),
+            // It is in lent containers as in its own.
+            Self::Mpi(mpi) => match heard {
+                WorkEvent::Lent(heard) => mpi.hear(now, heard.of_own()),
+                heard => mpi.hear(now, heard),
+            },
             Self::MapReduce(mapreduce) => mapreduce.hear(now, heard),
         }
     }
@@ -145,6 +150,8 @@ pub(crate) enum WorkEvent {
         /// Its message, of the ranks there.
         event: wire::mpi_event::Event,
     },
+    /// Of a container that is lent to it, and of the job there.
+    Lent(LentEvent),
     /// Of the tasks of a job that has such.
     OfTasks(MapReduceEvent),
     /// A launcher has left, or is not heard of any more.

@@ -7,13 +7,15 @@ use job::history::JobState;
 use job::wire;
 use job::wire::job_event::Event as ToClient;
 use policy::Millis;
-use policy::lifecycle::{KillReason, LifecycleEvent as OfContainer};
+use policy::lifecycle::KillReason;
 use policy::schedule::AttemptOutcome;
 use proto_hadoop::yarn::FinalApplicationStatus;
 
 use super::folder::{FolderDone, FolderWork};
+use super::hearing::OfJob;
 use super::{ContainerUse, LifeState, MapReduce, MapReduceEffect, MapReduceEvent, sentences};
-use crate::work::{Do, WorkEvent};
+use crate::lent_events::LentEvent;
+use crate::work::Do;
 
 /// For launchers to end what runs of the job.
 const LEAVE: Millis = Millis(15_000);
@@ -169,27 +171,44 @@ impl MapReduce {
     }
 
     /// One piece of news after the verdict.
-    pub(super) fn hear_ending(&mut self, heard: WorkEvent) {
+    pub(super) fn hear_ending(&mut self, heard: OfJob) {
         match heard {
+            OfJob::Tasks(event) => self.hear_late(event),
+            OfJob::Container(event) => match event {
+                LentEvent::Left(container)
+                | LentEvent::LauncherLost(container)
+                | LentEvent::Ended { container, .. }
+                | LentEvent::NotStarted(container)
+                | LentEvent::Misbehaved { container, .. } => {
+                    self.places.remove(&container);
+                }
+                // It was told to leave meanwhile.
+                LentEvent::Joined { .. } | LentEvent::NotFetched { .. } => {}
+            },
+            OfJob::Finished(finished) => self.finished(finished),
+            OfJob::Tick => {}
+        }
+        self.go_on();
+    }
+
+    fn hear_late(&mut self, event: MapReduceEvent) {
+        match event {
             // Decided before the policies knew of the end.
-            WorkEvent::OfTasks(MapReduceEvent::Placed(start)) => self.want(MapReduceEffect::Over {
+            MapReduceEvent::Placed(start) => self.want(MapReduceEffect::Over {
                 attempt: start.attempt,
                 how: AttemptOutcome::Killed,
             }),
-            WorkEvent::Lost(container)
-            | WorkEvent::Machine(
-                OfContainer::ContainerEnded { container, .. }
-                | OfContainer::LinkLost(container)
-                | OfContainer::Misbehaved { container, .. },
-            ) => {
-                self.places.remove(&container);
-            }
-            WorkEvent::OfTasks(MapReduceEvent::Folder(done)) => self.folder_done(done),
-            WorkEvent::OfTasks(MapReduceEvent::Kept(kept)) => self.kept(kept),
-            WorkEvent::Finished(finished) => self.finished(finished),
-            _ => {}
+            MapReduceEvent::Folder(done) => self.folder_done(done),
+            MapReduceEvent::Kept(kept) => self.kept(kept),
+            // Nothing of its tasks is wanted any more.
+            MapReduceEvent::Said { .. }
+            | MapReduceEvent::SlotsCome
+            | MapReduceEvent::NoNode(_)
+            | MapReduceEvent::Stop { .. }
+            | MapReduceEvent::Leaves { .. }
+            | MapReduceEvent::Homes(_)
+            | MapReduceEvent::FolderWaits(_) => {}
         }
-        self.go_on();
     }
 
     fn folder_done(&mut self, done: FolderDone) {

@@ -1,6 +1,6 @@
 //! One MapReduce job of a session: from its output folder's making to the client's farewell.
 //!
-//! It hears ([`WorkEvent`]) and answers what is to be done ([`Do`]); it waits for nothing, and knows no time
+//! It hears ([`WorkEvent`](crate::work::WorkEvent)) and answers what is to be done ([`Do`]); it waits for nothing, and knows no time
 //! but the one that it is told. Which slot a task has is decided by the session's policies, what follows
 //! from a task's end by the machine [`policy::mapreduce`], what is written into the output folder by
 //! [`policy::commit`]; here is what that means for launchers and client.
@@ -24,6 +24,7 @@ mod ended;
 mod ending;
 mod explain;
 mod folder;
+mod hearing;
 mod history;
 mod history_file;
 mod homes;
@@ -44,7 +45,6 @@ use gerbil_task::{Counters, add};
 use job::wire::job_event::Event as ToClient;
 use job::{MapReduceJob, TasksReport, wire};
 use policy::commit::TaskResult;
-use policy::lifecycle::{KillReason, LifecycleEvent};
 use policy::mapreduce::{MapReduceMachine, MaxAttempts};
 use policy::schedule::{AttemptIx, ContainerIx, Stage, TaskIx};
 use policy::{ContainerId, Millis};
@@ -56,10 +56,10 @@ use crate::mapreduce::history::Past;
 use crate::mapreduce::homes::Homes;
 use crate::mapreduce::leaving::Leaving;
 use crate::mapreduce::orders::Orders;
-use crate::work::{Do, WorkEvent};
+use crate::work::Do;
 
 pub(crate) use commit_records::{Book, Record};
-pub(crate) use folder::{Folder, FolderDone, FolderWork, Others};
+pub(crate) use folder::{Folder, FolderWork, Others};
 pub(crate) use history_file::keep;
 pub(crate) use messages::{MapReduceEffect, MapReduceEvent};
 pub(crate) use needs::elements;
@@ -94,6 +94,8 @@ enum ContainerUse {
     Fetching,
     /// They are there.
     Joined,
+    /// They could not be brought: for the next attempt there they are brought again.
+    WithoutFiles,
     /// The launcher was told that the job is over.
     Leaving,
 }
@@ -239,63 +241,7 @@ impl MapReduce {
         std::mem::take(&mut self.todo)
     }
 
-    /// Takes in what has happened by `now`; what is to be done about it, in order.
-    pub(crate) fn hear(&mut self, now: Millis, heard: WorkEvent) -> Vec<Do> {
-        self.now = now;
-        match heard {
-            WorkEvent::ClientAttached => self.attach(),
-            WorkEvent::ClientLeft => {
-                self.client = Client::Gone;
-                self.kill(KillReason::ClientLost);
-            }
-            WorkEvent::ClientDeaf => {
-                self.outbox.clear();
-                self.client = Client::Gone;
-                self.kill(KillReason::ClientLost);
-            }
-            WorkEvent::ClientKill(reason) => self.kill(reason),
-            WorkEvent::Machine(LifecycleEvent::KillRequested(reason)) => self.kill(reason),
-            WorkEvent::Machine(LifecycleEvent::ResourceManagerLost { silent }) => {
-                self.cut_off(silent)
-            }
-            WorkEvent::OfTasks(MapReduceEvent::FolderWaits(sentence)) => {
-                if !std::mem::replace(&mut self.folder_waits, true) {
-                    self.notice(sentence);
-                }
-            }
-            heard => match &self.step {
-                LifeState::SettingUp => self.hear_setting_up(heard),
-                LifeState::Running => {
-                    self.hear_running(heard);
-                    self.give_slots_up();
-                    self.gather_ahead();
-                    self.make_again();
-                }
-                LifeState::Ending(_) => self.hear_ending(heard),
-            },
-        }
-        self.may_show();
-        std::mem::take(&mut self.todo)
-    }
-
-    fn hear_setting_up(&mut self, heard: WorkEvent) {
-        match heard {
-            WorkEvent::OfTasks(MapReduceEvent::Folder(FolderDone::SetUp(Ok(())))) => {
-                self.step = LifeState::Running;
-                if self.description.splits.is_empty() {
-                    // Nothing to read is no failure: the output is empty.
-                    return self.done();
-                }
-                self.want(MapReduceEffect::Slots);
-            }
-            WorkEvent::OfTasks(MapReduceEvent::Folder(FolderDone::SetUp(Err(sentence)))) => {
-                self.refused(sentence)
-            }
-            _ => {}
-        }
-    }
-
-    /// When [`WorkEvent::Tick`] is due, if nothing else happens before.
+    /// When [`Tick`](crate::work::WorkEvent::Tick) is due, if nothing else happens before.
     pub(crate) fn wakes_at(&self) -> Option<Millis> {
         let (homes, leaving) = (self.homes.wakes_at(), self.leaving.wakes_at());
         let due = match &self.step {

@@ -1,44 +1,53 @@
 //! Tasks: placed and started, where everything that they need is.
 
 use policy::lending::{TaskInput, TaskStart};
-use policy::lifecycle::LifecycleEvent as OfContainer;
 use policy::mapreduce::Event;
 use policy::schedule::{AttemptIx, AttemptOutcome, Stage, TaskIx, Why};
 use policy::{ContainerId, Millis};
 
 use super::attempts::{Far, PlacedAttempt};
+use super::hearing::OfJob;
 use super::orders::Orders;
 use super::{ContainerUse, MapReduce, MapReduceEffect, MapReduceEvent, sentences};
-use crate::work::{Do, WorkEvent};
+use crate::lent_events::LentEvent;
+use crate::work::Do;
 
 /// For how long reduces keep slots that maps want, whose results they wait for.
 const PARKED: Millis = Millis(1_000);
 
 impl MapReduce {
-    pub(super) fn hear_running(&mut self, heard: WorkEvent) {
+    pub(super) fn hear_running(&mut self, heard: OfJob) {
         match heard {
-            WorkEvent::OfTasks(MapReduceEvent::SlotsCome) => self.begin_tasks(),
-            WorkEvent::OfTasks(MapReduceEvent::Homes(homes)) => self.have_homes(homes),
-            WorkEvent::OfTasks(MapReduceEvent::Leaves { container, within }) => {
-                self.leaves(container, within);
-            }
-            WorkEvent::OfTasks(MapReduceEvent::NoNode(sentence)) => self.impossible(sentence),
-            WorkEvent::OfTasks(MapReduceEvent::Placed(start)) => self.placed(start),
-            WorkEvent::OfTasks(MapReduceEvent::Stop { attempt, why }) => self.stop(attempt, why),
-            WorkEvent::Joined { container, .. } => self.joined(&container),
-            WorkEvent::OfTasks(MapReduceEvent::Said { container, event }) => {
-                self.task_said(&container, *event)
-            }
-            WorkEvent::Lost(container) => self.lost(&container),
-            WorkEvent::Machine(OfContainer::StartFailed { container, why }) => {
-                self.not_fetched(&container, &why);
-            }
-            WorkEvent::Machine(
-                OfContainer::ContainerEnded { container, .. }
-                | OfContainer::LinkLost(container)
-                | OfContainer::Misbehaved { container, .. },
-            ) => self.lost(&container),
-            _ => {}
+            OfJob::Tasks(event) => self.hear_of_tasks(event),
+            OfJob::Container(event) => match event {
+                LentEvent::Joined { container, .. } => self.joined(&container),
+                LentEvent::NotFetched {
+                    container,
+                    sentence,
+                } => self.not_fetched(&container, &sentence),
+                LentEvent::Left(container)
+                | LentEvent::LauncherLost(container)
+                | LentEvent::Ended { container, .. }
+                | LentEvent::NotStarted(container)
+                | LentEvent::Misbehaved { container, .. } => self.lost(&container),
+            },
+            OfJob::Finished(_) | OfJob::Tick => {}
+        }
+    }
+
+    fn hear_of_tasks(&mut self, event: MapReduceEvent) {
+        match event {
+            MapReduceEvent::SlotsCome => self.begin_tasks(),
+            MapReduceEvent::Homes(homes) => self.have_homes(homes),
+            MapReduceEvent::Leaves { container, within } => self.leaves(container, within),
+            MapReduceEvent::NoNode(sentence) => self.impossible(sentence),
+            MapReduceEvent::Placed(start) => self.placed(start),
+            MapReduceEvent::Stop { attempt, why } => self.stop(attempt, why),
+            MapReduceEvent::Said { container, event } => self.task_said(&container, *event),
+            // Its folder is worked on before and after.
+            MapReduceEvent::Folder(_)
+            | MapReduceEvent::FolderWaits(_)
+            | MapReduceEvent::Kept(_) => {}
         }
     }
 
@@ -108,7 +117,7 @@ impl MapReduce {
             at: place,
         });
         match self.places.get(&container) {
-            None => {
+            None | Some(ContainerUse::WithoutFiles) => {
                 self.places
                     .insert(container.clone(), ContainerUse::Fetching);
                 self.todo.push(Do::Start(container));
@@ -241,10 +250,14 @@ impl MapReduce {
         }
     }
 
-    /// The job's files could not be brought: what waits there has failed.
+    /// The job's files could not be brought: what waits there has failed, and goes elsewhere where that is possible.
     fn not_fetched(&mut self, container: &ContainerId, why: &str) {
-        // Whoever is placed there next has them brought again.
-        self.places.remove(container);
+        let Some(place @ ContainerUse::Fetching) = self.places.get_mut(container) else {
+            return;
+        };
+        *place = ContainerUse::WithoutFiles;
+        // Before the tasks are queued again.
+        self.want(MapReduceEffect::Avoid(container.clone()));
         for ix in self.attempts.within(container) {
             if let Some(attempt) = self.attempts.get(ix).cloned() {
                 self.failed(ix, &attempt, why.to_owned());

@@ -429,6 +429,8 @@ impl Mpi {
             | WorkEvent::Output(_)
             | WorkEvent::Memory(_)
             | WorkEvent::Finished(_)
+            // A lent container is told of as one of its own.
+            | WorkEvent::Lent(_)
             | WorkEvent::OfTasks(_) => {}
         }
         Vec::new()

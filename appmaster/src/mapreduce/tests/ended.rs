@@ -1,7 +1,6 @@
 //! How a job ends before its tasks have: killed, without an output, without files; and what is kept of it.
 
 use job::history::HistoryFolder;
-use policy::lifecycle::LifecycleEvent as OfContainer;
 
 use super::*;
 
@@ -23,8 +22,8 @@ fn what_became_of_a_job_is_kept_before_its_verdict_is_told() {
     bed.place(Stage::Map, 1, 2);
     bed.tell(WorkEvent::ClientLeft);
     bed.wanted();
-    bed.tell(WorkEvent::Lost(id(1)));
-    bed.tell(WorkEvent::Lost(id(2)));
+    bed.lost(1);
+    bed.lost(2);
     bed.folder(FolderDone::GivenUp(Ok(())));
     let kept = format!("/home/me/history: {JOB} Killed: Map 0 Failed, Map 0 Killed");
     assert_eq!(bed.wanted(), ["give up".to_owned(), kept]);
@@ -38,23 +37,86 @@ fn what_became_of_a_job_is_kept_before_its_verdict_is_told() {
 
 #[test]
 fn files_that_cannot_be_brought_are_a_failure_of_who_waits_for_them() {
-    let mut bed = Bed::new(1, 0);
-    for attempt in 0..2 {
-        bed.place(Stage::Map, 0, 1);
-        let failed = OfContainer::StartFailed {
-            container: id(1),
-            why: "no room".into(),
-        };
-        bed.tell(WorkEvent::Machine(failed));
-        let first = bed.wanted.first().map(String::as_str);
-        assert_eq!(first, Some("start c1"), "attempt {attempt}");
-        if attempt == 0 {
-            bed.wanted();
-        }
-    }
-    let (code, sentence, _) = bed.over(&[]);
+    let mut bed = Bed::new(2, 0);
+    bed.place(Stage::Map, 0, 1);
+    bed.place(Stage::Map, 1, 1);
+    bed.fetched(1, "no room");
+    // Its tasks go elsewhere, where there is another node.
+    let failed = ["start c1", "avoid c1", "over 0 Failed", "over 1 Failed"];
+    assert_eq!(bed.wanted(), failed);
+    bed.place(Stage::Map, 0, 1);
+    bed.fetched(1, "no room");
+    let wanted = [
+        "start c1",
+        "avoid c1",
+        "no more",
+        "leave c1",
+        "over 2 Failed",
+    ];
+    assert_eq!(bed.wanted(), wanted);
+    let (code, sentence, _) = bed.over(&[1]);
     assert_eq!(code, 1);
-    assert!(sentence.ends_with("no room"), "{sentence}");
+    let words =
+        "map 0 failed 2 times, the last time: the job's files could not be brought to n1: no room";
+    assert_eq!(sentence, words);
+}
+
+/// What was brought too late is of use to others.
+#[test]
+fn files_that_are_brought_after_all_are_there() {
+    let mut bed = Bed::new(1, 0);
+    bed.place(Stage::Map, 0, 1);
+    bed.fetched(1, "no room");
+    // A word that comes twice is heard once.
+    bed.fetched(1, "no room");
+    let second = bed.place(Stage::Map, 0, 1);
+    bed.wanted();
+    bed.joined(1);
+    bed.started(1, second);
+    bed.done(1, second, None);
+    assert_eq!(bed.job.failed_attempts, 1);
+}
+
+/// Whatever becomes of a container, no attempt there waits for ever: it runs, or it is over.
+#[test]
+fn no_word_of_a_container_leaves_an_attempt_waiting() {
+    let container = || id(1);
+    let of_container = [
+        ContainerEvent::Lost(container()),
+        ContainerEvent::Ended {
+            container: container(),
+            status: 143,
+            diagnostics: String::new(),
+        },
+        ContainerEvent::StartFailed {
+            container: container(),
+            why: "no".into(),
+        },
+        ContainerEvent::Misbehaved {
+            container: container(),
+            what: "said hello twice".into(),
+        },
+    ];
+    let of_container = of_container.iter().filter_map(LentEvent::of);
+    let of_files = ["", "no room"].map(|trouble| {
+        let trouble = trouble.to_owned();
+        let fetched = wire::FilesFetched {
+            trouble,
+            ..wire::FilesFetched::default()
+        };
+        LentEvent::of_files(container(), wire::NodeFacts::default(), &fetched)
+    });
+    let left = LentEvent::Left(container());
+    let all: Vec<LentEvent> = of_container.chain(of_files).chain([left]).collect();
+    assert_eq!(all.len(), 7);
+    for heard in all {
+        let mut bed = Bed::new(1, 0);
+        let attempt = bed.place(Stage::Map, 0, 1);
+        let of = format!("{heard:?}");
+        bed.tell(WorkEvent::Lent(heard));
+        let waits = bed.job.attempts.get(attempt);
+        assert!(waits.is_none_or(|of| of.is_ordered), "{of}");
+    }
 }
 
 #[test]
@@ -91,7 +153,7 @@ fn a_job_whose_resource_manager_is_silent_fails_and_says_so() {
     bed.started(1, map);
     bed.wanted();
     let silent = Millis(20_000);
-    bed.tell(WorkEvent::Machine(OfContainer::ResourceManagerLost {
+    bed.tell(WorkEvent::Machine(LifecycleEvent::ResourceManagerLost {
         silent,
     }));
     assert_eq!(bed.wanted(), ["no more", "leave c1"]);

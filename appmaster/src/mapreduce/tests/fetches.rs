@@ -1,7 +1,5 @@
 //! What reduces read of maps, and who is to blame where they cannot.
 
-use policy::lifecycle::LifecycleEvent as OfContainer;
-
 use super::*;
 
 #[test]
@@ -43,13 +41,12 @@ fn what_a_lost_launcher_had_is_made_again_and_reduces_wait_for_it() {
     let reduce = bed.place(Stage::Reduce, 0, 1);
     bed.started(1, reduce);
     bed.wanted();
-    let ended = OfContainer::ContainerEnded {
+    bed.lost(2);
+    bed.heard(&ContainerEvent::Ended {
         container: id(2),
         status: -100,
         diagnostics: String::new(),
-    };
-    bed.tell(WorkEvent::Lost(id(2)));
-    bed.tell(WorkEvent::Machine(ended));
+    });
     assert_eq!(bed.wanted(), ["lost 1"]);
     // It cannot read what is gone: no fault of its own, and the next attempt waits.
     let ended = wire::TaskEnded {
@@ -107,7 +104,7 @@ fn what_a_map_has_left_anew_is_not_doubted_by_who_has_tried_to_read_what_was_los
     let reduces: Vec<AttemptIx> = (0..2).map(|_| bed.place(Stage::Reduce, 0, 2)).collect();
     bed.joined(2);
     // The launcher stands still: the session gives it up, before those that fetch from there do.
-    bed.tell(WorkEvent::Lost(id(1)));
+    bed.lost(1);
     let again = bed.place(Stage::Map, 0, 3);
     bed.joined(3);
     bed.done(3, again, Some(3));

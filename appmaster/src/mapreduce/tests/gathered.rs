@@ -71,7 +71,7 @@ fn what_maps_have_left_is_gathered_at_homes_while_others_run() {
     bed.tell(gathered(3, 1, 99));
     // A home that is lost has nothing, and what it had left is made again.
     bed.wanted();
-    bed.tell(WorkEvent::Lost(id(1)));
+    bed.lost(1);
     assert_eq!(bed.wanted(), ["lost 1"]);
     bed.done(3, maps[2], Some(7));
     bed.now = Millis(3_000);

@@ -37,7 +37,7 @@ fn what_lies_in_a_container_that_leaves_soon_is_made_again_before_it_is_gone() {
     assert_eq!(sources(started), [(0, None), (1, None)]);
     // When it goes nothing more is lost.
     bed.wanted();
-    bed.tell(WorkEvent::Lost(id(1)));
+    bed.lost(1);
     assert_eq!(bed.wanted(), Vec::<String>::new());
     assert_eq!(bed.job.outputs.len(), 2);
 }
@@ -56,7 +56,7 @@ fn what_lies_in_a_container_that_leaves_later_is_made_again_when_that_is_near() 
     assert_eq!(bed.wanted(), ["lost 1"]);
     // It is taken before: once is enough.
     leaves(&mut bed, 2, 600_000);
-    bed.tell(WorkEvent::Lost(id(2)));
+    bed.lost(2);
     assert_eq!(bed.wanted(), ["lost 1"]);
     bed.now = Millis(2_000_000);
     bed.tell(WorkEvent::Tick);

@@ -8,16 +8,21 @@ mod gathered;
 mod leaving;
 
 use gerbil_task::{FromTask, Piece, ReduceOrder, ToTask};
+use holding::ContainerEvent;
 use job::history::TaskAttempt;
 use job::wire::task_event::Event as OfTask;
 use job::wire::task_order::Order;
 use job::{BlockPlaces, FileAt, MpiProgram, Split, StageTerms};
 use policy::Resources;
 use policy::lending::TaskStart;
+use policy::lifecycle::{KillReason, LifecycleEvent};
 use policy::schedule::{AttemptIx, ContainerIx, Level};
 use storage::Address;
 
+use super::folder::FolderDone;
 use super::*;
+use crate::lent_events::LentEvent;
+use crate::work::WorkEvent;
 
 const JOB: &str = "application_1700000000000_0042_7";
 
@@ -158,11 +163,35 @@ impl Bed {
         attempt
     }
 
+    /// A launcher has brought the job's files.
     fn joined(&mut self, container: u32) {
-        self.tell(WorkEvent::Joined {
-            container: id(container),
-            node: wire::NodeFacts::default(),
-        });
+        self.fetched(container, "");
+    }
+
+    /// The same, or why it has not.
+    fn fetched(&mut self, container: u32, trouble: &str) {
+        let fetched = wire::FilesFetched {
+            trouble: trouble.to_owned(),
+            ..wire::FilesFetched::default()
+        };
+        let node = wire::NodeFacts {
+            hostname: format!("n{container}"),
+            ..wire::NodeFacts::default()
+        };
+        let heard = LentEvent::of_files(id(container), node, &fetched);
+        self.tell(WorkEvent::Lent(heard));
+    }
+
+    /// Something becomes of a container; it hears of that what its session tells.
+    fn heard(&mut self, heard: &ContainerEvent) {
+        if let Some(heard) = LentEvent::of(heard) {
+            self.tell(WorkEvent::Lent(heard));
+        }
+    }
+
+    /// A launcher is lost.
+    fn lost(&mut self, container: u32) {
+        self.heard(&ContainerEvent::Lost(id(container)));
     }
 
     /// The one order that was given, which starts an attempt in a container.
@@ -228,7 +257,7 @@ impl Bed {
     /// Nothing of it is left in the containers, and YARN knows; how it ended, and what was wanted for that.
     fn over(&mut self, containers: &[u32]) -> (i32, String, TasksReport) {
         for container in containers {
-            self.tell(WorkEvent::Lost(id(*container)));
+            self.lost(*container);
         }
         if self.wanted.iter().any(|wanted| wanted == "give up") {
             self.folder(FolderDone::GivenUp(Ok(())));
