@@ -74,20 +74,12 @@ impl MapReduce {
 
     fn attempt_ended(&mut self, ix: AttemptIx, attempt: &PlacedAttempt, ended: wire::TaskEnded) {
         match said(&ended) {
-            // Another attempt's result is there, or nobody wants one.
-            how @ (Ended::Well(_) | Ended::Badly(_)) if attempt.is_stopped => {
-                if matches!(how, Ended::Well(_)) && attempt.stage == Stage::Map {
-                    self.step_machine(Event::Mapped {
-                        attempt: ix,
-                        digest: digest(&ended),
-                    });
-                }
-                self.over(ix, AttemptOutcome::Killed);
-            }
-            Ended::Well(counters) => {
-                self.has_written(attempt, &ended);
+            // An order to end it has come too late: its result is as good as any.
+            Ended::Well(counters) if self.machine.counts(ix) => {
                 self.done_well(ix, attempt, counters, &ended);
             }
+            Ended::Well(_) => self.done_in_vain(ix, attempt, &ended),
+            Ended::Badly(_) if attempt.is_stopped => self.over(ix, AttemptOutcome::Killed),
             Ended::Badly(sentence) if !ended.unfetched.is_empty() => {
                 self.not_read(ix, attempt, &sentence, &ended.unfetched);
             }
@@ -106,26 +98,29 @@ impl MapReduce {
         }
     }
 
-    /// Files of the output may be the result of its task. Of an attempt that is not the first it is said that it has
-    /// none, too: then those of the first are not.
+    /// The files of this attempt are those of its task, and no other's are. Of an attempt that is not the first it is
+    /// said that it has none, too: then those of the first are not.
     fn has_written(&mut self, attempt: &PlacedAttempt, ended: &wire::TaskEnded) {
-        if !ended.has_files && attempt.number == 0 {
-            return;
-        }
         let number = match attempt.stage {
             Stage::Map => Some(attempt.task.0),
             Stage::Reduce | Stage::Gang => self.machine.partition(attempt.task),
         };
-        if let Some(number) = number {
-            let is_untold = ended.has_files && ended.files.is_empty();
-            let result = TaskResult {
-                attempt: super::orders::attempt_name(attempt.stage, number, attempt.number),
-                names: (!is_untold).then(|| ended.files.clone()),
-            };
-            self.results.insert((attempt.stage, number), result);
+        let Some(number) = number else { return };
+        let of_task = (attempt.stage, number);
+        if !ended.has_files && attempt.number == 0 {
+            self.results.remove(&of_task);
+            return;
         }
+        let is_untold = ended.has_files && ended.files.is_empty();
+        let result = TaskResult {
+            attempt: super::orders::attempt_name(attempt.stage, number, attempt.number),
+            names: (!is_untold).then(|| ended.files.clone()),
+        };
+        self.results.insert(of_task, result);
     }
 
+    /// The result of an attempt is its task's: what it has left, written and counted is kept, and no other attempt is
+    /// wanted.
     fn done_well(
         &mut self,
         ix: AttemptIx,
@@ -134,6 +129,7 @@ impl MapReduce {
         ended: &wire::TaskEnded,
     ) {
         let task = attempt.task;
+        self.has_written(attempt, ended);
         let is_first = self.ever_done.insert((attempt.stage, task));
         if is_first {
             self.count(counters);
@@ -156,7 +152,7 @@ impl MapReduce {
                         address: joined(host, port),
                         number: self.outputs_made,
                     };
-                    self.outputs.entry(task).or_insert(output);
+                    self.outputs.insert(task, output);
                     self.has_left(ended.output_bytes);
                 }
                 self.maps_done = self.maps_done.saturating_add(1);
@@ -180,6 +176,17 @@ impl MapReduce {
         }
         self.stop_twins(attempt);
         self.unpark();
+    }
+
+    /// The result of an attempt is nobody's: nothing of it is kept. What a map has left is compared with what counts.
+    fn done_in_vain(&mut self, ix: AttemptIx, attempt: &PlacedAttempt, ended: &wire::TaskEnded) {
+        if attempt.stage == Stage::Map {
+            self.step_machine(Event::Mapped {
+                attempt: ix,
+                digest: digest(ended),
+            });
+        }
+        self.over(ix, AttemptOutcome::Killed);
     }
 
     /// Other attempts at the task are of no use any more.

@@ -2,7 +2,7 @@
 
 use policy::lending::{TaskInput, TaskStart};
 use policy::mapreduce::Event;
-use policy::schedule::{AttemptIx, AttemptOutcome, Stage, TaskIx, Why};
+use policy::schedule::{AttemptIx, AttemptOutcome, Stage, Why};
 use policy::{ContainerId, Millis};
 
 use super::attempts::{Far, PlacedAttempt};
@@ -94,7 +94,7 @@ impl MapReduce {
             far: Far::default(),
             began: None,
         };
-        if self.has_result(stage, task) {
+        if self.machine.has_result(stage, task) {
             // A second attempt, decided on before the first one's end was known.
             return self.want(MapReduceEffect::Over {
                 attempt: ix,
@@ -140,15 +140,6 @@ impl MapReduce {
         );
         tracing::info!("{words}");
         self.notice(words);
-    }
-
-    /// Whether a task's result is there, and wanted.
-    fn has_result(&self, stage: Stage, task: TaskIx) -> bool {
-        match stage {
-            Stage::Map if self.description.reduces > 0 => self.outputs.contains_key(&task),
-            Stage::Map => self.results.contains_key(&(stage, task.0)),
-            Stage::Reduce | Stage::Gang => self.machine.has_committed(task),
-        }
     }
 
     /// The job's files are in a container: what waits there is started.

@@ -15,6 +15,8 @@ struct OpenAttempt {
     stage: Stage,
     task: TaskIx,
     at: ContainerIx,
+    /// Of a reduce: what it was told to read is not its input any more.
+    is_outdated: bool,
 }
 
 /// How many attempts of one task may fail; the last of them ends the job.
@@ -90,6 +92,25 @@ impl MapReduceMachine {
         partition.is_some_and(|partition| self.reduces.is_committed(partition))
     }
 
+    /// Whether the result of a task is there, and not lost.
+    #[must_use]
+    pub fn has_result(&self, stage: Stage, task: TaskIx) -> bool {
+        match stage {
+            Stage::Map => self.outputs.of(task).is_some(),
+            Stage::Reduce | Stage::Gang => self.has_committed(task),
+        }
+    }
+
+    /// Whether the attempt's result is its task's, if it ends well now: the task has no other, and the attempt has
+    /// read what is still the task's input. An order to end the attempt that comes too late changes nothing.
+    ///
+    /// Nothing but this decides it: whoever keeps a result asks here first, and keeps all of it or nothing.
+    #[must_use]
+    pub fn counts(&self, attempt: AttemptIx) -> bool {
+        let open = self.attempts.get(&attempt);
+        open.is_some_and(|open| !open.is_outdated && !self.has_result(open.stage, open.task))
+    }
+
     /// Whether what a map's attempt has left is the map's output, and not lost.
     #[must_use]
     pub fn has_output(&self, attempt: AttemptIx) -> bool {
@@ -115,8 +136,13 @@ impl MapReduceMachine {
                 task,
                 at,
             } => {
-                self.attempts
-                    .insert(attempt, OpenAttempt { stage, task, at });
+                let open = OpenAttempt {
+                    stage,
+                    task,
+                    at,
+                    is_outdated: false,
+                };
+                self.attempts.insert(attempt, open);
                 Vec::new()
             }
             Event::Mapped { attempt, digest } => self.mapped(attempt, digest),
@@ -151,16 +177,12 @@ impl MapReduceMachine {
     }
 
     fn mapped(&mut self, attempt: AttemptIx, digest: Digest) -> Vec<Action> {
+        let counts = self.counts(attempt);
         let Some(OpenAttempt { task: map, at, .. }) = self.attempts.remove(&attempt) else {
             return Vec::new();
         };
-        if let Some(first) = self.outputs.of(map) {
-            // Its twin was first: that output counts. What is committed has no digest.
-            return match (self.is_map_only(), first.digest == digest) {
-                (true, _) => Vec::new(),
-                (false, true) => vec![Action::Repeated(map)],
-                (false, false) => vec![Action::Differed(map)],
-            };
+        if !counts {
+            return self.compared(map, digest);
         }
         let output = MapOutputPlace {
             attempt,
@@ -184,6 +206,7 @@ impl MapReduceMachine {
                 }
                 for partition in readers {
                     self.outputs.forget(partition, map);
+                    self.outdate(partition);
                     actions.extend(self.stop_all(partition));
                 }
             }
@@ -200,11 +223,32 @@ impl MapReduceMachine {
         actions
     }
 
+    /// A map has ended well whose twin was first: that one's output counts. What is committed has no digest.
+    fn compared(&self, map: TaskIx, digest: Digest) -> Vec<Action> {
+        match self.outputs.of(map) {
+            Some(first) if !self.is_map_only() => vec![match first.digest == digest {
+                true => Action::Repeated(map),
+                false => Action::Differed(map),
+            }],
+            Some(_) | None => Vec::new(),
+        }
+    }
+
     fn is_map_only(&self) -> bool {
         self.reduces.count() == 0
     }
 
-    /// The attempts at a partition are to end: its input has changed.
+    /// The input of a partition is not what attempts at it have read, or were told to read.
+    fn outdate(&mut self, partition: u32) {
+        let task = self.reduces.task(partition);
+        for attempt in self.attempts.values_mut() {
+            if attempt.stage == Stage::Reduce && Some(attempt.task) == task {
+                attempt.is_outdated = true;
+            }
+        }
+    }
+
+    /// The attempts at a partition are to end: nothing comes of them.
     fn stop_all(&self, partition: u32) -> Vec<Action> {
         let task = self.reduces.task(partition);
         let attempts = self.attempts.iter();
@@ -217,7 +261,7 @@ impl MapReduceMachine {
         let Some(partition) = self.partition_of(attempt) else {
             return Vec::new();
         };
-        let may = !self.reduces.is_committed(partition)
+        let may = self.counts(attempt)
             && self.outputs.is_complete(partition)
             && self.reduces.grant(partition, attempt);
         vec![match may {
@@ -230,6 +274,9 @@ impl MapReduceMachine {
         let Some(partition) = self.partition_of(attempt) else {
             return Vec::new();
         };
+        if !self.counts(attempt) {
+            return self.ended(attempt, AttemptOutcome::Killed);
+        }
         self.attempts.remove(&attempt);
         self.reduces.commit(partition);
         let mut actions = self.stop_all(partition);

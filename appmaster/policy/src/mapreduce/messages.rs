@@ -21,7 +21,7 @@ pub enum Event {
         at: ContainerIx,
     },
     /// A map has ended well; its output lies with its launcher, or is committed where there are no
-    /// partitions.
+    /// partitions. Where it does not [count](super::MapReduceMachine::counts) it is compared with the one that does.
     Mapped {
         /// The map's attempt.
         attempt: AttemptIx,
@@ -30,7 +30,7 @@ pub enum Event {
     },
     /// A reduce has read its whole input, written its result, and wants to make it the task's.
     CommitAsked(AttemptIx),
-    /// A reduce has committed.
+    /// A reduce has committed. Where it does not [count](super::MapReduceMachine::counts) it has ended in vain.
     Reduced(AttemptIx),
     /// An attempt is over without a result.
     Ended {

@@ -216,6 +216,39 @@ fn of_two_maps_of_one_task_the_first_counts() {
     assert_eq!(bed.gather(first, 0, 2), [REDUCE]);
 }
 
+/// Whatever was ordered meanwhile: of what ends well all is kept or nothing, and this says which.
+#[test]
+fn an_attempt_counts_while_its_task_has_no_result_and_its_input_is_what_it_was() {
+    let mut bed = Bed::new(1, 2);
+    let (slow, twin) = (bed.start(Stage::Map, 0, 0), bed.start(Stage::Map, 0, 1));
+    assert!(bed.job.counts(slow) && bed.job.counts(twin));
+    let digest = Digest(7);
+    let mapped = |attempt| Event::Mapped { attempt, digest };
+    assert_eq!(bed.job.step(mapped(twin)), [Action::Gather(twin)]);
+    assert!(bed.job.has_result(Stage::Map, TaskIx(0)));
+    assert!(!bed.job.counts(slow) && !bed.job.counts(twin));
+    // That result is lost: the slow one is not slow any more.
+    let lost = Event::LauncherLost(ContainerIx(1));
+    assert_eq!(bed.job.step(lost), again(&[0]));
+    assert!(bed.job.counts(slow));
+    let said = bed.job.step(mapped(slow));
+    assert_eq!(said, [Action::Repeated(TaskIx(0)), Action::Gather(slow)]);
+    // A reduce reads that one; then there is another with other records.
+    assert_eq!(bed.gather(slow, 0, 2), [REDUCE]);
+    let reduce = bed.start(Stage::Reduce, 0, 4);
+    assert!(bed.job.counts(reduce));
+    let lost = Event::LauncherLost(ContainerIx(0));
+    assert_eq!(bed.job.step(lost), again(&[0]));
+    assert!(bed.job.counts(reduce));
+    let (other, said) = bed.map(0, 3, 8);
+    assert_eq!(said, [Action::Stop(reduce), Action::Gather(other)]);
+    assert!(!bed.job.counts(reduce));
+    assert_eq!(bed.job.step(Event::Reduced(reduce)), []);
+    assert!(!bed.job.has_result(Stage::Reduce, TaskIx(0)));
+    let unknown = AttemptIx(100);
+    assert!(!bed.job.counts(unknown));
+}
+
 #[test]
 fn only_an_attempts_own_faults_count_against_its_task() {
     let mut bed = Bed::new(1, 1);

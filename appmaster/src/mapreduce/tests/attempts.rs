@@ -1,6 +1,7 @@
 //! Attempts at tasks: started, repeated, failed too often, and what the others wait for.
 
 use gerbil_task::MapOrder;
+use policy::schedule::Why;
 
 use super::*;
 
@@ -163,6 +164,84 @@ fn of_two_attempts_at_a_map_the_first_to_end_counts_once() {
         (code, report.counters["g"]["n"], report.failed_attempts),
         (0, 2, 0)
     );
+}
+
+/// A task of higher priority wants the slot.
+fn preempt(bed: &mut Bed, attempt: AttemptIx) {
+    let why = Why::Preempted;
+    bed.tell(WorkEvent::OfTasks(MapReduceEvent::Stop { attempt, why }));
+}
+
+#[test]
+fn a_map_that_had_ended_well_when_it_was_told_to_make_room_is_done() {
+    let mut bed = Bed::new(1, 1);
+    let map = bed.place(Stage::Map, 0, 1);
+    bed.joined(1);
+    bed.started(1, map);
+    bed.wanted();
+    preempt(&mut bed, map);
+    bed.done(1, map, Some(5));
+    assert_eq!(bed.wanted(), ["over 0 Done", "runnable Reduce 1"]);
+    bed.orders.clear();
+    // A reduce, too.
+    let reduce = bed.place(Stage::Reduce, 0, 1);
+    assert_eq!(sources(bed.started(1, reduce)), [(0, None)]);
+    preempt(&mut bed, reduce);
+    bed.done(1, reduce, None);
+    let wanted = bed.wanted();
+    let commit = "commit attempt_r_000000_0".to_owned();
+    assert_eq!(wanted[..2], ["over 1 Done".to_owned(), commit]);
+    bed.folder(FolderDone::Committed(Ok(())));
+    let (code, _, report) = bed.over(&[1]);
+    assert_eq!((code, report.counters["g"]["n"]), (0, 2));
+}
+
+/// The files of its first attempt are not the task's: that one has failed.
+#[test]
+fn files_of_a_second_attempt_that_had_ended_well_when_it_was_told_to_make_room_are_in_the_output() {
+    let mut bed = Bed::new(1, 0);
+    let first = bed.place(Stage::Map, 0, 1);
+    bed.joined(1);
+    bed.failed(1, first, "no");
+    let second = bed.place(Stage::Map, 0, 1);
+    bed.wanted();
+    preempt(&mut bed, second);
+    bed.done(1, second, None);
+    let commit = "commit attempt_m_000000_1".to_owned();
+    assert_eq!(bed.wanted()[..2], ["over 1 Done".to_owned(), commit]);
+}
+
+/// And one that has not ended well begins anew.
+#[test]
+fn a_map_that_makes_room_runs_again_and_has_not_failed() {
+    let mut bed = Bed::new(1, 1);
+    let map = bed.place(Stage::Map, 0, 1);
+    bed.joined(1);
+    bed.wanted();
+    preempt(&mut bed, map);
+    bed.failed(1, map, "killed");
+    assert_eq!(bed.wanted(), ["over 0 Killed"]);
+    let again = bed.place(Stage::Map, 0, 1);
+    bed.done(1, again, Some(5));
+    assert_eq!(bed.wanted(), ["over 1 Done", "runnable Reduce 1"]);
+    assert_eq!(bed.job.failed_attempts, 0);
+}
+
+#[test]
+fn a_slow_map_counts_where_what_its_twin_has_left_is_lost() {
+    let mut bed = Bed::new(1, 1);
+    let slow = bed.place(Stage::Map, 0, 1);
+    let twin = bed.place(Stage::Map, 0, 2);
+    bed.joined(1);
+    bed.joined(2);
+    bed.done(2, twin, Some(5));
+    bed.lost(2);
+    bed.wanted();
+    bed.orders.clear();
+    bed.done(1, slow, Some(5));
+    assert_eq!(bed.wanted(), ["over 0 Done"]);
+    let reduce = bed.place(Stage::Reduce, 0, 1);
+    assert_eq!(sources(bed.started(1, reduce)), [(0, None)]);
 }
 
 #[test]

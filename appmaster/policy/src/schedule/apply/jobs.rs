@@ -359,7 +359,8 @@ impl ScheduleState {
         }
     }
 
-    /// What becomes of a task whose attempt is over: done, or pending again where no twin runs.
+    /// What becomes of a task whose attempt is over: done, or pending again where no twin runs. One that was pending,
+    /// since the result of a twin was lost, is not any more.
     pub(super) fn settle(
         &mut self,
         job: JobIx,
@@ -384,6 +385,7 @@ impl ScheduleState {
         if done && !known.done {
             known.done = true;
             self.late.extend(&known.attempts);
+            self.take_pending(job, stage, task);
             if let Some(state) = record_stage(&mut self.jobs, job, stage) {
                 state.done = state.done.saturating_add(1);
             }

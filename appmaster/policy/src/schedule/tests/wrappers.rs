@@ -2,7 +2,7 @@ use super::bed::{Bed, jobs, started};
 use super::hpe::{gpu, need};
 use crate::schedule::{
     AttemptIx, AttemptOutcome, AttemptPhase, Bundle, ContainerIx, Decision, Event, JobIx, Nanos,
-    Need, NodeIx, Stage, Task, Why, of_session,
+    Need, NodeIx, SlotIx, Stage, Task, TaskIx, Why, of_session,
 };
 
 const NONE: [u32; 0] = [];
@@ -51,6 +51,35 @@ fn a_reduce_waits_no_longer_than_3_s_for_where_it_was_gathered() {
         let started = started(&bed.wait(Nanos::from_millis(1)));
         assert_eq!(started, [(1, Stage::Reduce, 0, 1)]);
     }
+}
+
+/// The result of its twin was lost, and the task waits again; then the slow one ends well.
+#[test]
+fn a_task_that_is_done_after_all_does_not_start_again() {
+    let mut bed = Bed::new("fifo", 1, 2);
+    bed.submit("ann", Stage::Map, 1);
+    let slow = bed.begin(0);
+    let copied = Decision::Copy {
+        of: slow,
+        slot: SlotIx(1),
+    };
+    bed.tell(&Event::Ordered(copied));
+    bed.begin(1);
+    // Nothing is free for it to start again.
+    bed.submit("bob", Stage::Map, 2);
+    assert_eq!(jobs(&bed.end(1, AttemptOutcome::Done)), [1]);
+    let lost = Event::OutputLost {
+        job: JobIx(0),
+        maps: vec![TaskIx(0)],
+    };
+    assert_eq!(jobs(&bed.tell(&lost)), NONE);
+    let pending = |bed: &Bed| {
+        let stage = bed.driver.session().stage(JobIx(0), Stage::Map).unwrap();
+        (stage.pending, stage.done, stage.is_done())
+    };
+    assert_eq!(pending(&bed), (1, 0, false));
+    assert_eq!(jobs(&bed.end(0, AttemptOutcome::Done)), [1]);
+    assert_eq!(pending(&bed), (0, 1, true));
 }
 
 #[test]
