@@ -1,6 +1,6 @@
 //! The machine.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::fetches::{AtFault, Fetches};
 use super::messages::{Action, Digest, Event, JobFailure};
@@ -194,7 +194,7 @@ impl MapReduceMachine {
             None => {}
             Some(first) if first == digest => actions.push(Action::Repeated(map)),
             Some(first) => {
-                let readers = self.outputs.readers(map);
+                let readers = self.readers(map);
                 let committed = readers.iter().find(|p| self.reduces.is_committed(**p));
                 if let Some(partition) = committed {
                     return self.fail(JobFailure::Records {
@@ -236,6 +236,19 @@ impl MapReduceMachine {
 
     fn is_map_only(&self) -> bool {
         self.reduces.count() == 0
+    }
+
+    /// Partitions whose reduces have read what a map had left, or may have: also where nothing that was gathered of it
+    /// is there any more.
+    fn readers(&self, map: TaskIx) -> Vec<u32> {
+        let open = self.attempts.keys();
+        let open: BTreeSet<u32> = open.filter_map(|ix| self.partition_of(*ix)).collect();
+        let reads = |partition: &u32| {
+            self.reduces.is_committed(*partition)
+                || open.contains(partition)
+                || self.outputs.has(*partition, map)
+        };
+        (0..self.reduces.count()).filter(reads).collect()
     }
 
     /// The input of a partition is not what attempts at it have read, or were told to read.

@@ -101,13 +101,6 @@ impl Outputs {
         gathered.is_some_and(|gathered| gathered.len() == self.by_map.len())
     }
 
-    /// Partitions that have gathered a map's output.
-    pub(super) fn readers(&self, map: TaskIx) -> Vec<u32> {
-        let all = (0_u32..).zip(&self.gathered);
-        let readers = all.filter(|(_, gathered)| gathered.contains(map));
-        readers.map(|(partition, _)| partition).collect()
-    }
-
     /// A partition has nothing any more; which maps it had whose output is gone.
     pub(super) fn drop_partition(&mut self, partition: u32) -> Vec<TaskIx> {
         let Some(gathered) = self.gathered.get_mut(partition as usize) else {

@@ -197,6 +197,40 @@ fn a_map_that_runs_again_has_to_give_the_same_records() {
     assert_eq!(said, [Action::Fail(records)]);
 }
 
+/// Whoever reads where outputs lie keeps no copy of what is lost.
+#[test]
+fn who_has_read_what_is_lost_is_known_when_nothing_gathered_is_there() {
+    let (mut bed, _) = Bed::ready();
+    let committed = bed.reduce(0);
+    let reading = bed.start(Stage::Reduce, 1, 4);
+    let lose = |bed: &mut Bed| {
+        for partition in 0..2 {
+            assert_eq!(bed.job.step(Event::Dropped { partition }), []);
+        }
+        assert_eq!(
+            bed.job.step(Event::LauncherLost(ContainerIx(0))),
+            again(&[0])
+        );
+    };
+    lose(&mut bed);
+    let (_, said) = bed.map(0, 0, 9);
+    let stopped = [Action::Stop(committed), Action::Stop(reading)];
+    assert_eq!(said[..2], stopped);
+    // The same where one has committed.
+    let (mut bed, _) = Bed::ready();
+    let committed = bed.reduce(0);
+    assert_eq!(bed.job.step(Event::Reduced(committed)), []);
+    lose(&mut bed);
+    let (_, said) = bed.map(0, 0, 9);
+    let records = JobFailure::Records {
+        map: TaskIx(0),
+        partition: 0,
+        first: Digest(7),
+        second: Digest(9),
+    };
+    assert_eq!(said, [Action::Fail(records)]);
+}
+
 #[test]
 fn of_two_maps_of_one_task_the_first_counts() {
     let mut bed = Bed::new(1, 1);

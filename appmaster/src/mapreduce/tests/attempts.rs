@@ -244,6 +244,25 @@ fn a_slow_map_counts_where_what_its_twin_has_left_is_lost() {
     assert_eq!(sources(bed.started(1, reduce)), [(0, None)]);
 }
 
+/// What it has read is not what is there now.
+#[test]
+fn a_reduce_that_has_read_what_a_map_gives_no_more_does_not_count() {
+    let mut bed = Bed::new(1, 2);
+    let map = bed.place(Stage::Map, 0, 1);
+    bed.joined(1);
+    bed.done(1, map, Some(5));
+    let reduce = bed.place(Stage::Reduce, 0, 2);
+    bed.joined(2);
+    bed.lost(1);
+    let again = bed.place(Stage::Map, 0, 2);
+    bed.done(2, again, Some(6));
+    bed.wanted();
+    bed.done(2, reduce, None);
+    assert_eq!(bed.wanted(), [format!("over {} Killed", reduce.0)]);
+    let mut results = bed.job.results.keys();
+    assert!(results.all(|(stage, _)| *stage == Stage::Map));
+}
+
 #[test]
 fn what_the_rest_waits_for_is_said() {
     let mut bed = Bed::new(3, 1);
