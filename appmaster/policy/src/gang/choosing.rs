@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use super::limits::AVOID_FULL;
 use super::{Gang, GangState, silence};
 use crate::{ClusterView, Millis, Mode, NodeId, NodeShare, NodeView, Placement, Rejection};
 
@@ -12,7 +13,8 @@ const MANY_ALIKE: usize = 16;
 
 impl Gang {
     /// Places what is not `held`, where the mode leaves a choice beside the nodes that containers were
-    /// lost with of late, or that do not answer; on those too, if it can never be placed otherwise.
+    /// lost with of late, or that do not answer; on those too, if it can never be placed otherwise. Where it could
+    /// be, and cannot now, it is placed on those that have been left alone for a while.
     pub(super) fn place_on(
         &mut self,
         now: Millis,
@@ -52,8 +54,17 @@ impl Gang {
         }
         if !self.is_bound() && !self.avoided.is_empty() {
             match without(&is_avoided) {
+                // Waiting for others than those is waiting for what may never come.
+                Err(Rejection::NoNodes) => {}
                 Err(never) if !never.may_pass() => {}
-                answer => return answer,
+                Err(not_now) => {
+                    let rested = now.plus(self.limits.avoid).0.saturating_sub(AVOID_FULL.0);
+                    let rests = |node: &NodeId| {
+                        self.avoided.get(node).is_some_and(|until| until.0 > rested)
+                    };
+                    return without(&rests).map_err(|_neither| not_now);
+                }
+                Ok(placement) => return Ok(placement),
             }
         }
         (self.place)(&self.demand, view, held)

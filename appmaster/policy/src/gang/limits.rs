@@ -23,7 +23,7 @@ pub struct GangLimits {
     pub pause: Millis,
     /// From the beginning to the last grant; then it is given up. `None`: it waits for ever.
     pub wait: Option<Millis>,
-    /// How long a node that a container was lost with is left alone where the mode allows another: as
+    /// How long a node that a container was lost with is left alone where the mode allows another that has room: as
     /// long as YARN itself may take to miss a node, by Hadoop's default.
     pub avoid: Millis,
 }
@@ -39,6 +39,8 @@ pub const LONGEST_LOOK: Millis = Millis(15_000);
 /// The same while none is held; and after a word that there may be room.
 pub(super) const LONGEST_ROOM_LOOK: Millis = Millis(60_000);
 pub(super) const LONGEST_REST: Millis = Millis(30_000);
+/// How long a node that a container was lost with is left alone at the most where no other has room now.
+pub(super) const AVOID_FULL: Millis = Millis(30_000);
 /// Longest pause after letting go.
 pub const LONGEST_PAUSE: Millis = Millis(60_000);
 

@@ -1,5 +1,7 @@
 //! Losses while ranks run, and what follows.
 
+use std::collections::VecDeque;
+
 use super::*;
 
 /// As [`running`], with so many restarts; at most one node more than the job needs.
@@ -150,6 +152,76 @@ fn a_node_that_was_lost_is_left_alone_where_another_will_do() {
     let asked = job.step(Millis(5_200), LifecycleEvent::Snapshot(cluster(3, 0)));
     assert!(matches!(&asked[0], LifecycleAction::Ask { placement, .. }
         if placement.shares.iter().all(|share| share.host != "n2") && placement.shares.len() == 2));
+}
+
+/// A job whose program no node can bring, say: its last container on each of the nodes, and so on until it may not go
+/// on. How long that took, how many containers, and what was said.
+fn tries_everywhere(nodes: usize, processes: u32, used_mib: u64) -> (Millis, u32, String) {
+    let limits = LifecycleLimits::default();
+    let mut job = MpiMachine::new(demand(processes), limits, 1);
+    assert_eq!(job.step(Millis(0), LifecycleEvent::Registered).len(), 1);
+    // On the first of them something else runs, which stays.
+    let mut view = cluster(nodes, 0);
+    view.nodes[0].used = Resources::new(used_mib, 1);
+    let (mut at, mut containers) = (Millis(0), 0);
+    let mut todo = VecDeque::from([LifecycleEvent::Snapshot(view.clone())]);
+    for _step in 0..10_000 {
+        let Some(event) = todo.pop_front() else {
+            at = job.wakes_at().unwrap().max(at);
+            todo.push_back(LifecycleEvent::Tick);
+            continue;
+        };
+        for action in job.step(at, event) {
+            match action {
+                LifecycleAction::TakeSnapshot => {
+                    todo.push_back(LifecycleEvent::Snapshot(view.clone()));
+                }
+                LifecycleAction::Ask {
+                    round, placement, ..
+                } => todo.extend(placement.shares.into_iter().map(|share| {
+                    LifecycleEvent::Granted(Grant {
+                        container: ContainerId(format!("c{round} on {}", share.host)),
+                        node: share.node,
+                        resources: share.ask,
+                        round,
+                    })
+                })),
+                LifecycleAction::Start(seats) => {
+                    containers += 1;
+                    let failed = &seats.last().unwrap().container;
+                    todo.push_back(LifecycleEvent::ContainerEnded {
+                        container: failed.clone(),
+                        status: -1000,
+                        diagnostics: "Resource changed on src filesystem".into(),
+                    });
+                }
+                LifecycleAction::Finish(verdict) => {
+                    return (at, containers, sentence(&verdict.cause.unwrap()));
+                }
+                _ => {}
+            }
+        }
+    }
+    panic!("it never ends: {at:?}, {containers} containers");
+}
+
+#[test]
+fn who_has_failed_on_every_node_is_not_kept_waiting_for_another() {
+    for nodes in [1, 2, 4] {
+        let (at, containers, said) = tries_everywhere(nodes, 1, 0);
+        assert!(
+            at < Millis(30_000) && containers == 3,
+            "{at:?} {containers}"
+        );
+        assert!(said.contains("changed on src filesystem"), "{said}");
+    }
+    // Beside the one that fails there is a node that would do, if it did not have something else.
+    let (at, containers, said) = tries_everywhere(2, 4, 1024);
+    assert!(
+        at < Millis(120_000) && containers == 3,
+        "{at:?} {containers}"
+    );
+    assert!(said.contains("changed on src filesystem"), "{said}");
 }
 
 #[test]
