@@ -17,7 +17,7 @@ use tokio_stream::adapters::Map;
 use tokio_util::task::TaskTracker;
 use tonic::{Request, Response, Status, Streaming};
 
-use crate::container_event::{ContainerEvent, ContainerEventSender, Deaf};
+use crate::container_event::{ContainerEvent, ContainerEventSender};
 use crate::orders::{FRESH_QUEUE, Fresh, OrderStream, Orders, attend};
 use crate::peers::{Admitted, same_build};
 use crate::streams::Streams;
@@ -100,11 +100,14 @@ impl Launchers for LauncherService {
                     orders: orders.clone(),
                     node: hello.node.unwrap_or_default(),
                 };
-                let told = self.heard.send(joined).await;
-                told.map_err(|Deaf| Status::unavailable("the ApplicationMaster is leaving"))?;
-                let heard = self.heard.clone();
-                self.tasks
-                    .spawn(attend(container.clone(), orders, fresh, heard));
+                // The ticket is used up: the loop hears of it, however long that takes, and whatever becomes of this
+                // call meanwhile.
+                let (container, heard) = (container.clone(), self.heard.clone());
+                self.tasks.spawn(async move {
+                    if heard.send(joined).await.is_ok() {
+                        attend(container, orders, fresh, heard).await;
+                    }
+                });
                 links
             }
             Some(Redeemed::Again(links)) => {

@@ -105,10 +105,15 @@ struct PortBed {
 
 impl PortBed {
     async fn open() -> Self {
+        Self::with_room(64).await
+    }
+
+    /// The loop takes so many events before it comes to hear them.
+    async fn with_room(places: usize) -> Self {
         let keys = JobKeys::new();
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
         let address = listener.local_addr().unwrap();
-        let (heard, inbox) = mpsc::channel(64);
+        let (heard, inbox) = mpsc::channel(places);
         let streams = Arc::new(StreamEnds::new());
         let leaving = CancellationToken::new();
         let doors = Doors {

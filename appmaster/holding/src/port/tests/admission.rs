@@ -109,6 +109,43 @@ async fn a_launcher_may_dial_again_and_nobody_else_in_its_name() {
     assert_eq!(answer.unwrap_err().code(), Code::PermissionDenied);
 }
 
+/// Its ticket is used by then, and good for no other.
+#[tokio::test]
+async fn a_launcher_whose_link_breaks_while_the_loop_is_behind_is_not_lost() {
+    let mut port = PortBed::with_room(1).await;
+    port.expect("container_0", b"zero");
+    port.expect("container_1", b"one");
+    let (_said, first) = join(&mut port.launcher().await, "container_0", b"zero").await;
+    assert!(first.is_ok());
+    // The loop has not heard of that one, and there is no room for another.
+    let mut launcher = port.launcher().await;
+    let tickets = port.port.tickets.clone();
+    let redeemed = async {
+        let container = ContainerId("container_1".into());
+        while !tickets.is_there(&container, b"one") {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::select! {
+        (_said, answer) = join_as(&mut launcher, "container_1", b"one", b"life") => {
+            panic!("{answer:?}");
+        }
+        () = redeemed => {}
+    }
+    drop(launcher);
+    let mut again = port.launcher().await;
+    let joined = join_as(&mut again, "container_1", b"one", b"life");
+    let hears = async {
+        [port.heard().await, port.heard().await].map(|heard| match heard {
+            ContainerEvent::Joined { container, .. } => container.0,
+            other => panic!("{other:?}"),
+        })
+    };
+    let ((_said, answer), heard) = tokio::join!(joined, hears);
+    assert!(answer.is_ok(), "{answer:?}");
+    assert_eq!(heard, ["container_0", "container_1"]);
+}
+
 #[tokio::test]
 async fn a_peer_that_never_says_hello_is_not_waited_for() {
     let mut port = PortBed::open().await;
