@@ -45,9 +45,6 @@ pub(crate) struct DraftState {
     pub table: RequestTable,
     /// What the next call gives back.
     pub releases: BTreeSet<ContainerId>,
-    /// Everything given back whose end has not been told. A ResourceManager that has restarted hears of
-    /// it again.
-    pub released: BTreeSet<ContainerId>,
     /// Containers that the next call asks for and none has asked for.
     pub asks: u32,
     /// Something is about to come: look more often.
@@ -96,7 +93,6 @@ impl Draft {
             state: Mutex::new(DraftState {
                 table,
                 releases: BTreeSet::new(),
-                released: BTreeSet::new(),
                 asks: 0,
                 hurry: false,
                 reads: Vec::new(),
@@ -144,10 +140,7 @@ impl Draft {
 
     /// Gives containers back.
     pub(crate) fn release(&self, containers: &[ContainerId]) {
-        self.write_now(|state| {
-            state.released.extend(containers);
-            state.releases.extend(containers);
-        });
+        self.write_now(|state| state.releases.extend(containers));
     }
 
     /// Looks more often from now on, until something is asked for.

@@ -3,7 +3,7 @@
 //! It sends what stands in the [`Draft`], and tells what came: containers with their tokens, ends of
 //! containers, silence.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use policy::{ContainerId, Millis, NodeId};
@@ -26,6 +26,9 @@ use meaning::{Meaning, meaning};
 
 /// For an answer, when patience is almost over.
 const SHORTEST_WAIT: Duration = Duration::from_secs(1);
+/// A ResourceManager has heard of the end of every container that was given back so long ago, or has forgotten it: a
+/// node that does not answer is missed within half of this, by Hadoop's default.
+const FORGOTTEN: Duration = Duration::from_secs(1_200);
 /// Refusals in a row after which the ResourceManager is believed.
 const REFUSALS: u32 = 4;
 
@@ -55,6 +58,9 @@ pub(crate) struct ResourceManagerTask {
     headroom: Option<Resource>,
     /// Containers that were given to this task, and have neither ended nor been given back.
     held: BTreeSet<proto_hadoop::ContainerId>,
+    /// Those that were, by when they were given back: their end has not been told. A ResourceManager that has restarted
+    /// hears of them again.
+    given_back: BTreeMap<proto_hadoop::ContainerId, Instant>,
     /// Containers that the scheduler has said it wants back.
     wanted_back: BTreeSet<proto_hadoop::ContainerId>,
     counts: Finished,
@@ -92,6 +98,7 @@ impl ResourceManagerTask {
             asked: None,
             headroom: None,
             held: BTreeSet::new(),
+            given_back: BTreeMap::new(),
             wanted_back: BTreeSet::new(),
             counts: Finished::default(),
             in_doubt: false,
@@ -266,7 +273,12 @@ impl ResourceManagerTask {
             self.asked = Some(ContainerEvent::Asked { containers, rows });
         }
         let releases = std::mem::take(&mut state.releases);
-        self.held.retain(|container| !releases.contains(container));
+        for container in &releases {
+            // Of others the end is known, or was told before they were given back.
+            if self.held.remove(container) {
+                self.given_back.insert(*container, Instant::now());
+            }
+        }
         AllocateRequest {
             asks,
             releases: releases.into_iter().collect(),
@@ -281,8 +293,14 @@ impl ResourceManagerTask {
             .client
             .register(&self.host, Some(self.port), &self.page)
             .await;
+        let mut unknown = Vec::new();
         match registered {
-            Ok(_registration) => {}
+            Ok(registration) => {
+                let _changed = self.nm_tokens.keep(registration.nm_tokens);
+                let known = registration.previous_containers.iter();
+                let known = known.map(|container| container.id);
+                unknown.extend(known.filter(|container| !self.held.contains(container)));
+            }
             Err(error) if error.is_already_registered() => {
                 tracing::info!("{error}: the answer to an earlier try was lost");
             }
@@ -294,7 +312,10 @@ impl ResourceManagerTask {
         {
             let mut state = self.draft.lock();
             state.table.forgotten();
-            state.releases = state.released.clone();
+            self.given_back
+                .retain(|_, since| since.elapsed() < FORGOTTEN);
+            state.releases.extend(self.given_back.keys());
+            state.releases.extend(unknown);
         }
         self.tell(ContainerEvent::ResourceManagerRestarted).await;
     }
@@ -329,7 +350,7 @@ impl ResourceManagerTask {
         for status in answer.completed {
             self.wanted_back.remove(&status.id);
             self.held.remove(&status.id);
-            self.draft.lock().released.remove(&status.id);
+            self.given_back.remove(&status.id);
             let ended = ContainerEvent::Ended {
                 container: ContainerId(status.id.to_string()),
                 status: status.exit_status,
@@ -342,8 +363,13 @@ impl ResourceManagerTask {
             self.tell(ContainerEvent::Headroom(headroom)).await;
             self.headroom = Some(answer.headroom);
         }
-        if answer.command == Some(AmCommand::Shutdown) {
-            self.tell(ContainerEvent::Killed).await;
+        match answer.command {
+            Some(AmCommand::Shutdown) => self.tell(ContainerEvent::Killed).await,
+            Some(AmCommand::Resync) => {
+                tracing::warn!("the ResourceManager wants the registration again");
+                self.register_again().await;
+            }
+            None => {}
         }
     }
 

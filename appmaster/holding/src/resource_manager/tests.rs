@@ -45,6 +45,10 @@ struct Script {
     answers: Mutex<Answers>,
     heard: Mutex<Vec<AllocateRequest>>,
     registered: Mutex<bool>,
+    /// It takes one more registration though it has one.
+    takes_another: Mutex<bool>,
+    /// Containers that it knows when it is registered with.
+    kept: Mutex<Vec<Container>>,
     /// What the next call is to bring; out of step with it, nothing is taken.
     response_id: Mutex<i32>,
 }
@@ -58,7 +62,8 @@ impl Keyring for Script {
 impl ApplicationMasterService for Script {
     fn register(&self, _token: &[u8], _call: RegisterCall) -> Result<Registration, Refusal> {
         let mut registered = self.registered.lock().unwrap();
-        if *registered {
+        let takes_another = std::mem::take(&mut *self.takes_another.lock().unwrap());
+        if *registered && !takes_another {
             let words = "Application Master is already registered : application_1_0001";
             return Err(Refusal::yarn(
                 "InvalidApplicationMasterRequestException",
@@ -72,7 +77,7 @@ impl ApplicationMasterService for Script {
             queue: "default".into(),
             counted: Counted::Memory,
             resource_types: Vec::new(),
-            previous_containers: Vec::new(),
+            previous_containers: self.kept.lock().unwrap().clone(),
             nm_tokens: Vec::new(),
         })
     }
@@ -129,6 +134,8 @@ impl SchedulerBed {
             answers: Mutex::new(answers),
             heard: Mutex::default(),
             registered: Mutex::new(true),
+            takes_another: Mutex::default(),
+            kept: Mutex::default(),
             response_id: Mutex::default(),
         });
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();

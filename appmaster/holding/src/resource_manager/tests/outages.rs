@@ -144,10 +144,86 @@ async fn words_of_the_layers_before_the_scheduler_are_no_heartbeat() {
     assert!(began.elapsed() < expiry, "{:?}", began.elapsed());
 }
 
+/// A scheduler that has given these containers.
+async fn holding(containers: &[i64]) -> SchedulerBed {
+    let given = AllocateResponse {
+        allocated: containers.iter().copied().map(container).collect(),
+        ..AllocateResponse::default()
+    };
+    let mut stage = SchedulerBed::new(Answers::from([Ok(given)]), 64).await;
+    assert!(matches!(stage.hear().await, ContainerEvent::Granted(_)));
+    assert!(matches!(stage.hear().await, ContainerEvent::Headroom(_)));
+    stage
+}
+
+fn ended(number: i64) -> ContainerStatus {
+    ContainerStatus {
+        id: id(number),
+        state: ContainerState::Complete,
+        is_localizing: false,
+        exit_status: -100,
+        diagnostics: String::new(),
+    }
+}
+
+/// What the ResourceManager hears first after it has restarted.
+async fn heard_after_a_restart(stage: &mut SchedulerBed) -> AllocateRequest {
+    stage.script.heard.lock().unwrap().clear();
+    *stage.script.registered.lock().unwrap() = false;
+    stage.draft.ask(0, &asking());
+    while !matches!(stage.hear().await, ContainerEvent::ResourceManagerRestarted) {}
+    stage.said_something().await;
+    stage.heard().swap_remove(0)
+}
+
+/// Or it would be given back at every restart, as long as the session lives.
+#[tokio::test]
+async fn what_has_ended_before_it_is_given_back_is_given_back_once() {
+    let mut stage = holding(&[7]).await;
+    let told = AllocateResponse {
+        completed: vec![ended(7)],
+        ..AllocateResponse::default()
+    };
+    stage.script.answers.lock().unwrap().push_back(Ok(told));
+    stage.draft.hurry();
+    assert!(matches!(stage.hear().await, ContainerEvent::Ended { .. }));
+    stage.draft.release(&[id(7)]);
+    stage.said_something().await;
+    let heard = heard_after_a_restart(&mut stage).await;
+    assert_eq!(heard.releases, []);
+}
+
+#[tokio::test]
+async fn what_a_second_registration_tells_is_heard() {
+    let mut stage = holding(&[7]).await;
+    // One that it has kept is ours, and of the other nobody here knows.
+    *stage.script.kept.lock().unwrap() = vec![container(7), container(3)];
+    let heard = heard_after_a_restart(&mut stage).await;
+    assert_eq!(heard.releases, [id(3)]);
+}
+
+#[tokio::test]
+async fn a_resource_manager_that_wants_to_be_told_all_again_is() {
+    let mut stage = SchedulerBed::new(VecDeque::new(), 64).await;
+    stage.draft.ask(0, &asking());
+    while !matches!(stage.hear().await, ContainerEvent::Asked { .. }) {}
+    stage.script.heard.lock().unwrap().clear();
+    let again = AllocateResponse {
+        command: Some(AmCommand::Resync),
+        ..AllocateResponse::default()
+    };
+    stage.script.answers.lock().unwrap().push_back(Ok(again));
+    // It takes the registration from then on.
+    *stage.script.takes_another.lock().unwrap() = true;
+    stage.draft.hurry();
+    while !matches!(stage.hear().await, ContainerEvent::ResourceManagerRestarted) {}
+    stage.said_something().await;
+    assert_eq!(stage.heard()[0].asks.len(), 3);
+}
+
 #[tokio::test]
 async fn after_a_restart_of_the_resource_manager_a_registration_may_lose_its_answer() {
-    let mut stage = SchedulerBed::new(VecDeque::new(), 64).await;
-    assert!(matches!(stage.hear().await, ContainerEvent::Headroom(_)));
+    let mut stage = holding(&[7]).await;
     stage.draft.release(&[id(7)]);
     stage.said_something().await;
     *stage.script.registered.lock().unwrap() = false;
@@ -171,8 +247,7 @@ async fn after_a_restart_of_the_resource_manager_a_registration_may_lose_its_ans
 
 #[tokio::test]
 async fn what_was_being_given_back_when_the_resource_manager_fell_over_is_given_back_again() {
-    let mut stage = SchedulerBed::new(VecDeque::new(), 64).await;
-    assert!(matches!(stage.hear().await, ContainerEvent::Headroom(_)));
+    let mut stage = holding(&[6, 7, 8]).await;
     // One that was taken, and whose end was not told yet.
     stage.draft.release(&[id(6)]);
     stage.said_something().await;
@@ -195,13 +270,6 @@ async fn what_was_being_given_back_when_the_resource_manager_fell_over_is_given_
     assert!(began.elapsed() < Duration::from_secs(2));
     assert_eq!(stage.heard()[0].releases, [id(6), id(7), id(8)]);
     // Their ends are told: no further ResourceManager hears of them.
-    let ended = |number: i64| ContainerStatus {
-        id: id(number),
-        state: ContainerState::Complete,
-        is_localizing: false,
-        exit_status: -100,
-        diagnostics: String::new(),
-    };
     let told = AllocateResponse {
         completed: vec![ended(6), ended(7), ended(8)],
         ..AllocateResponse::default()
