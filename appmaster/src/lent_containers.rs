@@ -137,6 +137,16 @@ impl Session {
             let how = wire::session_span::How::Lost;
             sharing.timeline.job_ends(now, job, how);
         }
+        self.wish_anew(job, number, priority);
+    }
+
+    /// The slots of a wish, as far as there are some, are returned, and as many wished for, in the job's old turn.
+    pub(crate) fn wish_anew(&mut self, job: JobId, number: u32, priority: i32) {
+        let now = self.now();
+        let turn = self.sharing.as_ref().and_then(|of| of.lending.turn(number));
+        if let (Some(loan), Some(turn)) = (self.loan(job), turn) {
+            loan.turn = Some(turn);
+        }
         self.lending(|lending| lending.returned(now, number));
         if let Some(sharing) = &mut self.sharing {
             sharing.wishes.remove(&number);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use job::JobId;
 use job::wire;
-use policy::lending::{Lent, SlotRequest};
+use policy::lending::{Lent, SlotRequest, Turn};
 use policy::{ContainerId, Millis};
 
 /// How far a job is in a container.
@@ -39,6 +39,8 @@ pub(crate) struct Loan {
     pub(crate) request: Arc<SlotRequest>,
     /// By which number its request was told; `None`: it has no slots and wants none.
     pub(crate) number: Option<u32>,
+    /// Where it stood among jobs that want slots when it lost some; `None`: it has had none.
+    pub(crate) turn: Option<Turn>,
     /// Its slots.
     pub(crate) lent: Option<Lent>,
     /// Something was started in them: they are no fresh ones any more.
@@ -66,6 +68,7 @@ impl Loan {
             },
             request: Arc::new(given.request),
             number: None,
+            turn: None,
             lent: None,
             has_begun: false,
             begins_again: false,

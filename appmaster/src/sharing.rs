@@ -345,10 +345,20 @@ impl Session {
     pub(crate) fn resize(&mut self) {
         let now = self.now();
         let loans = self.jobs.values().filter_map(|entry| entry.loan.as_ref());
-        let used: BTreeSet<ContainerId> = loans.flat_map(Loan::in_use).cloned().collect();
+        let mut used: BTreeSet<ContainerId> = loans.flat_map(Loan::in_use).cloned().collect();
         let Some(sharing) = &mut self.sharing else {
             return;
         };
+        // Or about to be.
+        for word in &sharing.unheard {
+            match word {
+                Word::Lent(lent) => {
+                    used.extend(lent.shares.iter().map(|(container, _)| container.clone()));
+                }
+                Word::Start(start) => drop(used.insert(start.container.clone())),
+                Word::Stop { .. } => {}
+            }
+        }
         sharing.resize_at = None;
         let mut wants = sharing.pool.leave(now, &used);
         // What is asked for at the beginning is for a job that has not come.

@@ -53,9 +53,11 @@ impl Session {
             loan.number = Some(number);
             sharing.wishes.insert(number, job);
             let began = Instant::now();
-            let words = sharing
-                .lending
-                .wanted(now, number, Arc::clone(&loan.request));
+            let (lending, request) = (&mut sharing.lending, Arc::clone(&loan.request));
+            let words = match loan.turn {
+                Some(turn) => lending.wanted_in_turn(now, number, turn, request),
+                None => lending.wanted(now, number, request),
+            };
             sharing.deciding.took(began);
             sharing.unheard.extend(words);
             sharing.show_soon(now);
@@ -112,6 +114,12 @@ impl Session {
         let Some((job, loan)) = loan else {
             return;
         };
+        if !sharing.lending.is_whole(&lent) {
+            // A container of it is gone since that was decided, and the job has not begun.
+            loan.number = None;
+            let priority = loan.request.priority;
+            return self.wish_anew(job, lent.job, priority);
+        }
         let view = sharing.lending.view(&lent, loan.request.unit);
         loan.lent = Some(lent.clone());
         self.gang_begins(job, &lent);

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::schedule::{AttemptIx, ContainerIx, Level, ResourceName, Stage, TaskIx, Why};
+use crate::schedule::{AttemptIx, ContainerIx, Level, Nanos, ResourceName, Stage, TaskIx, Why};
 use crate::{ContainerId, NodeId, Resources};
 
 /// A container that offers slots.
@@ -38,6 +38,15 @@ pub struct SlotRequest {
     pub queue: String,
     /// Higher goes first, where the policy looks at it.
     pub priority: i32,
+}
+
+/// Where a job stands among others that want slots.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Turn {
+    /// The order of submission, wherever the policy goes by that.
+    pub seq: u64,
+    /// Since when it wants slots.
+    pub submitted: Nanos,
 }
 
 /// How many slots a job wants, each for one process.

@@ -37,13 +37,14 @@ use crate::{
 
 pub use homes::Home;
 pub use messages::{
-    Lack, Lent, Offer, SlotRequest, StageTerms, TaskInput, TaskStart, Waits, Wants, Word,
+    Lack, Lent, Offer, SlotRequest, StageTerms, TaskInput, TaskStart, Turn, Waits, Wants, Word,
 };
 pub use waits::WaitingLine;
 
 #[derive(Debug)]
 struct Borrower {
     ix: JobIx,
+    turn: Turn,
     request: Arc<SlotRequest>,
     /// What runs of it, or is about to.
     attempts: BTreeSet<AttemptIx>,
@@ -191,6 +192,21 @@ impl Lending {
         job: u32,
         request: impl Into<Arc<SlotRequest>>,
     ) -> Vec<Word> {
+        let turn = Turn {
+            seq: u64::from(self.next_job),
+            submitted: nanos(now),
+        };
+        self.wanted_in_turn(now, job, turn, request)
+    }
+
+    /// The same of a job that has had slots, or was about to, and has lost some: it stands where it stood before.
+    pub fn wanted_in_turn(
+        &mut self,
+        now: Millis,
+        job: u32,
+        turn: Turn,
+        request: impl Into<Arc<SlotRequest>>,
+    ) -> Vec<Word> {
         let request: Arc<SlotRequest> = request.into();
         let ix = JobIx(self.next_job);
         self.next_job = self.next_job.saturating_add(1);
@@ -214,8 +230,8 @@ impl Lending {
             }
         };
         let arrived = Job {
-            seq: u64::from(ix.0),
-            submitted: nanos(now),
+            seq: turn.seq,
+            submitted: turn.submitted,
             priority: request.priority,
             tenant: request.user.clone(),
             queue: request.queue.clone(),
@@ -230,6 +246,7 @@ impl Lending {
         };
         let borrower = Borrower {
             ix,
+            turn,
             request,
             attempts: BTreeSet::new(),
         };
@@ -248,6 +265,19 @@ impl Lending {
             }
             None => Vec::new(),
         }
+    }
+
+    /// Where `job` stands among the others.
+    #[must_use]
+    pub fn turn(&self, job: u32) -> Option<Turn> {
+        self.jobs.get(&job).map(|borrower| borrower.turn)
+    }
+
+    /// Whether a gang still has all that was lent to it: a container may have been lost since.
+    #[must_use]
+    pub fn is_whole(&self, lent: &Lent) -> bool {
+        let borrower = self.jobs.get(&lent.job);
+        borrower.is_some_and(|borrower| !self.driver.session().has_left(borrower.ix))
     }
 
     /// `job` needs no slots any more, whether it had them or waited.

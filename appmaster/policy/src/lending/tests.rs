@@ -118,6 +118,27 @@ fn the_next_job_starts_when_one_returns_its_slots() {
     assert_eq!(lent, [0]);
 }
 
+/// It has run, or was about to, and a container of it is lost.
+#[test]
+fn a_job_that_begins_anew_goes_before_those_that_came_after_it() {
+    let mut lending = lending("fifo+gang");
+    lending.joined(NOW, offer(1, 1));
+    let lent = gangs(lending.wanted(NOW, 1, request(1)));
+    assert!(lending.is_whole(&lent[0]));
+    for later in [2, 3] {
+        assert_eq!(lending.wanted(Millis(5), later, request(1)), []);
+    }
+    let turn = lending.turn(1).unwrap();
+    assert_eq!(lending.lost(Millis(9), &id(1)), []);
+    assert!(!lending.is_whole(&lent[0]));
+    assert_eq!(lending.returned(Millis(9), 1), []);
+    assert_eq!(lending.turn(1), None);
+    let again = lending.wanted_in_turn(Millis(9), 4, turn, request(1));
+    assert_eq!((again, lending.turn(4)), (Vec::new(), Some(turn)));
+    let lent = gangs(lending.joined(Millis(9), offer(2, 1)));
+    assert_eq!((lent.len(), lent[0].job), (1, 4));
+}
+
 #[test]
 fn nothing_more_is_lent_of_a_container_that_is_wanted_back() {
     let mut lending = lending("fifo+gang");
