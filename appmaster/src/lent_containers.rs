@@ -9,12 +9,14 @@
 //! has, returns all, and wishes for as many anew. Nobody holds slots while it waits for others.
 
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 use holding::Finished;
 use job::JobId;
 use job::wire;
 use job::wire::launcher_order::Order;
 use policy::ContainerId;
+use policy::lending::SlotRequest;
 use policy::lifecycle::{Grant, LifecycleEvent};
 
 use crate::lent_events::LentEvent;
@@ -115,7 +117,7 @@ impl Session {
             }
             None => {
                 if loan.number.is_none() {
-                    sharing.hold_back(job, loan.request.priority);
+                    sharing.hold_back(job, &loan.request);
                 }
                 None
             }
@@ -129,7 +131,7 @@ impl Session {
         let Some(loan) = self.loan(job) else {
             return;
         };
-        let priority = loan.request.priority;
+        let request = Arc::clone(&loan.request);
         let Some(number) = loan.begin_again() else {
             return;
         };
@@ -137,11 +139,11 @@ impl Session {
             let how = wire::session_span::How::Lost;
             sharing.timeline.job_ends(now, job, how);
         }
-        self.wish_anew(job, number, priority);
+        self.wish_anew(job, number, &request);
     }
 
     /// The slots of a wish, as far as there are some, are returned, and as many wished for, in the job's old turn.
-    pub(crate) fn wish_anew(&mut self, job: JobId, number: u32, priority: i32) {
+    pub(crate) fn wish_anew(&mut self, job: JobId, number: u32, request: &SlotRequest) {
         let now = self.now();
         let turn = self.sharing.as_ref().and_then(|of| of.lending.turn(number));
         if let (Some(loan), Some(turn)) = (self.loan(job), turn) {
@@ -149,8 +151,8 @@ impl Session {
         }
         self.lending(|lending| lending.returned(now, number));
         if let Some(sharing) = &mut self.sharing {
-            sharing.wishes.remove(&number);
-            sharing.hold_back(job, priority);
+            sharing.wish_ends(number, request);
+            sharing.hold_back(job, request);
         }
     }
 

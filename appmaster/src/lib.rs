@@ -65,6 +65,7 @@ mod peers;
 mod pool;
 mod queued;
 mod run;
+mod running_window;
 mod session;
 mod sharing;
 mod slots;

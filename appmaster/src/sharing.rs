@@ -6,7 +6,6 @@
 //!
 //! The containers are those of a [`Pool`]; whose the slots are is for [`Lending`] to say.
 
-use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::{Duration, Instant};
 
@@ -14,7 +13,7 @@ use job::JobId;
 use job::{SessionPlan, wire};
 use policy::commit::Records;
 use policy::gang::GangEvent;
-use policy::lending::{Lending, Word};
+use policy::lending::{Lending, SlotRequest, Word};
 use policy::{ClusterView, ContainerId, Millis};
 use proto_hadoop::yarn::FinalApplicationStatus;
 use tonic::Status;
@@ -27,6 +26,7 @@ use crate::mapreduce::Book;
 use crate::owner::{NOT_OWNED, Owner};
 use crate::peers::Peers;
 use crate::pool::{Pool, Want};
+use crate::running_window::RunningWindow;
 use crate::session::Session;
 use crate::storages::Storages;
 use crate::task_logs::Questions;
@@ -47,7 +47,7 @@ pub(crate) struct Sharing {
     pub(crate) pool: Pool,
     pub(crate) lending: Lending,
     /// Jobs that want slots and were not told of yet: as many have some as may at the same time.
-    pub(crate) held_back: BTreeSet<(Reverse<i32>, JobId)>,
+    pub(crate) window: RunningWindow,
     /// What the nodes of containers have whose launchers have joined.
     pub(crate) elements: BTreeMap<ContainerId, NodeElements>,
     /// Hosts of which was said what their launchers and YARN do not agree about.
@@ -129,10 +129,10 @@ impl Sharing {
             false => Owner::Nobody,
         };
         Self {
+            window: RunningWindow::new(plan.running),
             plan,
             pool,
             lending,
-            held_back: BTreeSet::new(),
             elements: BTreeMap::new(),
             differing: BTreeSet::new(),
             peers: Peers::default(),
@@ -160,18 +160,22 @@ impl Sharing {
     }
 
     /// A job wants slots.
-    pub(crate) fn hold_back(&mut self, job: JobId, priority: i32) {
-        self.held_back.insert((Reverse(priority), job));
+    pub(crate) fn hold_back(&mut self, job: JobId, request: &SlotRequest) {
+        let owner = self.lending.owner_of(request);
+        self.window.wait(&owner, request.priority, job);
+    }
+
+    /// A job wants slots no more, or others.
+    pub(crate) fn wish_ends(&mut self, number: u32, request: &SlotRequest) {
+        if self.wishes.remove(&number).is_some() {
+            let owner = self.lending.owner_of(request);
+            self.window.leave(&owner);
+        }
     }
 
     /// The job whose wish has this number.
     pub(crate) fn job_of(&self, number: u32) -> Option<JobId> {
         self.wishes.get(&number).copied()
-    }
-
-    /// Jobs that have slots, or are among those that wait for them.
-    pub(crate) fn running(&self) -> usize {
-        self.wishes.len()
     }
 
     pub(crate) fn touch(&mut self, job: JobId) {

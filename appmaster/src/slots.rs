@@ -1,6 +1,5 @@
 //! Slots of a session: wished for by a job, lent to it, returned when no container has anything of it.
 
-use std::cmp::Reverse;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -35,17 +34,14 @@ impl Session {
         let Some(sharing) = &mut self.sharing else {
             return;
         };
-        let most = sharing.plan.running.map_or(u32::MAX, Into::into);
-        let most = usize::try_from(most).unwrap_or(usize::MAX);
         let mut come = Vec::new();
-        while sharing.wishes.len() < most
-            && let Some((_, job)) = sharing.held_back.pop_first()
-        {
+        while let Some((job, owner)) = sharing.window.next() {
             let Some(loan) = self
                 .jobs
                 .get_mut(&job)
                 .and_then(|entry| entry.loan.as_mut())
             else {
+                sharing.window.leave(&owner);
                 continue;
             };
             let number = sharing.next_wish;
@@ -117,8 +113,8 @@ impl Session {
         if !sharing.lending.is_whole(&lent) {
             // A container of it is gone since that was decided, and the job has not begun.
             loan.number = None;
-            let priority = loan.request.priority;
-            return self.wish_anew(job, lent.job, priority);
+            let request = Arc::clone(&loan.request);
+            return self.wish_anew(job, lent.job, &request);
         }
         let view = sharing.lending.view(&lent, loan.request.unit);
         loan.lent = Some(lent.clone());
@@ -136,14 +132,15 @@ impl Session {
             return;
         }
         loan.lent = None;
-        let (number, priority) = (loan.number.take(), loan.request.priority);
+        let (number, request) = (loan.number.take(), Arc::clone(&loan.request));
         self.spans_end(job);
         let Some(sharing) = &mut self.sharing else {
             return;
         };
-        sharing.held_back.remove(&(Reverse(priority), job));
+        let owner = sharing.lending.owner_of(&request);
+        sharing.window.wait_no_more(&owner, request.priority, job);
         let Some(number) = number else { return };
-        sharing.wishes.remove(&number);
+        sharing.wish_ends(number, &request);
         self.lending(|lending| lending.returned(now, number));
     }
 }

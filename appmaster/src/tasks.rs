@@ -21,9 +21,9 @@ impl Session {
         let now = self.now();
         match wanted {
             MapReduceEffect::Slots => {
-                let priority = self.loan(job).map(|loan| loan.request.priority);
-                if let (Some(priority), Some(sharing)) = (priority, &mut self.sharing) {
-                    sharing.hold_back(job, priority);
+                let request = self.loan(job).map(|loan| Arc::clone(&loan.request));
+                if let (Some(request), Some(sharing)) = (request, &mut self.sharing) {
+                    sharing.hold_back(job, &request);
                 }
             }
             MapReduceEffect::Runnable { stage, inputs } => self.wish_of(job, |lending, number| {

@@ -63,10 +63,14 @@ impl Session {
                 let slots = Some(slots);
                 Some(Wait { words, slots })
             }
-            None if loan.lent.is_none() && !loan.is_done => Some(Wait {
-                words: sentences::waits_for_turn(sharing.running()),
-                slots: None,
-            }),
+            None if loan.lent.is_none() && !loan.is_done => {
+                let owner = sharing.lending.owner_of(&loan.request);
+                let running = sharing.window.running(&owner);
+                Some(Wait {
+                    words: sentences::waits_for_turn(running, owner.as_ref()),
+                    slots: None,
+                })
+            }
             None => None,
         }
     }

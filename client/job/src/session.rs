@@ -35,7 +35,8 @@ pub struct SessionPlan {
     pub types: ResourceTypes,
     /// Which job has slots first, as `policy::schedule` reads it; starting whole jobs is added.
     pub policy: String,
-    /// Jobs that have slots at the same time at the most; `None`: as many as there is room for.
+    /// Jobs that have slots at the same time at the most, of each queue or user that the policy shares out among, if it
+    /// does; `None`: as many as there is room for.
     pub running: Option<NonZeroU32>,
     /// Without jobs for so long it ends; `None`: never.
     pub idle: Option<Millis>,

@@ -1,11 +1,18 @@
 //! What a session and its jobs wait for, and what it refuses, in sentences.
 
+use policy::schedule::Owner;
 use policy::{MiB, ResourceTypes, Resources};
 
-/// Why a job of a session waits that may not have slots yet: as many as may run do, `running` of them.
+/// Why a job of a session waits that may not have slots yet: as many as may run do, `running` of them, all of its
+/// `owner` where the policy shares out among such.
 #[must_use]
-pub fn waits_for_turn(running: usize) -> String {
-    format!("waits for another job to end: {running} run, as --max-running says")
+pub fn waits_for_turn(running: u32, owner: Option<&Owner>) -> String {
+    let of = match owner {
+        None => String::new(),
+        Some(Owner::Queue(queue)) => format!(" of queue {queue}"),
+        Some(Owner::Tenant(user)) => format!(" of user {user}"),
+    };
+    format!("waits for another job{of} to end: {running} run, as --max-running says")
 }
 
 /// Why a session gets no container more: by what its scheduler says.

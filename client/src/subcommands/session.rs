@@ -203,7 +203,8 @@ pub(crate) struct SessionStart {
     #[arg(long, value_name = "POLICY", default_value = "fifo", help = policies())]
     pub policy: String,
 
-    /// Jobs that run at the same time at most [default: as many as there is room for]
+    /// Jobs that run at the same time at most; of each queue or user where POLICY shares out among them [default: as
+    /// many as there is room for]
     #[arg(long, value_name = "N", value_parser = Whole::new("number of jobs", NonZeroU32::MIN, NonZeroU32::MAX))]
     pub max_running: Option<NonZeroU32>,
 

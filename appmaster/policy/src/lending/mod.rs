@@ -29,7 +29,8 @@ use std::sync::Arc;
 
 use crate::schedule::{
     AttemptIx, AttemptOutcome, ContainerIx, Decision, Event, Job, JobIx, Nanos, Need, Node, NodeIx,
-    ResourceName, Scheduler, SessionDriver, Slot, SlotIx, SlotUse, Stage, StageState, Task, level,
+    Owner, ResourceName, Scheduler, SessionDriver, Slot, SlotIx, SlotUse, Stage, StageState, Task,
+    level,
 };
 use crate::{
     ClusterView, ContainerId, Counted, Millis, NodeId, NodeView, ResourceTypes, Resources,
@@ -131,6 +132,12 @@ impl Lending {
     #[must_use]
     pub fn queues(&self) -> Option<Vec<&str>> {
         self.driver.queues()
+    }
+
+    /// The queue or user whose a job is, where the policy shares out among them.
+    #[must_use]
+    pub fn owner_of(&self, request: &SlotRequest) -> Option<Owner> {
+        self.driver.owner_of(&request.user, &request.queue)
     }
 
     /// Decisions that could not be carried out since this was last called, a sentence each: faults of the policy.

@@ -140,6 +140,21 @@ fn a_job_that_begins_anew_goes_before_those_that_came_after_it() {
 }
 
 #[test]
+fn whose_a_job_is_goes_by_what_the_policy_shares_out_among() {
+    let queue = Some(Owner::Queue("default".into()));
+    let user = Some(Owner::Tenant("ann".into()));
+    for (policy, owner) in [
+        ("capacity+gang", &queue),
+        ("fair:by=queue+priority+gang", &queue),
+        ("fair", &user),
+        ("fair:by=job", &None),
+        ("fifo+gang", &None),
+    ] {
+        assert_eq!(lending(policy).owner_of(&request(1)), *owner, "{policy}");
+    }
+}
+
+#[test]
 fn nothing_more_is_lent_of_a_container_that_is_wanted_back() {
     let mut lending = lending("fifo+gang");
     lending.joined(NOW, offer(1, 2));

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::dominant::Share;
 use super::fifo::{ONE_BY_ONE, first, start};
-use super::{Decision, JobIx, Nanos, NodeIx, Owner, Saved, Scheduler, Session, SlotIx};
+use super::{By, Decision, JobIx, Nanos, NodeIx, Owner, Saved, Scheduler, Session, SlotIx};
 
 /// The queue of jobs that name none.
 const DEFAULT: &str = "default";
@@ -60,6 +60,10 @@ impl Scheduler for Capacity {
         session
             .free_slots(node)
             .find_map(|slot| self.at(session, slot, node, slots))
+    }
+
+    fn shares_among(&self) -> Option<By> {
+        Some(By::Queue)
     }
 
     fn standing(&self, session: &Session, job: JobIx) -> Share {

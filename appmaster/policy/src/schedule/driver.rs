@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::element::has_element;
 use super::legal::legal;
-use super::{Decision, Event, JobIx, Nanos, NodeIx, Saved, Session, Share, Snapshot};
+use super::{By, Decision, Event, JobIx, Nanos, NodeIx, Owner, Saved, Session, Share, Snapshot};
 
 /// One policy's way of choosing between jobs.
 pub trait Scheduler: std::fmt::Debug + Send + Sync {
@@ -59,6 +59,11 @@ pub trait Scheduler: std::fmt::Debug + Send + Sync {
     /// The queues that jobs may name; `None`: any.
     fn queues(&self) -> Option<Vec<&str>> {
         self.inner()?.queues()
+    }
+
+    /// Among whom it shares out; `None`: it looks at jobs alone.
+    fn shares_among(&self) -> Option<By> {
+        self.inner()?.shares_among()
     }
 
     /// When it wants to be asked again, if nothing happens before.
@@ -141,6 +146,16 @@ impl SessionDriver {
     #[must_use]
     pub fn queues(&self) -> Option<Vec<&str>> {
         self.scheduler.queues()
+    }
+
+    /// The queue or user that a job is of, where the policy shares out among them.
+    #[must_use]
+    pub fn owner_of(&self, tenant: &str, queue: &str) -> Option<Owner> {
+        match self.scheduler.shares_among()? {
+            By::Tenant => Some(Owner::Tenant(tenant.to_owned())),
+            By::Queue => Some(Owner::Queue(queue.to_owned())),
+            By::Job => None,
+        }
     }
 
     /// Whether its policy knows of no elements.

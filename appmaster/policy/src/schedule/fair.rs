@@ -64,6 +64,10 @@ impl Scheduler for Fair {
         }
     }
 
+    fn shares_among(&self) -> Option<By> {
+        Some(self.by)
+    }
+
     fn goes_by_running(&self) -> bool {
         self.by == By::Job
     }
