@@ -21,6 +21,7 @@ use follow::timeout::WaitTimeout;
 use follow::{kill, say, timing, unmanaged};
 use job::exit::Exit;
 use job::explain::{Explained, Submitted};
+use job::wire::FinalState;
 use proto_hadoop::{ApplicationClient, ApplicationId};
 
 use crate::arguments::{Arguments, DeployMode, Reporting};
@@ -328,7 +329,8 @@ async fn job(
     come_home(&plan.data.fetched, ended.map_err(Failure::from), signals).await
 }
 
-/// Brings the results of a job that has succeeded; of another nothing is left of them.
+/// Brings the results of a job that has succeeded, also where the command does not: not all output may be written.
+/// Of a job that has failed nothing is left of them.
 async fn come_home(
     fetched: &[Fetched],
     ended: Result<Ended, Failure>,
@@ -338,31 +340,49 @@ async fn come_home(
         return ended;
     }
     let mut ended = match ended {
-        Ok(ended) if ended.code == Exit::Success.code() => ended,
-        failed => {
-            // Where it is the results that are missing, that is said.
-            if failed
-                .as_ref()
-                .is_ok_and(|ended| ended.verdict.is_some() && ended.code != Exit::Staging.code())
-            {
-                say(data::get::NOTHING);
-            }
+        Ok(ended) => ended,
+        Err(failure) => {
             data::get::forget(fetched).await;
-            return failed;
+            return Err(failure);
         }
     };
-    tokio::select! {
-        brought = data::get::bring(fetched) => if let Err(failure) = brought {
-            ended.code = failure.exit().code();
-            ended.sentence = failure.to_string();
+    let state = ended.verdict.as_ref().map(|verdict| verdict.state());
+    let has_succeeded = ended.code == Exit::Success.code() || state == Some(FinalState::Succeeded);
+    if !has_succeeded {
+        return Ok(without_results(fetched, ended).await);
+    }
+    let (code, sentence) = tokio::select! {
+        brought = data::get::bring(fetched) => match brought {
+            Ok(()) => return Ok(ended),
+            Err(failure) => (failure.exit().code(), failure.to_string()),
         },
         signal = signals.ending() => {
-            ended.code = 128u8.saturating_add(signal);
             let why = "interrupted while results were on their way to this machine";
-            ended.sentence = data::get::left(fetched, why.to_owned()).to_string();
+            let left = data::get::left(fetched, why.to_owned());
+            (128u8.saturating_add(signal), left.to_string())
         }
-    }
+    };
+    ended.say_also(code, &sentence);
     Ok(ended)
+}
+
+/// The end of a job whose results do not come home.
+async fn without_results(fetched: &[Fetched], mut ended: Ended) -> Ended {
+    match &ended.verdict {
+        // The user has not waited for its end, and it may have made them.
+        None if data::get::are_there(fetched).await => {
+            let left = data::get::left(fetched, "what was made is not brought".to_owned());
+            ended.say_also(ended.code, &left.to_string());
+            return ended;
+        }
+        // Where it is the results that are missing, that is said.
+        Some(_) if ended.code != Exit::Staging.code() => {
+            ended.say_also(ended.code, data::get::NOTHING);
+        }
+        Some(_) | None => {}
+    }
+    data::get::forget(fetched).await;
+    ended
 }
 
 /// `-k`.

@@ -26,6 +26,17 @@ impl Ended {
             verdict: None,
         }
     }
+
+    /// Something else has gone wrong behind the job's own end, worth this code where that was a success.
+    pub fn say_also(&mut self, code: u8, sentence: &str) {
+        if self.code == Exit::Success.code() {
+            self.code = code;
+        }
+        match self.sentence.is_empty() {
+            true => sentence.clone_into(&mut self.sentence),
+            false => self.sentence = format!("{}; {sentence}", self.sentence),
+        }
+    }
 }
 
 /// What the ApplicationMaster says decides, and `signal`, by which the user has asked for the end, where output is

@@ -22,7 +22,7 @@ const KEPT_MS: i64 = 7 * 24 * 3600 * 1000;
 const RUNS_MAX: usize = 1000;
 /// Of a job that has failed: it makes no results.
 pub(crate) const NOTHING: &str =
-    "--get: no result comes home, since a job that does not succeed keeps none";
+    "--get brings nothing, since a job that does not succeed keeps no results";
 /// For what nobody waits for.
 const TIDY: Duration = Duration::from_secs(10);
 
@@ -249,6 +249,24 @@ async fn take_file(storage: &Storage, file: &Status, to: &Path) -> Result<(), St
         return Err(format!("{shown} has {taken} bytes and should have {size}"));
     }
     Ok(())
+}
+
+/// Whether something lies below the staging folder that may be results.
+pub(crate) async fn are_there(all: &[Fetched]) -> bool {
+    let look = async {
+        for home in all {
+            let listed = match Storage::open(&home.from.address) {
+                Ok(storage) => storage.list(&home.from.path, FILES_MAX).await,
+                Err(error) => Err(error),
+            };
+            // One that is not there has nothing.
+            if listed.is_ok_and(|listed| !listed.is_empty()) {
+                return true;
+            }
+        }
+        false
+    };
+    timeout(TIDY, look).await.unwrap_or(false)
 }
 
 /// Removes what lies below the staging folder for a job; nobody waits for it to be gone.

@@ -161,7 +161,7 @@ mod tests {
         let read = |name: &str| fs::read_to_string(work.join(name)).unwrap_or_default();
         let (code, _, said) = run("3").await;
         assert_eq!(code, Some(3), "{said}");
-        assert!(said.contains("--get: no result comes home"), "{said}");
+        assert!(said.contains("--get brings nothing"), "{said}");
         assert_eq!(read("log.0"), "old");
         assert!(!work.join("res").exists());
 
