@@ -281,11 +281,10 @@ fn find(named: &Named<'_>) -> Result<sys::CUdevice, Error> {
 
 /// Where a device is in the machine: `00000000:3B:00.0`.
 fn bus(device: sys::CUdevice) -> Result<CString, Error> {
-    const LENGTH: usize = 32;
-    let mut text = [0_u8; LENGTH];
+    let mut text = [0_u8; 32];
+    let length = c_int::try_from(text.len()).unwrap_or_default();
     // SAFETY: the driver writes at most as many bytes as it is told, a zero at the end among them.
-    let told =
-        unsafe { sys::cuDeviceGetPCIBusId(text.as_mut_ptr().cast(), LENGTH as c_int, device) };
+    let told = unsafe { sys::cuDeviceGetPCIBusId(text.as_mut_ptr().cast(), length, device) };
     told.result()
         .map_err(|error| said(error, "cuDeviceGetPCIBusId"))?;
     Ok(CStr::from_bytes_until_nul(&text).map_or_else(|_| CString::default(), CStr::to_owned))
