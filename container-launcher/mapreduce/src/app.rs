@@ -101,6 +101,10 @@ impl App {
     /// What the program does. The first statement of `main`, and its result.
     #[must_use]
     pub fn main(self) -> ExitCode {
+        if let Some(error) = self.specs.iter().find_map(|spec| spec.sound().err()) {
+            crate::say(&format!("{}: {error}", self.name));
+            return ExitCode::from(64);
+        }
         let role = std::env::var(ROLE_VARIABLE).ok();
         if let Some(role) = role.as_deref().filter(|role| *role != "drive") {
             return crate::task::role::take(&self, role);

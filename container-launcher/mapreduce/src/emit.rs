@@ -13,6 +13,7 @@ use crate::map::Mapper;
 use crate::output::sync::settings_of_file;
 use crate::output::{RecordWriter, WriterOf};
 use crate::sort::Collector;
+use crate::task::sample::KeySample;
 
 /// What a mapper emits to.
 pub type Emit<'a, M> = Output<'a, <M as Mapper>::Key, <M as Mapper>::Value>;
@@ -32,8 +33,8 @@ pub(crate) enum Sink {
     Collect(Box<Collector>),
     /// To the job's output.
     Write(Writers),
-    /// Nowhere: only keys are kept, to sample them.
-    Keys(Vec<Vec<u8>>),
+    /// Nowhere: only some keys are kept.
+    Keys(KeySample),
 }
 
 impl Sink {
@@ -49,10 +50,7 @@ impl Sink {
                     None => Err(Error::new("the task's output is closed")),
                 }
             }
-            Self::Keys(keys) => {
-                keys.push(key.to_vec());
-                Ok(())
-            }
+            Self::Keys(keys) => keys.take(key),
         }
     }
 }

@@ -14,18 +14,19 @@ use gerbil_task::{Piece, PlannedJob};
 use crate::app::App;
 use crate::context::Counters;
 use crate::datum::{EncodeAs as _, Value};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::input::splits::OpenNamed;
 use crate::input::{Granule, InputFormat};
 use crate::map::Mapper;
 use crate::order::Order;
 use crate::output::{OutputFormat, TextOutput, WriterOf};
-use crate::partition::{Partitioner, hashed, total_order};
+use crate::partition::{Dealing, Partitioner};
 use crate::reduce::{Combiner, Reducer};
 use crate::settings::Settings;
 use crate::sort::collect::{Fold, PartitionFn};
-use crate::task::map::{MapDone, MapRun, run_map, sample};
+use crate::task::map::{MapDone, MapRun, run_map};
 use crate::task::reduce::{Grouping, ReduceRun, run_reduce};
+use crate::task::sample::sample;
 use crate::test::Test;
 
 /// An option that a job adds to the command line.
@@ -69,6 +70,8 @@ type Sample =
 /// A job as roles and runners see it: types are gone.
 pub(crate) struct Spec {
     pub(crate) planned: PlannedJob,
+    /// Why no such job can be run, in one sentence.
+    pub(crate) contradiction: Option<String>,
     pub(crate) options: Vec<JobOption>,
     pub(crate) granule: fn(&Settings) -> Result<Granule>,
     /// Makes the splits of inputs that are no files.
@@ -181,10 +184,7 @@ impl Job {
             fold: None,
             combiner: None,
             combiner_need: None,
-            place: Arc::new(|partitions: u32, _: &Settings| {
-                Ok(hashed::<M::Key>(partitions, false))
-            }),
-            partitioner: "HashPartitioner".to_owned(),
+            partitioner: None,
             by_first: false,
             ranges: false,
             order: Order::Sorted,
@@ -199,8 +199,8 @@ pub struct Mapped<M: Mapper> {
     fold: Option<MakeFold>,
     combiner: Option<String>,
     combiner_need: Option<&'static str>,
-    place: MakePartitionFn,
-    partitioner: String,
+    /// One of the job's own, by the name of its type.
+    partitioner: Option<(String, MakePartitionFn)>,
     by_first: bool,
     ranges: bool,
     order: Order,
@@ -262,7 +262,8 @@ impl<M: Mapper> Mapped<M> {
         self
     }
 
-    /// With a partitioner that `make` makes, which captures nothing, instead of Hadoop's hash.
+    /// With a partitioner that `make` makes, which captures nothing, instead of Hadoop's hash. With
+    /// [`group_by_first`](Self::group_by_first) it must send all keys of a group to one reduce.
     ///
     /// ```
     /// # use gerbil_mapreduce::prelude::*;
@@ -296,15 +297,13 @@ impl<M: Mapper> Mapped<M> {
                 "the constructor of a partitioner captures something"
             )
         };
-        self.partitioner = std::any::type_name::<P>().to_owned();
-        self.place = Arc::new(
-            move |partitions: u32, _: &Settings| -> Result<PartitionFn> {
-                let mut partitioner = make();
-                Ok(Box::new(move |key: &[u8]| {
-                    partitioner.partition(M::Key::decode(key)?, partitions)
-                }))
-            },
-        );
+        let place: MakePartitionFn = Arc::new(move |partitions, _| {
+            let mut partitioner = make();
+            Ok(Box::new(move |key| {
+                partitioner.partition(M::Key::decode(key)?, partitions)
+            }))
+        });
+        self.partitioner = Some((std::any::type_name::<P>().to_owned(), place));
         self
     }
 
@@ -316,23 +315,19 @@ impl<M: Mapper> Mapped<M> {
         self
     }
 
-    /// Groups and partitions by the first part of a tuple, and sorts by all of it: Hadoop's secondary sort.
+    /// Groups and partitions by the first part of a tuple, and sorts by all of it: Hadoop's secondary sort. A
+    /// [partitioner](Self::partition) of the job's own stays, and [ranges](Self::total_order) are those of first parts.
     #[must_use]
-    pub fn group_by_first(mut self) -> Self {
+    pub const fn group_by_first(mut self) -> Self {
         self.by_first = true;
-        self.partitioner = "HashPartitioner of the first part".to_owned();
-        self.place =
-            Arc::new(|partitions: u32, _: &Settings| Ok(hashed::<M::Key>(partitions, true)));
         self
     }
 
-    /// Gives each reduce a range of keys, so that all outputs in a row are sorted; where ranges begin is
-    /// told by a sample of the input.
+    /// Gives each reduce a range of keys, so that all outputs in a row are sorted; a sample of the input tells where
+    /// ranges begin. A job that has a [partitioner](Self::partition) of its own, too, is refused.
     #[must_use]
-    pub fn total_order(mut self) -> Self {
+    pub const fn total_order(mut self) -> Self {
         self.ranges = true;
-        self.partitioner = "TotalOrderPartitioner".to_owned();
-        self.place = Arc::new(total_order);
         self
     }
 
@@ -352,6 +347,8 @@ impl<M: Mapper> Mapped<M> {
         reduce: Option<Box<Reduce>>,
     ) -> Ready<K, V> {
         let keys = self.keys();
+        let by_first = self.by_first;
+        let dealing = Dealing::of::<M::Key>(self.partitioner, by_first, self.ranges);
         let mut needs = self.job.needs;
         let (reducer, reducer_need) = reducer.unzip();
         for (stage, need) in [
@@ -369,7 +366,7 @@ impl<M: Mapper> Mapped<M> {
             mapper: name(std::any::type_name::<M>()),
             combiner: self.combiner,
             reducer: reducer.map(name),
-            partitioner: self.partitioner,
+            partitioner: dealing.name,
             input: name(std::any::type_name::<M::Input>()),
             reads_no_files: !M::Input::FILES,
             output: name(output.name),
@@ -382,10 +379,11 @@ impl<M: Mapper> Mapped<M> {
             needs,
             expansion: M::EXPANSION,
         };
-        let (make, fold, place) = (Arc::clone(&self.make), self.fold, self.place);
+        let (make, fold, place) = (Arc::clone(&self.make), self.fold, dealing.place);
         let sampled = self.make;
         let spec = Spec {
             planned,
+            contradiction: dealing.contradiction,
             options: self.job.options,
             granule: M::Input::granule,
             splits: if M::Input::FILES {
@@ -407,7 +405,7 @@ impl<M: Mapper> Mapped<M> {
                           settings: &Settings,
                           params: &serde_json::Value,
                           open: &OpenNamed| {
-                        sample(&*sampled, splits, settings, params, open)
+                        sample(&*sampled, by_first, splits, settings, params, open)
                     },
                 )
             }),
@@ -490,6 +488,18 @@ pub struct Ready<K, V> {
 impl<K, V> std::fmt::Debug for Ready<K, V> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{:?}", self.spec.planned)
+    }
+}
+
+impl Spec {
+    /// The job, unless what it is put together from contradicts itself.
+    pub(crate) fn sound(&self) -> Result<&Self> {
+        match &self.contradiction {
+            None => Ok(self),
+            Some(words) => {
+                Err(Error::new(words.as_str()).context(format!("job {}", self.planned.name)))
+            }
+        }
     }
 }
 

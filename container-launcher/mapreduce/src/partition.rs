@@ -1,7 +1,10 @@
 //! Which reduce a key goes to.
 
+use std::sync::Arc;
+
 use crate::datum::Key;
 use crate::error::{Error, Result};
+use crate::job::MakePartitionFn;
 use crate::settings::Settings;
 use crate::sort::collect::PartitionFn;
 
@@ -12,6 +15,51 @@ pub trait Partitioner<K: Key>: 'static {
     /// # Errors
     /// The user's own.
     fn partition(&mut self, key: K::View<'_>, partitions: u32) -> Result<u32>;
+}
+
+/// How a job deals its keys to reduces, whatever the order in which it was put together.
+pub(crate) struct Dealing {
+    /// As the plan names it.
+    pub(crate) name: String,
+    pub(crate) place: MakePartitionFn,
+    /// Why keys cannot be dealt so, in one sentence.
+    pub(crate) contradiction: Option<String>,
+}
+
+impl Dealing {
+    /// By the job's `own` partitioner, by ranges, or by Hadoop's hash; groups are those of first parts or of whole keys.
+    pub(crate) fn of<K: Key>(
+        own: Option<(String, MakePartitionFn)>,
+        by_first: bool,
+        ranges: bool,
+    ) -> Self {
+        let what = if by_first { " of the first part" } else { "" };
+        let contradiction = own.as_ref().filter(|_| ranges).map(|(name, _)| {
+            format!(
+                "total_order deals keys by ranges, and partition deals them by {name}: a job has one way to deal its \
+                 keys, so leave out one of the two"
+            )
+        });
+        let (name, place) = match own {
+            Some(own) => own,
+            None if ranges => {
+                let place: MakePartitionFn = Arc::new(move |partitions, settings| {
+                    total_order::<K>(partitions, settings, by_first)
+                });
+                (format!("TotalOrderPartitioner{what}"), place)
+            }
+            None => {
+                let place: MakePartitionFn =
+                    Arc::new(move |partitions, _| Ok(hashed::<K>(partitions, by_first)));
+                (format!("HashPartitioner{what}"), place)
+            }
+        };
+        Self {
+            name,
+            place,
+            contradiction,
+        }
+    }
 }
 
 /// Hadoop's `HashPartitioner`: Java's hash without its sign, modulo the number of reduces.
@@ -30,8 +78,12 @@ pub(crate) fn hashed<K: Key>(partitions: u32, by_first: bool) -> PartitionFn {
 /// with commas between.
 pub(crate) const CUTS: &str = "total.order.cuts";
 
-/// Ranges of keys, as settings tell them.
-pub(crate) fn total_order(partitions: u32, settings: &Settings) -> Result<PartitionFn> {
+/// Ranges of keys, or of their first parts, as settings tell them.
+fn total_order<K: Key>(
+    partitions: u32,
+    settings: &Settings,
+    by_first: bool,
+) -> Result<PartitionFn> {
     let cuts = cuts(settings)?;
     if cuts.len() + 1 != partitions as usize {
         return Err(Error::new(format!(
@@ -40,10 +92,20 @@ pub(crate) fn total_order(partitions: u32, settings: &Settings) -> Result<Partit
         )));
     }
     Ok(Box::new(move |key| {
+        let key = group::<K>(key, by_first)?;
         Ok(crate::width::word(
             cuts.partition_point(|cut| cut.as_slice() <= key),
         ))
     }))
+}
+
+/// What of a key makes its group. First parts are in the order of the keys that they begin.
+pub(crate) fn group<K: Key>(key: &[u8], by_first: bool) -> Result<&[u8]> {
+    if !by_first {
+        return Ok(key);
+    }
+    let length = K::first_length(key)?;
+    Ok(key.get(..length).unwrap_or(key))
 }
 
 fn cuts(settings: &Settings) -> Result<Vec<Vec<u8>>> {
@@ -70,13 +132,17 @@ fn cuts(settings: &Settings) -> Result<Vec<Vec<u8>>> {
         .collect()
 }
 
-/// Where `partitions` ranges of about equal numbers of the sampled `keys` begin, as the setting has it.
+/// Where `partitions` ranges of about equal numbers of the sampled `keys` begin, as the setting has it. No two begin at
+/// one key while there are others.
 pub(crate) fn choose_cuts(mut keys: Vec<Vec<u8>>, partitions: u32) -> String {
     keys.sort();
     let mut cuts: Vec<String> = Vec::new();
+    let mut last: Option<&Vec<u8>> = None;
     for range in 1..partitions as usize {
         let at = keys.len() * range / (partitions as usize).max(1);
-        let key = keys.get(at).map(Vec::as_slice).unwrap_or_default();
+        let behind = last.map_or(0, |last| keys.partition_point(|key| key <= last));
+        last = keys.get(at.max(behind)).or(last);
+        let key = last.map(Vec::as_slice).unwrap_or_default();
         cuts.push(key.iter().map(|byte| format!("{byte:02x}")).collect());
     }
     cuts.join(",")
@@ -109,11 +175,20 @@ mod tests {
         let keys = (0..100_u8).map(|byte| vec![byte]).collect();
         let mut settings = Settings::default();
         settings.set(CUTS, &choose_cuts(keys, 4));
-        let mut place = total_order(4, &settings).unwrap();
+        let mut place = total_order::<Text>(4, &settings, false).unwrap();
         assert_eq!(
             [0, 24, 25, 50, 99].map(|byte| place(&[byte]).unwrap()),
             [0, 0, 1, 2, 3]
         );
-        assert!(total_order(5, &settings).is_err());
+        assert!(total_order::<Text>(5, &settings, false).is_err());
+    }
+
+    #[test]
+    fn a_key_that_comes_often_makes_no_empty_range_while_there_are_others() {
+        let mut keys = vec![b"m".to_vec(); 90];
+        keys.extend([b"a".to_vec(), b"n".to_vec(), b"z".to_vec()]);
+        assert_eq!(choose_cuts(keys, 4), "6d,6e,7a");
+        assert_eq!(choose_cuts(vec![b"m".to_vec(); 9], 3), "6d,6d");
+        assert_eq!(choose_cuts(Vec::new(), 3), ",");
     }
 }

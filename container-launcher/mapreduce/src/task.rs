@@ -3,4 +3,5 @@
 pub(crate) mod map;
 pub(crate) mod reduce;
 pub(crate) mod role;
+pub(crate) mod sample;
 pub(crate) mod usage;

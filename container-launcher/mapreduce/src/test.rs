@@ -8,7 +8,7 @@ use std::os::fd::OwnedFd;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use gerbil_task::{Listed, MapOrder, Page, Partition, Piece, ReduceOrder, Source};
+use gerbil_task::{Listed, MapOrder, Page, Partition, Piece, ReduceOrder, Source, add};
 use rustix::fs::{MemfdFlags, memfd_create};
 use serde::Serialize;
 
@@ -220,11 +220,27 @@ impl Test {
         Ok(splits)
     }
 
+    /// What opens the input files by their names, as a driver's client does.
+    fn opener(&self) -> Result<OpenNamed> {
+        let mut files = BTreeMap::new();
+        for (name, content) in &self.files {
+            let mut file = memory()?;
+            file.write_all(content)?;
+            files.insert(name.clone(), file);
+        }
+        Ok(Rc::new(move |name, _| {
+            let file = files.get(name);
+            let file = file.ok_or_else(|| Error::new(format!("{name}: there is no such file")))?;
+            Ok(Opened::File(file.try_clone()?))
+        }))
+    }
+
     /// Runs the job.
     ///
     /// # Errors
     /// The job failed.
     pub fn run(mut self) -> Result<Tested> {
+        self.spec.sound()?;
         self.settings.check()?;
         if self.settings.get(SYNC_SEED).is_none() {
             // A test writes the same bytes each time.
@@ -247,9 +263,10 @@ impl Test {
             }
             None => maps.extend(self.file_splits()?),
         }
-        if self.spec.sample.is_some() && self.reduces > 1 {
-            // Tests have few records: their own first bytes are sample enough.
-            let keys = (0..=255_u8).map(|byte| vec![byte]).collect();
+        if let (Some(sample), 2..) = (&self.spec.sample, self.reduces) {
+            let splits: Vec<_> = maps.iter().map(|(pieces, _)| pieces.clone()).collect();
+            let open = self.opener()?;
+            let keys = sample(&splits, &self.settings, &self.params, &open)?;
             self.settings.set(CUTS, &choose_cuts(keys, self.reduces));
         }
         let context =
@@ -269,17 +286,6 @@ impl Test {
                 attempt: 0,
                 input: String::new(),
             };
-        let mut add = |done: Counters| {
-            for (group, values) in done {
-                for (counter, value) in values {
-                    *counters
-                        .entry(group.clone())
-                        .or_default()
-                        .entry(counter)
-                        .or_default() += value;
-                }
-            }
-        };
         let mut left: Vec<(Arc<Spill>, Vec<Partition>)> = Vec::new();
         let mut spare = Vec::new();
         for (task, (pieces, files)) in (0_u32..).zip(maps) {
@@ -300,7 +306,7 @@ impl Test {
                 direct: self.spec.direct.clone(),
             };
             let done = (self.spec.map)(run)?;
-            add(done.counters);
+            add(&mut counters, done.counters);
             left.extend(done.output);
         }
         for task in 0..self.reduces {
@@ -331,7 +337,7 @@ impl Test {
                 scratch: Arc::clone(&scratch),
                 output: self.spec.output.clone(),
             };
-            add(reduce(run)?);
+            add(&mut counters, reduce(run)?);
         }
         let mut files = BTreeMap::new();
         for (name, file) in outputs.borrow_mut().iter_mut() {

@@ -1,17 +1,14 @@
 //! One map: read, map, collect or write.
 
-use std::fs::File;
-use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use gerbil_task::{MapOrder, Page, Partition, Phase, Piece};
+use gerbil_task::{MapOrder, Partition, Phase};
 
-use crate::context::{Context, Counters, Ground};
+use crate::context::{Context, Counters};
 use crate::emit::{Output, Sink, Writers};
 use crate::error::{Context as _, Error, Result};
-use crate::input::splits::{OpenNamed, one};
-use crate::input::{Consumed, InputFormat, Open, Source};
+use crate::input::{Consumed, InputFormat, Source};
 use crate::job::{MakeFold, MakePartitionFn};
 use crate::map::Mapper;
 use crate::order::Order;
@@ -96,7 +93,7 @@ pub(crate) fn run_map<M: Mapper>(
         &mut context,
         &mut sink,
         &settings,
-        u64::MAX,
+        Share::ALL,
     )?;
     page.phase(Phase::Cleanup);
     mapper
@@ -136,14 +133,29 @@ pub(crate) fn run_map<M: Mapper>(
     })
 }
 
-/// Gives the mapper the records of the split; up to `most` of them. Returns how many there were.
-fn feed<M: Mapper>(
+/// How much of each piece of a split is read.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Share {
+    pub(super) records: u64,
+    /// Bytes as they are stored; the record that goes beyond them is the last.
+    pub(super) bytes: u64,
+}
+
+impl Share {
+    const ALL: Self = Self {
+        records: u64::MAX,
+        bytes: u64::MAX,
+    };
+}
+
+/// Gives the mapper the records of the split, of each piece its share. Returns how many there were.
+pub(super) fn feed<M: Mapper>(
     mapper: &mut M,
     order: &MapOrder,
     context: &mut Context,
     sink: &mut Sink,
     settings: &Settings,
-    most: u64,
+    share: Share,
 ) -> Result<u64> {
     let page = context.page.clone();
     let consumed = Consumed::default();
@@ -161,7 +173,11 @@ fn feed<M: Mapper>(
             Source::without_file(piece)
         };
         let mut reader = M::Input::open(source, settings).inspect_err(unread)?;
-        while number < most {
+        let (last, before) = (
+            number.saturating_add(share.records),
+            consumed.load(Ordering::Relaxed),
+        );
+        while number < last && consumed.load(Ordering::Relaxed) - before <= share.bytes {
             let at = M::Input::position(&reader);
             page.record(at, number);
             let Some((key, value)) = M::Input::next(&mut reader).inspect_err(unread)? else {
@@ -196,89 +212,4 @@ fn feed<M: Mapper>(
         read,
     );
     Ok(number - skipped)
-}
-
-/// Splits that are sampled, and records of each.
-const SAMPLED_SPLITS: usize = 10;
-const SAMPLED_RECORDS: u64 = 10_000;
-
-/// Opens files as the driver's client has them, for sampling.
-struct DriverFiles {
-    pieces: Vec<Piece>,
-    open: OpenNamed,
-}
-
-impl Ground for DriverFiles {
-    fn input(&mut self, piece: u32) -> Open {
-        match self.pieces.get(piece as usize) {
-            Some(piece) => one(&self.open, &piece.name),
-            None => Rc::new(|_| Err(Error::new("a piece that is none"))),
-        }
-    }
-
-    fn source(&mut self, _: u32) -> Result<File> {
-        Err(Error::new("a sample has no sources"))
-    }
-
-    fn output(&mut self, _: &str) -> Result<File> {
-        Err(Error::new("a sample has no output"))
-    }
-
-    fn status(&mut self, _: &str) -> Result<()> {
-        Ok(())
-    }
-}
-
-/// Keys that the mapper makes of the first records of some splits, evenly chosen.
-pub(crate) fn sample<M: Mapper>(
-    make: &dyn Fn() -> M,
-    splits: &[Vec<Piece>],
-    settings: &Settings,
-    params: &serde_json::Value,
-    open: &OpenNamed,
-) -> Result<Vec<Vec<u8>>> {
-    let step = splits.len().div_ceil(SAMPLED_SPLITS).max(1);
-    let mut keys = Vec::new();
-    for pieces in splits.iter().step_by(step) {
-        let (page, _) = Page::create()?;
-        let mut context = Context {
-            settings: settings.clone(),
-            params: params.clone(),
-            counters: Counters::new(),
-            page,
-            ground: Box::new(DriverFiles {
-                pieces: pieces.clone(),
-                open: Rc::clone(open),
-            }),
-            stage: 'm',
-            number: 0,
-            attempt: 0,
-            input: String::new(),
-        };
-        let order = MapOrder {
-            task: 0,
-            attempt: 0,
-            partitions: 1,
-            pieces: pieces.clone(),
-            skip: Vec::new(),
-        };
-        let mut sink = Sink::Keys(Vec::new());
-        let mut mapper = make();
-        mapper
-            .setup(&mut context)
-            .context(|| "sampling the input")?;
-        feed(
-            &mut mapper,
-            &order,
-            &mut context,
-            &mut sink,
-            settings,
-            SAMPLED_RECORDS,
-        )
-        .context(|| "sampling the input")?;
-        if let Sink::Keys(sampled) = sink {
-            keys.extend(sampled);
-        }
-    }
-    Ok(keys)
 }

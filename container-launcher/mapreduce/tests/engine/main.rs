@@ -3,6 +3,7 @@
 #![cfg(test)]
 
 mod broken;
+mod dealing;
 mod determinism;
 mod drivers;
 mod edges;

@@ -1,0 +1,201 @@
+//! How keys are dealt to reduces: what a job is told counts, and not in which order it is told.
+
+use std::collections::BTreeMap;
+
+use gerbil_mapreduce::prelude::*;
+use gerbil_mapreduce::{Mapped, Tested};
+
+/// What a job may be told between its mapper and its reducer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg(test)]
+enum Call {
+    GroupByFirst,
+    TotalOrder,
+    Partition,
+    Grouped,
+    Combine,
+}
+
+#[cfg(test)]
+impl Call {
+    const ALL: [Self; 5] = [
+        Self::GroupByFirst,
+        Self::TotalOrder,
+        Self::Partition,
+        Self::Grouped,
+        Self::Combine,
+    ];
+
+    fn of<M: Mapper<Key = (u32, u32), Value = u64>>(self, job: Mapped<M>) -> Mapped<M> {
+        match self {
+            Self::GroupByFirst => job.group_by_first(),
+            Self::TotalOrder => job.total_order(),
+            Self::Partition => job.partition(|| Tens),
+            Self::Grouped => job.order(Order::Grouped),
+            Self::Combine => job.combine(|| Sum),
+        }
+    }
+}
+
+/// Deals by the tens of the first part.
+#[cfg(test)]
+struct Tens;
+
+#[cfg(test)]
+impl Partitioner<(u32, u32)> for Tens {
+    fn partition(&mut self, (first, _): (u32, u32), partitions: u32) -> Result<u32> {
+        Ok(first / 10 % partitions)
+    }
+}
+
+#[cfg(test)]
+const REDUCES: u32 = 3;
+/// First parts, each of which has as many keys as another number.
+#[cfg(test)]
+const FIRSTS: u32 = 40;
+#[cfg(test)]
+const SECONDS: u32 = 25;
+
+/// Runs a job that is told this, in this order: a line for each group has its first part, the second part of its first
+/// key, and how many records it has.
+#[cfg(test)]
+fn run(calls: &[Call]) -> Result<Tested> {
+    let job = Job::new("dealt").map_lines::<(u32, u32), u64, _>(|line, out| {
+        let number: u32 = std::str::from_utf8(line)?.parse()?;
+        out.emit(&(number % FIRSTS, number / FIRSTS), &1)
+    });
+    let job = calls.iter().fold(job, |job, call| call.of(job));
+    let job = job.reduce_with::<(u32, u32), u64, _>(|key, values, out| {
+        let count = values.fold(0, |sum, more| Ok(sum + more))?;
+        out.emit(&key, &count)
+    });
+    let lines = |from: u32| -> String {
+        let numbers = (from..FIRSTS * SECONDS).step_by(2);
+        numbers.map(|number| format!("{number}\n")).collect()
+    };
+    job.test()
+        .input(lines(0))
+        .input(lines(1))
+        .reduces(REDUCES)
+        .run()
+}
+
+/// The groups of each reduce: first part, second part, records.
+#[cfg(test)]
+fn groups(done: &Tested) -> Vec<Vec<(u32, u32, u32)>> {
+    let parts = done.files().values();
+    parts
+        .map(|part| {
+            let text = String::from_utf8(part.clone()).unwrap();
+            let lines = text.lines().map(|line| {
+                let mut numbers = line.split('\t').map(|number| number.parse().unwrap());
+                let mut number = || numbers.next().unwrap();
+                (number(), number(), number())
+            });
+            lines.collect()
+        })
+        .collect()
+}
+
+#[cfg(test)]
+fn orders(of: &[Call]) -> Vec<Vec<Call>> {
+    if of.is_empty() {
+        return vec![Vec::new()];
+    }
+    of.iter()
+        .flat_map(|first| {
+            let rest: Vec<Call> = of.iter().copied().filter(|call| call != first).collect();
+            orders(&rest).into_iter().map(|mut order| {
+                order.insert(0, *first);
+                order
+            })
+        })
+        .collect()
+}
+
+#[test]
+fn a_job_is_what_it_is_told_in_whichever_order() {
+    for subset in 0_u32..1 << Call::ALL.len() {
+        let calls: Vec<Call> = (0..)
+            .zip(Call::ALL)
+            .filter(|(bit, _)| subset >> bit & 1 == 1)
+            .map(|(_, call)| call)
+            .collect();
+        let has = |call| calls.contains(&call);
+        let mut seen: Option<BTreeMap<String, Vec<u8>>> = None;
+        for order in orders(&calls) {
+            let done = run(&order);
+            if has(Call::TotalOrder) && has(Call::Partition) {
+                let words = done.unwrap_err().to_string();
+                assert!(
+                    words.starts_with(
+                        "job dealt: total_order deals keys by ranges, and partition deals them by "
+                    ) && words.contains("Tens: a job has one way"),
+                    "{order:?}: {words}"
+                );
+                continue;
+            }
+            let done = done.unwrap();
+            let reduces = groups(&done);
+            let all: Vec<_> = reduces.iter().flatten().copied().collect();
+            if has(Call::GroupByFirst) {
+                let mut firsts: Vec<u32> = all.iter().map(|group| group.0).collect();
+                firsts.sort_unstable();
+                assert_eq!(
+                    firsts,
+                    (0..FIRSTS).collect::<Vec<_>>(),
+                    "{order:?}: each group once"
+                );
+                assert!(
+                    all.iter().all(|group| (group.1, group.2) == (0, SECONDS)),
+                    "{order:?}: {all:?}"
+                );
+            } else {
+                assert_eq!(all.len(), 1000, "{order:?}");
+            }
+            if has(Call::TotalOrder) {
+                assert!(all.is_sorted(), "{order:?}: {all:?}");
+                let least = all.len() / REDUCES as usize / 2;
+                assert!(
+                    reduces.iter().all(|reduce| reduce.len() > least),
+                    "{order:?}: {reduces:?}"
+                );
+            }
+            if has(Call::Partition) {
+                for (number, reduce) in (0..).zip(&reduces) {
+                    let is_here = |group: &(u32, u32, u32)| group.0 / 10 % REDUCES == number;
+                    assert!(reduce.iter().all(is_here), "{order:?}: {reduces:?}");
+                }
+            }
+            let files = done.files().clone();
+            assert_eq!(
+                *seen.get_or_insert_with(|| files.clone()),
+                files,
+                "{order:?}"
+            );
+        }
+    }
+}
+
+/// Sorted input, as it comes out of another job: the sample has seen all of it, and not its beginning alone.
+#[test]
+fn ranges_of_sorted_input_have_about_as_many_keys_each() {
+    let lines: String = (0..200_000)
+        .map(|number| format!("{number:06} {}\n", "x".repeat(20)))
+        .collect();
+    let job = Job::new("sorted")
+        .map_lines::<Text, (), _>(|line, out| out.emit(line, &()))
+        .total_order()
+        .reduce_with::<Text, (), _>(|key, _, out| out.emit(key, &()));
+    let done = job.test().input(&lines).reduces(4).run().unwrap();
+    let counts: Vec<usize> = done
+        .files()
+        .values()
+        .map(|part| part.iter().filter(|byte| **byte == b'\n').count())
+        .collect();
+    assert!(
+        counts.len() == 4 && counts.iter().all(|count| (30_000..70_000).contains(count)),
+        "{counts:?}"
+    );
+    assert_eq!(done.text().replace('\t', ""), lines);
+}
