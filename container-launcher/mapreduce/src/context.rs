@@ -53,6 +53,7 @@ impl std::fmt::Debug for Context {
 impl Context {
     /// Adds to a counter of the user's.
     pub fn count(&mut self, group: &str, counter: &str, by: u64) {
+        self.page.alive();
         // No string is made for a counter that is there.
         if let Some(value) = self
             .counters
@@ -81,7 +82,8 @@ impl Context {
         self.ground.status(text)
     }
 
-    /// A sign of life, for work on one record that takes longer than `mapreduce.task.timeout`.
+    /// A sign of life, for work on one record that takes longer than `mapreduce.task.timeout`. What is emitted or
+    /// counted is one, too, and so is each value that a reducer takes.
     pub fn progress(&self) {
         self.page.alive();
     }

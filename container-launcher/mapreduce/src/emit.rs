@@ -142,6 +142,8 @@ impl<'a, K: Value, V: Value> Output<'a, K, V> {
         key: &A,
         value: &B,
     ) -> Result<()> {
+        // One record of the input may make any number of these, and take any time for them.
+        self.context.page.alive();
         self.sink
             .take(key.bytes(&mut self.key)?, value.bytes(&mut self.value)?)
     }
@@ -158,6 +160,7 @@ impl<'a, K: Value, V: Value> Output<'a, K, V> {
         key: &A,
         value: &B,
     ) -> Result<()> {
+        self.context.page.alive();
         let (key, value) = (key.bytes(&mut self.key)?, value.bytes(&mut self.value)?);
         match self.sink {
             Sink::Keys(_) => Ok(()),
@@ -175,6 +178,7 @@ impl<'a, K: Value, V: Value> Output<'a, K, V> {
     /// Emits a record as it came, without looking into it.
     #[inline]
     pub(crate) fn pass(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
+        self.context.page.alive();
         self.sink.take(key, value)
     }
 }

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::Write as _;
 use std::sync::Arc;
 
-use gerbil_task::Piece;
+use gerbil_task::{Page, Piece};
 use proptest::prelude::*;
 use rustix::fs::{MemfdFlags, memfd_create};
 
@@ -64,7 +64,8 @@ fn block(raw_length: u32, codec: u8, stored: &[u8]) -> Vec<u8> {
 
 fn blocks(codec: Codec) -> Vec<u8> {
     let file = memory(&[]);
-    let mut writer = BlockWriter::new(file.try_clone().unwrap().into(), codec).unwrap();
+    let (page, _descriptor) = Page::create().unwrap();
+    let mut writer = BlockWriter::new(file.try_clone().unwrap().into(), codec, &page).unwrap();
     for n in 0..500_u32 {
         let value = format!("value {} {n}", "again ".repeat(20));
         writer.record(&n.to_be_bytes(), value.as_bytes()).unwrap();

@@ -233,12 +233,13 @@ fn spill(
 
 fn merge_of_8(records: &[u8]) -> Result<MeasuredFigure> {
     let scratch = scratch()?;
+    let (page, _descriptor) = Page::create()?;
     let mut all: Vec<&[u8]> = records.chunks_exact(100).collect();
     let mut spills = Vec::new();
     let share = all.len().div_ceil(8);
     for spill in all.chunks_mut(share) {
         spill.sort_unstable();
-        let mut writer = BlockWriter::new(scratch.on_disk()?, Codec::None)?;
+        let mut writer = BlockWriter::new(scratch.on_disk()?, Codec::None, &page)?;
         for record in spill {
             let (key, value) = record.split_at(10);
             writer.record(key, value)?;
@@ -258,7 +259,7 @@ fn merge_of_8(records: &[u8]) -> Result<MeasuredFigure> {
                 .map(|place| SortedRun::new(Arc::clone(file), place.offset, place.length, 1 << 20))
         });
         let runs = runs.collect();
-        let mut writer = BlockWriter::new(scratch.on_disk()?, Codec::None)?;
+        let mut writer = BlockWriter::new(scratch.on_disk()?, Codec::None, &page)?;
         let began = clock();
         merge::write(merge::Merge::new(runs), &mut writer, None)?;
         writer.end_partition()?;

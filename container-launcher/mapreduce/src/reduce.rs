@@ -2,6 +2,8 @@
 
 use std::marker::PhantomData;
 
+use gerbil_task::Page;
+
 use crate::context::Context;
 use crate::datum::{Key, Value};
 use crate::emit::Output;
@@ -70,7 +72,12 @@ pub struct Values<'a, K, V> {
     pub(crate) by_first: bool,
     pub(crate) order: Order,
     pub(crate) state: GroupState,
+    /// Values of this group so far.
     pub(crate) records: u64,
+    /// Values of all groups before it.
+    pub(crate) before: u64,
+    /// Each value shows there that the reduce gets on, however many a group has and however long they take.
+    pub(crate) page: &'a Page,
     /// What the maps have left could not be read on.
     pub(crate) is_broken: bool,
     pub(crate) of: PhantomData<fn(K, V)>,
@@ -116,6 +123,7 @@ impl<K: Key, V: Value> Values<'_, K, V> {
             GroupState::Next | GroupState::End => return Ok(false),
         }
         self.records += 1;
+        self.page.done(self.before + self.records);
         Ok(true)
     }
 

@@ -1,5 +1,7 @@
 //! What a task process does.
 
+#[cfg(test)]
+mod life;
 pub(crate) mod map;
 pub(crate) mod reduce;
 pub(crate) mod role;

@@ -75,6 +75,18 @@ impl Mapper for Faulty {
                 .set_len(10)?,
             b"other" => return out.emit(line, &u64::from(out.attempt())),
             b"status" => out.status("half way")?,
+            // Longer than the timeout of its test, which no single step is.
+            b"slow emits" => {
+                for _ in 0..STEPS {
+                    pause();
+                    out.emit(line, &1)?;
+                }
+            }
+            b"slow combine" => {
+                for _ in 0..STEPS {
+                    out.emit(line, &SLOW)?;
+                }
+            }
             _ => {}
         }
         out.emit(line, &1)
@@ -91,6 +103,27 @@ impl Mapper for Unwritable {
 
     fn map(&mut self, _offset: u64, line: &[u8], out: &mut Emit<'_, Self>) -> Result<()> {
         out.emit(line, &Json(BTreeMap::from([((1, 2), 3)])))
+    }
+}
+
+/// Steps of what is slow.
+const STEPS: usize = 50;
+/// Values from here on are combined slowly.
+const SLOW: u64 = 1 << 32;
+
+/// One step of what is slow.
+fn pause() {
+    std::thread::park_timeout(std::time::Duration::from_millis(50));
+}
+
+struct FaultyCombine;
+
+impl Combiner<u64> for FaultyCombine {
+    fn combine(&mut self, left: u64, right: u64) -> Result<u64> {
+        if left >= SLOW {
+            pause();
+        }
+        Ok(left + right)
     }
 }
 
@@ -127,7 +160,12 @@ impl Reducer<Text, u64> for FaultySum {
             }
             _ => {}
         }
-        let sum = values.fold(0, |sum, more| Ok(sum + more))?;
+        let sum = values.fold(0, |sum, more| {
+            if word == b"slow values" {
+                pause();
+            }
+            Ok(sum + more)
+        })?;
         out.emit(word, &sum)
     }
 }
@@ -168,7 +206,7 @@ fn main() -> ExitCode {
             "what the driver does that drivers must not",
         )
         .map(|| Faulty { eaten: Vec::new() })
-        .combine(|| Sum)
+        .combine(|| FaultyCombine)
         .reduce(|| FaultySum);
     let unwritable = Job::new("unwritable").map(|| Unwritable).map_only();
     App::new("faulty")

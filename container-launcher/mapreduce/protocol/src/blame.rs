@@ -155,12 +155,14 @@ impl Page {
     }
 
     /// The phase changes.
+    #[inline]
     pub fn phase(&self, phase: Phase) {
         self.words()[4].store(phase.word(), Ordering::Relaxed);
         self.alive();
     }
 
-    /// A sign of life.
+    /// A sign of life: two plain instructions, which each record and value may cost.
+    #[inline]
     pub fn alive(&self) {
         let stamp = &self.words()[5];
         stamp.store(
@@ -183,7 +185,8 @@ impl Page {
         self.alive();
     }
 
-    /// How far the task is, in the unit of its total.
+    /// How far the task is, in the unit of its total; a sign of life where that is further than before.
+    #[inline]
     pub fn done(&self, done: u64) {
         self.words()[6].store(done, Ordering::Relaxed);
     }

@@ -15,7 +15,7 @@ use std::io::Write as _;
 use std::os::unix::fs::FileExt as _;
 use std::sync::Arc;
 
-use gerbil_task::Partition;
+use gerbil_task::{Page, Partition};
 
 use super::codec::{Codec, Compressor, decompress};
 use super::digest::Digests;
@@ -62,9 +62,10 @@ fn take_length(bytes: &[u8], at: &mut usize) -> Option<usize> {
     None
 }
 
-/// Writes the blocks of one file, partition by partition.
+/// Writes the blocks of one file, partition by partition, and shows with each of them that the task gets on.
 pub(crate) struct BlockWriter {
     file: Spill,
+    page: Page,
     compressor: Compressor,
     /// Room for the head, then the raw bytes.
     buffer: Vec<u8>,
@@ -76,11 +77,12 @@ pub(crate) struct BlockWriter {
 }
 
 impl BlockWriter {
-    pub(crate) fn new(file: Spill, codec: Codec) -> Result<Self> {
+    pub(crate) fn new(file: Spill, codec: Codec, page: &Page) -> Result<Self> {
         let mut buffer = Vec::with_capacity(HEAD + BLOCK + (BLOCK >> 2));
         buffer.resize(HEAD, 0);
         Ok(Self {
             file,
+            page: page.clone(),
             compressor: Compressor::new(codec)?,
             buffer,
             records: 0,
@@ -134,6 +136,7 @@ impl BlockWriter {
                 .write_all(&self.buffer)
                 .context(|| "spilling map output")?;
         }
+        self.page.alive();
         self.at += length;
         self.current.length += length;
         self.current.records += u64::from(self.records);

@@ -6,7 +6,7 @@ use gerbil_task::{Page, Partition, Phase};
 
 use super::block::{BlockWriter, SortedRun};
 use super::codec::Codec;
-use super::merge;
+use super::merge::{self, Merging};
 use super::pages::{self, AHEAD};
 use super::radix::{self, SortEntry};
 use super::scratch::{Scratch, Spill};
@@ -31,11 +31,14 @@ impl<F: FnMut(&[u8], &[u8], &mut Vec<u8>) -> Result<()>> Fold for F {
 struct Limited {
     fold: Box<dyn Fold>,
     most: usize,
+    /// The user's code may take any time for a fold, and a key have any number of them.
+    page: Page,
 }
 
 impl Fold for Limited {
     #[inline]
     fn fold(&mut self, left: &[u8], right: &[u8], out: &mut Vec<u8>) -> Result<()> {
+        self.page.alive();
         let before = out.len();
         self.fold.fold(left, right, out)?;
         let made = out.len() - before;
@@ -110,7 +113,11 @@ impl Collector {
     ) -> Self {
         let table = fold.is_some().then(|| CombineTable::new(sizes.arena / 4));
         let most = sizes.record_max;
-        let fold = fold.map(|fold| Limited { fold, most });
+        let fold = fold.map(|fold| Limited {
+            fold,
+            most,
+            page: page.clone(),
+        });
         Self {
             arena: Vec::new(),
             entries: vec![Vec::new(); partitions as usize],
@@ -264,7 +271,7 @@ impl Collector {
     fn spill(&mut self, file: Spill) -> Result<()> {
         let before = self.page.read().phase;
         self.page.phase(Phase::Sort);
-        let mut writer = BlockWriter::new(file, self.sizes.codec)?;
+        let mut writer = BlockWriter::new(file, self.sizes.codec, &self.page)?;
         let arena = self.arena.as_slice();
         let key_of = |entry: SortEntry| {
             let (offset, length) = radix::place_of(entry);
@@ -357,6 +364,16 @@ impl Collector {
         self.scratch.file(bytes)
     }
 
+    fn merging(&self) -> Merging {
+        Merging {
+            order: self.order,
+            budget: self.sizes.arena,
+            record_max: self.sizes.record_max,
+            scratch: Arc::clone(&self.scratch),
+            page: self.page.clone(),
+        }
+    }
+
     fn merge_spills(&mut self) -> Result<(Arc<Spill>, Vec<Partition>)> {
         self.page.phase(Phase::Sort);
         // The merge's blocks take the place of arena and table.
@@ -370,28 +387,21 @@ impl Collector {
                 .map_or(0, |last: &Partition| last.offset + last.length)
         };
         let about = spills.iter().map(length_of).sum();
-        let mut writer = BlockWriter::new(self.output_file(about)?, self.sizes.codec)?;
-        let fan_in = merge::fan_in(self.sizes.arena);
+        let mut writer = BlockWriter::new(self.output_file(about)?, self.sizes.codec, &self.page)?;
+        let merging = self.merging();
         for partition in 0..self.entries.len() {
-            let runs = merge::narrow(
-                self.order,
-                spills.len(),
-                fan_in,
-                self.sizes.record_max,
-                &self.scratch,
-                &mut |spill| {
-                    let (file, partitions) = &spills[spill];
-                    let place = partitions.get(partition).copied().unwrap_or_default();
-                    Ok(SortedRun::new(
-                        Arc::clone(file),
-                        place.offset,
-                        place.length,
-                        self.sizes.record_max,
-                    ))
-                },
-            )?;
+            let merge = merging.of(spills.len(), &mut |spill| {
+                let (file, partitions) = &spills[spill];
+                let place = partitions.get(partition).copied().unwrap_or_default();
+                Ok(SortedRun::new(
+                    Arc::clone(file),
+                    place.offset,
+                    place.length,
+                    merging.record_max,
+                ))
+            })?;
             let fold = self.fold.as_mut().map(|fold| fold as &mut dyn Fold);
-            merge::write(self.order.join(runs), &mut writer, fold)?;
+            merge::write(merge, &mut writer, fold)?;
             writer.end_partition()?;
             self.page.alive();
         }

@@ -4,6 +4,8 @@
 
 use std::sync::Arc;
 
+use gerbil_task::Page;
+
 use super::block::{BLOCK, BlockWriter, SortedRun};
 use super::codec::Codec;
 use super::collect::Fold;
@@ -135,11 +137,6 @@ impl Merge {
     }
 }
 
-/// How many runs are merged at once: what a budget has blocks for, raw and stored.
-pub(crate) fn fan_in(budget: usize) -> usize {
-    (budget / (2 * BLOCK)).clamp(4, 256)
-}
-
 /// Writes what `merge` gives with `writer`, folding equal keys where there is a fold.
 pub(crate) fn write(
     mut merge: Merge,
@@ -176,35 +173,55 @@ pub(crate) fn write(
     Ok(())
 }
 
-/// Joins neighbours, as `order` does, until at most `fan_in` runs are left. `open` opens run number `n` of
-/// `count`.
-pub(crate) fn narrow(
-    order: Order,
-    count: usize,
-    fan_in: usize,
-    record_max: usize,
-    scratch: &Scratch,
-    open: &mut dyn FnMut(usize) -> Result<SortedRun>,
-) -> Result<Vec<SortedRun>> {
-    if count <= fan_in {
-        return (0..count).map(open).collect();
+/// What merges have, and how they are done.
+pub(crate) struct Merging {
+    pub(crate) order: Order,
+    /// Bytes for blocks of the runs.
+    pub(crate) budget: usize,
+    pub(crate) record_max: usize,
+    pub(crate) scratch: Arc<Scratch>,
+    pub(crate) page: Page,
+}
+
+impl Merging {
+    /// How many runs are merged at once: what the budget has blocks for, raw and stored.
+    fn fan_in(&self) -> usize {
+        (self.budget / (2 * BLOCK)).clamp(4, 256)
     }
-    let bin = count.div_ceil(fan_in).min(fan_in);
-    let mut narrowed = Vec::new();
-    for from in (0..count).step_by(bin) {
-        let runs = (from..count.min(from + bin))
-            .map(&mut *open)
-            .collect::<Result<Vec<_>>>()?;
-        let mut writer = BlockWriter::new(scratch.on_disk()?, Codec::Lz4)?;
-        write(order.join(runs), &mut writer, None)?;
-        writer.end_partition()?;
-        let (file, partitions) = writer.finish();
-        let length = partitions.first().map_or(0, |partition| partition.length);
-        narrowed.push((Arc::new(file), length));
+
+    /// The merge of `count` runs, of which `open` opens number `n`. Where they are too many for one merge, neighbours are
+    /// merged first.
+    pub(crate) fn of(
+        &self,
+        count: usize,
+        open: &mut dyn FnMut(usize) -> Result<SortedRun>,
+    ) -> Result<Merge> {
+        let fan_in = self.fan_in();
+        if count <= fan_in {
+            return Ok(self
+                .order
+                .join((0..count).map(open).collect::<Result<_>>()?));
+        }
+        let bin = count.div_ceil(fan_in).min(fan_in);
+        let mut narrowed = Vec::new();
+        for from in (0..count).step_by(bin) {
+            let runs = (from..count.min(from + bin)).map(&mut *open);
+            let merge = self.order.join(runs.collect::<Result<_>>()?);
+            let mut writer = BlockWriter::new(self.scratch.on_disk()?, Codec::Lz4, &self.page)?;
+            write(merge, &mut writer, None)?;
+            writer.end_partition()?;
+            let (file, partitions) = writer.finish();
+            let length = partitions.first().map_or(0, |partition| partition.length);
+            narrowed.push((Arc::new(file), length));
+        }
+        self.of(narrowed.len(), &mut |at| {
+            let (file, length) = &narrowed[at];
+            Ok(SortedRun::new(
+                Arc::clone(file),
+                0,
+                *length,
+                self.record_max,
+            ))
+        })
     }
-    let count = narrowed.len();
-    narrow(order, count, fan_in, record_max, scratch, &mut |at| {
-        let (file, length) = &narrowed[at];
-        Ok(SortedRun::new(Arc::clone(file), 0, *length, record_max))
-    })
 }

@@ -1,9 +1,10 @@
 //! One map: read, map, collect or write.
 
+use std::io::{self, Read};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use gerbil_task::{MapOrder, Partition, Phase};
+use gerbil_task::{MapOrder, Page, Partition, Phase};
 
 use crate::context::{Context, Counters};
 use crate::emit::{Output, Sink, Writers};
@@ -133,6 +134,20 @@ pub(crate) fn run_map<M: Mapper>(
     })
 }
 
+/// Shows with each read that the map gets on: a format may look for the beginning of a record for long.
+struct Watched {
+    reader: Box<dyn Read>,
+    page: Page,
+}
+
+impl Read for Watched {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let read = self.reader.read(into);
+        self.page.alive();
+        read
+    }
+}
+
 /// How much of each piece of a split is read.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Share {
@@ -167,11 +182,15 @@ pub(super) fn feed<M: Mapper>(
         out.input.clone_from(&piece.name);
         // What cannot be read is no fault of a record, and none is left out for it.
         let unread = |_: &Error| page.phase(Phase::Fetch);
-        let source = if M::Input::FILES {
+        let mut source = if M::Input::FILES {
             Source::new(&out.ground.input(index), piece, &consumed).inspect_err(unread)?
         } else {
             Source::without_file(piece)
         };
+        source.reader = Box::new(Watched {
+            reader: source.reader,
+            page: page.clone(),
+        });
         let mut reader = M::Input::open(source, settings).inspect_err(unread)?;
         let (last, before) = (
             number.saturating_add(share.records),

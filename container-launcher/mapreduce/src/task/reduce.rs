@@ -13,7 +13,7 @@ use crate::order::Order;
 use crate::output::WriterOf;
 use crate::reduce::{GroupState, Reducer, Values};
 use crate::sort::block::SortedRun;
-use crate::sort::merge::{fan_in, narrow};
+use crate::sort::merge::Merging;
 use crate::sort::scratch::Scratch;
 
 /// A reduce to do, and what it is done with.
@@ -50,34 +50,32 @@ pub(crate) fn run_reduce<K: Key, V: Value, R: Reducer<K, V>>(
     let page = context.page.clone();
     let expected: u64 = order.sources.iter().map(|source| source.records).sum();
     page.begin(u64::from(order.task), expected);
-    let (record_max, budget) = (context.settings.record_max()?, context.settings.arena()?);
     page.phase(Phase::Sort);
     // An empty part is no run.
     let sources: Vec<_> = (0_u32..)
         .zip(&order.sources)
         .filter(|(_, source)| source.length > 0)
         .collect();
+    let merging = Merging {
+        order: by,
+        budget: context.settings.arena()?,
+        record_max: context.settings.record_max()?,
+        scratch,
+        page: page.clone(),
+    };
     let ground = &mut context.ground;
-    let runs = narrow(
-        by,
-        sources.len(),
-        fan_in(budget),
-        record_max,
-        &scratch,
-        &mut |at| {
-            let (number, source) = sources
-                .get(at)
-                .ok_or_else(|| Error::new("a source that is none"))?;
-            let file = ground.source(*number)?;
-            Ok(SortedRun::new(
-                Arc::new(file.into()),
-                source.offset,
-                source.length,
-                record_max,
-            ))
-        },
-    )?;
-    let mut merge = by.join(runs);
+    let mut merge = merging.of(sources.len(), &mut |at| {
+        let (number, source) = sources
+            .get(at)
+            .ok_or_else(|| Error::new("a source that is none"))?;
+        let file = ground.source(*number)?;
+        Ok(SortedRun::new(
+            Arc::new(file.into()),
+            source.offset,
+            source.length,
+            merging.record_max,
+        ))
+    })?;
     let mut sink = Sink::Write(Writers::new(output, &mut context)?);
     page.phase(Phase::Setup);
     reducer.setup(&mut context).context(|| "setup")?;
@@ -106,6 +104,8 @@ pub(crate) fn run_reduce<K: Key, V: Value, R: Reducer<K, V>>(
             order: by,
             state: GroupState::First,
             records: 0,
+            before: records,
+            page: &page,
             is_broken: false,
             of: PhantomData::<fn(K, V)>,
         };
@@ -135,7 +135,6 @@ pub(crate) fn run_reduce<K: Key, V: Value, R: Reducer<K, V>>(
             skipped_records += values.records;
         }
         groups += 1;
-        page.done(records);
     }
     page.phase(Phase::Cleanup);
     if records != expected {

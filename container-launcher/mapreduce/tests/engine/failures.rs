@@ -72,6 +72,39 @@ fn a_task_is_tried_again_and_a_record_that_kills_it_left_out() {
     assert!(code == 64 && said.contains("--skip-bad some"), "{said}");
 }
 
+/// One record that emits for long, and one key with many values, are at work however long they take together. A machine
+/// that stands still for longer than the timeout meanwhile has more attempts.
+#[test]
+fn a_record_and_a_key_may_take_longer_than_the_timeout() {
+    let bed = Bed::new();
+    bed.write("in/emits", "slow emits\n");
+    bed.write("in/combine", "slow combine\n");
+    for number in 0..50 {
+        bed.write(&format!("in/values-{number}"), "slow values\n");
+    }
+    let options = [
+        "--local",
+        "--quiet",
+        "--slots",
+        "3",
+        "-D",
+        "gerbil.split.pack=1",
+        "-D",
+        "mapreduce.task.timeout=1000",
+        "-D",
+        "mapreduce.map.maxattempts=4",
+        "-D",
+        "mapreduce.reduce.maxattempts=4",
+    ];
+    let (code, said) = program("faulty", &options, &[&bed.at("in"), &bed.at("out")], &[]);
+    assert_eq!(code, 0, "{said}");
+    let combined = (50_u64 << 32) + 1;
+    assert_eq!(
+        bed.read("out/part-r-00000"),
+        format!("slow combine\t{combined}\nslow emits\t51\nslow values\t50\n")
+    );
+}
+
 /// Whoever kills it, the kernel for memory or a user, may do so at once.
 #[test]
 fn a_task_process_that_is_killed_before_its_hello_is_tried_again() {
