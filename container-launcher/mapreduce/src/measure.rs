@@ -18,7 +18,7 @@ use crate::settings::Settings;
 use crate::sort::Collector;
 use crate::sort::block::{BlockWriter, SortedRun};
 use crate::sort::codec::Codec;
-use crate::sort::collect::Sizes;
+use crate::sort::collect::{Sizes, Spare};
 use crate::sort::merge;
 use crate::sort::radix;
 use crate::sort::scratch::Scratch;
@@ -206,7 +206,7 @@ fn spill(
     codec: Codec,
 ) -> Result<MeasuredFigure> {
     let (page, _descriptor) = Page::create()?;
-    let mut spare = Vec::new();
+    let mut spare = Spare::default();
     let scratch = scratch()?;
     let limit = speed(records.len(), || sorted.written(scratch.on_disk()?))?;
     let figure = best(step, records.len(), || {

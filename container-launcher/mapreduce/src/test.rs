@@ -19,6 +19,7 @@ use crate::input::{Open, Opened};
 use crate::job::{Spec, option_setting};
 use crate::partition::{CUTS, choose_cuts};
 use crate::settings::{SPLIT_MAX, SPLIT_PACK, SYNC_SEED, Settings};
+use crate::sort::collect::Spare;
 use crate::sort::scratch::{Scratch, Spill};
 use crate::task::map::MapRun;
 use crate::task::reduce::ReduceRun;
@@ -287,7 +288,7 @@ impl Test {
                 input: String::new(),
             };
         let mut left: Vec<(Arc<Spill>, Vec<Partition>)> = Vec::new();
-        let mut spare = Vec::new();
+        let mut spare = Spare::default();
         for (task, (pieces, files)) in (0_u32..).zip(maps) {
             let order = MapOrder {
                 task,

@@ -6,6 +6,7 @@ use gerbil_task::{Page, Partition, Phase};
 
 use super::block::{BlockWriter, SortedRun};
 use super::codec::Codec;
+use super::entries::Entries;
 use super::merge::{self, Merging};
 use super::pages::{self, AHEAD};
 use super::radix::{self, SortEntry};
@@ -81,9 +82,9 @@ pub(crate) struct Collected {
 /// Records on their way from a mapper to the reducers.
 pub(crate) struct Collector {
     arena: Vec<u8>,
-    entries: Vec<Vec<SortEntry>>,
-    kept: usize,
-    room: Vec<SortEntry>,
+    entries: Entries,
+    /// Bytes of the arena, and entries, whose memory was written to since it was set aside.
+    touched: (usize, usize),
     table: Option<CombineTable>,
     fold: Option<Limited>,
     place: PartitionFn,
@@ -99,8 +100,17 @@ pub(crate) struct Collector {
 
 /// Bytes that an arena of a small task grows to step by step.
 const FEW: usize = 8 << 20;
-/// Bytes that an entry takes, with its share of the space in which entries are sorted.
-const ENTRY: usize = 2 * size_of::<SortEntry>();
+/// Memory that the longest records and the most entries so far have taken, at different times, may be more than the arena
+/// has by this part of it.
+const STALE: usize = 16;
+
+/// The memory of a map's arena, for the next map of the process.
+#[derive(Default)]
+pub(crate) struct Spare {
+    arena: Vec<u8>,
+    /// Bytes of it that were written to.
+    touched: usize,
+}
 
 impl Collector {
     pub(crate) fn new(
@@ -120,9 +130,8 @@ impl Collector {
         });
         Self {
             arena: Vec::new(),
-            entries: vec![Vec::new(); partitions as usize],
-            kept: 0,
-            room: Vec::new(),
+            entries: Entries::new(partitions, sizes.arena),
+            touched: (0, 0),
             table,
             fold,
             place,
@@ -224,18 +233,25 @@ impl Collector {
         if bytes > self.sizes.record_max {
             return Err(self.too_long(key, value));
         }
-        if self.arena.len() + self.kept * ENTRY + bytes + 4 + ENTRY > self.sizes.arena
-            && self.kept > 0
-        {
+        let (taken, stale) = self.memory_with(bytes + 4);
+        if taken > self.sizes.arena && self.entries.len() > 0 {
             // One of several, which together are more than the arena.
             let file = self.scratch.on_disk()?;
             self.spill(file)?;
+        } else if stale > self.sizes.arena + self.sizes.arena / STALE {
+            self.shrink();
         }
-        let partition = if self.entries.len() == 1 {
+        let partition = if self.entries.partitions() == 1 {
             0
         } else {
             (self.place)(self.order.key(key))?
         };
+        if partition as usize >= self.entries.partitions() {
+            return Err(Error::new(format!(
+                "the partitioner said {partition} where there are {} partitions",
+                self.entries.partitions()
+            )));
+        }
         if self.arena.len() + bytes + 4 > self.arena.capacity() {
             self.make_room(bytes + 4);
         }
@@ -244,15 +260,38 @@ impl Collector {
         self.arena
             .extend_from_slice(&word(value.len()).to_le_bytes());
         self.arena.extend_from_slice(value);
-        let count = self.entries.len();
-        let Some(entries) = self.entries.get_mut(partition as usize) else {
-            return Err(Error::new(format!(
-                "the partitioner said {partition} where there are {count} partitions"
-            )));
-        };
-        entries.push(radix::entry(key, offset, word(key.len())));
-        self.kept += 1;
+        let entry = radix::entry(key, offset, word(key.len()));
+        self.entries.push(entry, partition);
         Ok(())
+    }
+
+    /// Bytes that arena and entries take with one record more; and the same with what they took before, and did not give
+    /// back.
+    #[inline]
+    fn memory_with(&self, bytes: usize) -> (usize, usize) {
+        let (bytes, entries) = (self.arena.len() + bytes, self.entries.len() + 1);
+        let each = self.entries.each();
+        let (most, most_entries) = self.touched;
+        (
+            bytes + entries * each,
+            bytes.max(most) + entries.max(most_entries) * each,
+        )
+    }
+
+    /// Gives back what records of another shape have taken: long ones need the arena, and short ones entries.
+    #[cold]
+    fn shrink(&mut self) {
+        self.arena.shrink_to_fit();
+        self.entries.shrink();
+        self.touched = (self.arena.len(), self.entries.len());
+    }
+
+    /// The arena is empty again; its memory stays.
+    fn clear(&mut self) {
+        let (bytes, entries) = self.touched;
+        self.touched = (bytes.max(self.arena.len()), entries.max(self.entries.len()));
+        self.arena.clear();
+        self.entries.clear();
     }
 
     /// Room for so many bytes more: a little at first, then all that there will ever be.
@@ -285,9 +324,13 @@ impl Collector {
                 .unwrap_or_default()
         };
         let (mut value, mut folded) = (Vec::new(), Vec::new());
-        for entries in &mut self.entries {
+        let (list, ends, room) = self.entries.dealt();
+        let mut from = 0;
+        for end in ends {
+            let entries = list.get_mut(from..end).unwrap_or_default();
+            from = end;
             if self.order != Order::None {
-                radix::sort(entries, &mut self.room, key_of);
+                radix::sort(entries, room, key_of);
             }
             match &mut self.fold {
                 None => {
@@ -316,12 +359,10 @@ impl Collector {
                     }
                 }
             }
-            entries.clear();
             writer.end_partition()?;
             self.page.alive();
         }
-        self.arena.clear();
-        self.kept = 0;
+        self.clear();
         let (file, partitions) = writer.finish();
         self.collected.spilled += partitions
             .iter()
@@ -338,9 +379,9 @@ impl Collector {
         if self.table.is_some() {
             self.drain()?;
         }
-        if self.kept > 0 || self.spills.is_empty() {
+        if self.entries.len() > 0 || self.spills.is_empty() {
             let file = if self.spills.is_empty() {
-                let about = (self.arena.len() + self.kept * 8) as u64;
+                let about = (self.arena.len() + self.entries.len() * 8) as u64;
                 self.output_file(about)?
             } else {
                 self.scratch.on_disk()?
@@ -378,7 +419,8 @@ impl Collector {
         self.page.phase(Phase::Sort);
         // The merge's blocks take the place of arena and table.
         self.arena = Vec::new();
-        self.room = Vec::new();
+        self.entries.shrink();
+        self.touched = (0, 0);
         self.table = None;
         let spills = std::mem::take(&mut self.spills);
         let length_of = |(_, partitions): &(_, Vec<Partition>)| {
@@ -389,7 +431,7 @@ impl Collector {
         let about = spills.iter().map(length_of).sum();
         let mut writer = BlockWriter::new(self.output_file(about)?, self.sizes.codec, &self.page)?;
         let merging = self.merging();
-        for partition in 0..self.entries.len() {
+        for partition in 0..self.entries.partitions() {
             let merge = merging.of(spills.len(), &mut |spill| {
                 let (file, partitions) = &spills[spill];
                 let place = partitions.get(partition).copied().unwrap_or_default();
@@ -413,9 +455,13 @@ impl Collector {
         Ok((Arc::new(file), partitions))
     }
 
-    /// The arena's memory, for the next task of the process.
-    pub(crate) fn recycle(&mut self, spare: &mut Vec<u8>) {
-        self.arena.clear();
-        std::mem::swap(&mut self.arena, spare);
+    /// Takes the memory of another map's arena, or leaves its own to the next one.
+    pub(crate) fn recycle(&mut self, spare: &mut Spare) {
+        self.clear();
+        std::mem::swap(&mut self.arena, &mut spare.arena);
+        std::mem::swap(&mut self.touched.0, &mut spare.touched);
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -17,7 +17,7 @@ use crate::output::WriterOf;
 use crate::settings::{CODEC_MAP, COMPRESS_MAP, Settings};
 use crate::sort::Collector;
 use crate::sort::codec::Codec;
-use crate::sort::collect::Sizes;
+use crate::sort::collect::{Sizes, Spare};
 use crate::sort::scratch::{Scratch, Spill};
 
 /// A map to do, and what it is done with.
@@ -26,7 +26,7 @@ pub(crate) struct MapRun<'a> {
     pub(crate) context: Context,
     pub(crate) scratch: Arc<Scratch>,
     /// The arena of the process's last map.
-    pub(crate) spare: &'a mut Vec<u8>,
+    pub(crate) spare: &'a mut Spare,
     pub(crate) direct: WriterOf,
 }
 

@@ -22,6 +22,7 @@ use crate::error::{Context as _, Error, Result};
 use crate::input::{Open, Opened};
 use crate::job::Spec;
 use crate::settings::Settings;
+use crate::sort::collect::Spare;
 use crate::sort::scratch::Scratch;
 
 /// Exit code of a role that failed for a reason of its own.
@@ -136,7 +137,7 @@ fn task(app: &App) -> Result<ExitCode> {
     // Under memory pressure a task goes before its launcher does.
     drop(std::fs::write("/proc/self/oom_score_adj", "900"));
     let connection = Rc::new(RefCell::new(connection));
-    let mut spare = Vec::new();
+    let mut spare = Spare::default();
     loop {
         // Bound before the match: what serves the order borrows the connection again.
         let order = connection.borrow_mut().receive()?;
@@ -153,7 +154,7 @@ fn task(app: &App) -> Result<ExitCode> {
                 map(spec, run, &connection)
             }
             ToTask::Reduce(order) => {
-                spare = Vec::new();
+                spare = Spare::default();
                 let context = context(&connection, &welcome, &page, 'r', order.task, order.attempt);
                 let run = ReduceRun {
                     order,
