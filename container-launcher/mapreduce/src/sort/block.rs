@@ -171,6 +171,10 @@ pub(crate) struct SortedRun {
     file: Arc<Spill>,
     at: u64,
     end: u64,
+    /// Where the present block begins.
+    block_at: u64,
+    /// Of the present record the key alone is in memory.
+    is_parked: bool,
     stored: Vec<u8>,
     block: Vec<u8>,
     next: usize,
@@ -187,6 +191,8 @@ impl SortedRun {
             file,
             at: offset,
             end: offset + length,
+            block_at: offset,
+            is_parked: false,
             stored,
             block,
             next: 0,
@@ -200,13 +206,23 @@ impl SortedRun {
     #[inline]
     pub(crate) fn advance(&mut self) -> Result<bool> {
         while self.next >= self.block.len() {
+            self.is_parked = false;
             if self.at >= self.end {
                 self.key = (0, 0);
                 self.value_end = 0;
+                // Others go on, and need the memory.
+                self.block = Vec::new();
+                self.stored = Vec::new();
                 return Ok(false);
             }
             self.read_block()?;
         }
+        self.take()
+    }
+
+    /// Takes the record that comes next in the block.
+    #[inline]
+    fn take(&mut self) -> Result<bool> {
         let mut at = self.next;
         let lengths = take_length(&self.block, &mut at).zip(take_length(&self.block, &mut at));
         match lengths {
@@ -236,7 +252,53 @@ impl SortedRun {
             .unwrap_or_default()
     }
 
+    /// Bytes that the present block takes beyond what every run may have: it is one long record then.
+    #[inline]
+    pub(crate) const fn excess(&self) -> usize {
+        self.block.len().saturating_sub(BLOCK)
+    }
+
+    /// Lets go of a long record's value, until it is [called for](Self::unpark).
+    pub(crate) fn park(&mut self) {
+        let (from, to) = self.key;
+        // Nothing else is in the block: a record that does not span blocks has its own where it is long.
+        if self.is_parked || from > LENGTHS || self.next < self.block.len() {
+            return;
+        }
+        let key = self.key().to_vec();
+        self.block = key;
+        self.key = (0, to - from);
+        (self.value_end, self.next) = (self.key.1, self.key.1);
+        self.is_parked = true;
+    }
+
+    #[inline]
+    pub(crate) const fn is_parked(&self) -> bool {
+        self.is_parked
+    }
+
+    /// Reads a long record again whose value was let go.
+    pub(crate) fn unpark(&mut self) -> Result<()> {
+        self.is_parked = false;
+        self.at = self.block_at;
+        self.read_block()?;
+        self.take().map(drop)
+    }
+
+    /// Bytes that are set aside for blocks.
+    #[cfg(test)]
+    pub(crate) const fn set_aside(&self) -> usize {
+        self.block.capacity() + self.stored.capacity()
+    }
+
     fn read_block(&mut self) -> Result<()> {
+        self.block_at = self.at;
+        // What was a long record leaves its memory to others.
+        for buffer in [&mut self.block, &mut self.stored] {
+            if buffer.capacity() > 2 * BLOCK {
+                *buffer = Vec::new();
+            }
+        }
         let whole = |at: u64| move || format!("map output at byte {at}");
         let mut head = [0; HEAD];
         if self.end - self.at < HEAD as u64 {
@@ -274,6 +336,9 @@ impl SortedRun {
         if codec != 0 {
             self.block.resize(raw, 0);
             decompress(codec, &self.stored, &mut self.block).context(whole(self.at))?;
+            if self.stored.capacity() > 2 * BLOCK {
+                self.stored = Vec::new();
+            }
         }
         self.at += (HEAD + stored) as u64;
         self.next = 0;
