@@ -18,17 +18,17 @@ use crate::width::word;
 
 /// Joins two values of one key.
 pub(crate) trait Fold {
-    /// Appends what `left` and `right`, in this order, become together.
-    fn fold(&mut self, left: &[u8], right: &[u8], out: &mut Vec<u8>) -> Result<()>;
+    /// Appends what `left` and `right`, in this order, become together; they are values of `key`, as it is stored.
+    fn fold(&mut self, key: &[u8], left: &[u8], right: &[u8], out: &mut Vec<u8>) -> Result<()>;
 }
 
 impl<F: FnMut(&[u8], &[u8], &mut Vec<u8>) -> Result<()>> Fold for F {
-    fn fold(&mut self, left: &[u8], right: &[u8], out: &mut Vec<u8>) -> Result<()> {
+    fn fold(&mut self, _: &[u8], left: &[u8], right: &[u8], out: &mut Vec<u8>) -> Result<()> {
         self(left, right, out)
     }
 }
 
-/// A fold whose results may not grow beyond what a record may have.
+/// A fold whose results, with their key, may not grow beyond what a record may have.
 struct Limited {
     fold: Box<dyn Fold>,
     most: usize,
@@ -38,19 +38,20 @@ struct Limited {
 
 impl Fold for Limited {
     #[inline]
-    fn fold(&mut self, left: &[u8], right: &[u8], out: &mut Vec<u8>) -> Result<()> {
+    fn fold(&mut self, key: &[u8], left: &[u8], right: &[u8], out: &mut Vec<u8>) -> Result<()> {
         self.page.alive();
         let before = out.len();
-        self.fold.fold(left, right, out)?;
+        self.fold.fold(key, left, right, out)?;
         let made = out.len() - before;
-        if made <= self.most {
+        if key.len() + made <= self.most {
             return Ok(());
         }
         Err(Error::new(format!(
-            "the combiner made a value of {made} bytes of two with {} and {}; the longest record may have {}: \
-             raise gerbil.record.max, or do not combine what only grows",
+            "the combiner made a value of {made} bytes of two with {} and {}, whose key has {}; the longest record may \
+             have {}, key and value together: raise gerbil.record.max, or do not combine what only grows",
             left.len(),
             right.len(),
+            key.len(),
             self.most
         )))
     }
@@ -352,7 +353,7 @@ impl Collector {
                         value.extend_from_slice(value_of(*first));
                         for entry in rest {
                             folded.clear();
-                            fold.fold(&value, value_of(*entry), &mut folded)?;
+                            fold.fold(key_of(*first), &value, value_of(*entry), &mut folded)?;
                             std::mem::swap(&mut value, &mut folded);
                         }
                         writer.record(key_of(*first), &value)?;

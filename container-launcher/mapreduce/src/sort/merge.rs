@@ -203,7 +203,7 @@ pub(crate) fn write(
     while merge.advance()? {
         if any && merge.key() == key {
             folded.clear();
-            fold.fold(&value, merge.value(), &mut folded)?;
+            fold.fold(&key, &value, merge.value(), &mut folded)?;
             std::mem::swap(&mut value, &mut folded);
             continue;
         }

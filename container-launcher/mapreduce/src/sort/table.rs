@@ -154,11 +154,11 @@ impl CombineTable {
                 let length = slot.value_length as usize;
                 if length <= 8 {
                     let left = slot.value.to_le_bytes();
-                    fold.fold(&left[..length], value, &mut self.scratch)?;
+                    fold.fold(key, &left[..length], value, &mut self.scratch)?;
                 } else {
                     let start = crate::width::size(slot.value);
                     let left = self.arena.get(start..start + length).unwrap_or_default();
-                    fold.fold(left, value, &mut self.scratch)?;
+                    fold.fold(key, left, value, &mut self.scratch)?;
                 }
                 return Ok(self.replace(at));
             }
