@@ -6,6 +6,7 @@ use std::fs::File;
 use gerbil_task::Page;
 use serde::de::DeserializeOwned;
 
+use crate::counting::Counting;
 use crate::error::{Context as _, Result};
 use crate::input::Open;
 use crate::settings::Settings;
@@ -31,7 +32,7 @@ pub(crate) trait Ground {
 pub struct Context {
     pub(crate) settings: Settings,
     pub(crate) params: serde_json::Value,
-    pub(crate) counters: Counters,
+    pub(crate) counting: Counting,
     pub(crate) page: Page,
     pub(crate) ground: Box<dyn Ground>,
     pub(crate) stage: char,
@@ -51,26 +52,21 @@ impl std::fmt::Debug for Context {
 }
 
 impl Context {
-    /// Adds to a counter of the user's.
+    /// Adds to a counter of the user's. A task may have 5000 of them, whose names and groups have up to 255 bytes; it
+    /// fails where it counts under more.
     pub fn count(&mut self, group: &str, counter: &str, by: u64) {
         self.page.alive();
-        // No string is made for a counter that is there.
-        if let Some(value) = self
-            .counters
-            .get_mut(group)
-            .and_then(|group| group.get_mut(counter))
-        {
-            *value += by;
-        } else {
-            self.counters
-                .entry(group.to_owned())
-                .or_default()
-                .insert(counter.to_owned(), by);
-        }
+        self.counting.count(group, counter, by);
     }
 
     pub(crate) fn count_task(&mut self, counter: &str, by: u64) {
-        self.count(TASK_COUNTER, counter, by);
+        self.counting.add(TASK_COUNTER, counter, by);
+    }
+
+    /// Whether all was counted that the user's code has counted until now.
+    #[inline]
+    pub(crate) fn counted(&self) -> Result<()> {
+        self.counting.check()
     }
 
     /// Says in one line what the task is at; a sign of life, too.

@@ -26,6 +26,7 @@ mod arguments;
 mod closure;
 mod codecs;
 mod context;
+mod counting;
 mod datum;
 mod device;
 mod drive;

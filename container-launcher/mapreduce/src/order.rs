@@ -14,7 +14,8 @@ pub enum Order {
     /// It is faster where keys begin alike, as paths and addresses do; a record takes 8 bytes more.
     Grouped,
     /// As they were emitted, map after map, without any sorting. Neighbours with equal keys make a group,
-    /// and the same key may come again.
+    /// and the same key may come again. A combiner joins records that are not neighbours, too: with one, the order is
+    /// the same on every run, but none that means anything.
     None,
 }
 

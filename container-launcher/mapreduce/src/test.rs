@@ -13,6 +13,7 @@ use rustix::fs::{MemfdFlags, memfd_create};
 use serde::Serialize;
 
 use crate::context::{Context, Counters, Ground};
+use crate::counting::Counting;
 use crate::error::{Error, Result};
 use crate::input::splits::{OpenNamed, splits as cut};
 use crate::input::{Open, Opened};
@@ -274,7 +275,7 @@ impl Test {
             |stage: char, number: u32, inputs: Vec<File>, sources: Vec<Arc<Spill>>| Context {
                 settings: self.settings.clone(),
                 params: self.params.clone(),
-                counters: Counters::new(),
+                counting: Counting::default(),
                 page: page.clone(),
                 ground: Box::new(FilesInMemory {
                     inputs,

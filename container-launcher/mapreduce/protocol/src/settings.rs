@@ -332,6 +332,7 @@ const COMMITTER: &str = "gerbil commits output by itself";
 const SPECULATION: &str = "a session decides on second attempts";
 const ONE_CORE: &str = "a slot is one core";
 const NO_LIMIT: &str = "there is no such limit";
+const COUNTED: &str = "a task may have 5000 counters, whose names have up to 255 bytes";
 const PLACED: &str = "that is said when a session is started";
 const STAGED: &str = "the program is one file, which gerbil brings along";
 const SPLITS: &str =
@@ -355,7 +356,7 @@ const IDLE: &[(&str, &str)] = &[
     ("mapreduce.job.cache.", STAGED),
     ("mapreduce.job.classloader", JVM),
     ("mapreduce.job.committer.", COMMITTER),
-    ("mapreduce.job.counters.", NO_LIMIT),
+    ("mapreduce.job.counters.", COUNTED),
     ("mapreduce.job.encrypted-intermediate-data", SHUFFLE),
     ("mapreduce.job.finish-when-all-reducers-done", OWN_MASTER),
     ("mapreduce.job.hdfs-servers", STAGED),

@@ -87,7 +87,8 @@ pub(crate) fn run_map<M: Mapper>(
         Sink::Collect(Box::new(collector))
     };
     let mut mapper = make();
-    mapper.setup(&mut context).context(|| "setup")?;
+    let setup = mapper.setup(&mut context);
+    setup.and_then(|()| context.counted()).context(|| "setup")?;
     let records = feed(
         &mut mapper,
         order,
@@ -97,8 +98,9 @@ pub(crate) fn run_map<M: Mapper>(
         Share::ALL,
     )?;
     page.phase(Phase::Cleanup);
-    mapper
-        .cleanup(&mut Output::new(&mut context, &mut sink))
+    let cleanup = mapper.cleanup(&mut Output::new(&mut context, &mut sink));
+    cleanup
+        .and_then(|()| context.counted())
         .context(|| "cleanup")?;
     context.count_task("MAP_INPUT_RECORDS", records);
     let mut output = None;
@@ -115,7 +117,7 @@ pub(crate) fn run_map<M: Mapper>(
             context.count_task("MAP_OUTPUT_RECORDS", collected.records);
             context.count_task("MAP_OUTPUT_BYTES", collected.bytes);
             context.count_task("SPILLED_RECORDS", collected.spilled);
-            context.count("gerbil", "SPILLS", collected.spills);
+            context.counting.add("gerbil", "SPILLS", collected.spills);
             let stored = partitions.iter().map(|partition| partition.length).sum();
             context.count_task("MAP_OUTPUT_MATERIALIZED_BYTES", stored);
             if fold.is_some() {
@@ -129,7 +131,7 @@ pub(crate) fn run_map<M: Mapper>(
     }
     page.phase(Phase::Idle);
     Ok(MapDone {
-        counters: context.counters,
+        counters: context.counting.finish(),
         output,
     })
 }
@@ -207,7 +209,8 @@ pub(super) fn feed<M: Mapper>(
                 number += 1;
                 continue;
             }
-            mapper.map(key, value, &mut out).map_err(|error| {
+            let mapped = mapper.map(key, value, &mut out);
+            mapped.and_then(|()| out.counted()).map_err(|error| {
                 error.context(format!("{}, record {number} at byte {at}", piece.name))
             })?;
             number += 1;
@@ -225,7 +228,7 @@ pub(super) fn feed<M: Mapper>(
         out.count_task("MAP_SKIPPED_RECORDS", skipped);
     }
     let read = consumed.load(Ordering::Relaxed);
-    out.count(
+    out.counting.add(
         "org.apache.hadoop.mapreduce.lib.input.FileInputFormatCounter",
         "BYTES_READ",
         read,

@@ -78,7 +78,8 @@ pub(crate) fn run_reduce<K: Key, V: Value, R: Reducer<K, V>>(
     })?;
     let mut sink = Sink::Write(Writers::new(output, &mut context)?);
     page.phase(Phase::Setup);
-    reducer.setup(&mut context).context(|| "setup")?;
+    let setup = reducer.setup(&mut context);
+    setup.and_then(|()| context.counted()).context(|| "setup")?;
     page.phase(Phase::Reduce);
     let mut out = Output::new(&mut context, &mut sink);
     let (mut groups, mut records) = (0_u64, 0_u64);
@@ -112,7 +113,9 @@ pub(crate) fn run_reduce<K: Key, V: Value, R: Reducer<K, V>>(
         let is_skipped = order.skip.binary_search(&groups).is_ok();
         let done = match is_skipped {
             true => Ok(()),
-            false => reducer.reduce(K::decode(by.key(&key))?, &mut values, &mut out),
+            false => reducer
+                .reduce(K::decode(by.key(&key))?, &mut values, &mut out)
+                .and_then(|()| out.counted()),
         };
         if values.is_broken {
             page.phase(Phase::Sort);
@@ -142,7 +145,8 @@ pub(crate) fn run_reduce<K: Key, V: Value, R: Reducer<K, V>>(
             "{records} records were merged where the maps have {expected}"
         )));
     }
-    reducer.cleanup(&mut out).context(|| "cleanup")?;
+    let cleanup = reducer.cleanup(&mut out);
+    cleanup.and_then(|()| out.counted()).context(|| "cleanup")?;
     page.phase(Phase::Output);
     if let Sink::Write(writers) = &mut sink {
         writers.finish()?;
@@ -157,5 +161,5 @@ pub(crate) fn run_reduce<K: Key, V: Value, R: Reducer<K, V>>(
     let bytes = order.sources.iter().map(|source| source.length).sum();
     context.count_task("REDUCE_SHUFFLE_BYTES", bytes);
     page.phase(Phase::Idle);
-    Ok(context.counters)
+    Ok(context.counting.finish())
 }

@@ -17,7 +17,8 @@ use super::map::MapRun;
 use super::reduce::ReduceRun;
 use super::usage::Usage;
 use crate::app::App;
-use crate::context::{Context, Counters, Ground};
+use crate::context::{Context, Ground};
+use crate::counting::Counting;
 use crate::error::{Context as _, Error, Result};
 use crate::input::{Open, Opened};
 use crate::job::Spec;
@@ -221,7 +222,7 @@ fn context(
     Context {
         settings: Settings::new(welcome.settings.clone()),
         params: welcome.params.clone(),
-        counters: Counters::new(),
+        counting: Counting::default(),
         page: page.clone(),
         ground: Box::new(Launcher {
             connection: Rc::clone(connection),

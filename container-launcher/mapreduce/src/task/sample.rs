@@ -9,7 +9,8 @@ use std::rc::Rc;
 use gerbil_task::{MapOrder, Page, Piece};
 
 use super::map::{Share, feed};
-use crate::context::{Context, Counters, Ground};
+use crate::context::{Context, Ground};
+use crate::counting::Counting;
 use crate::emit::Sink;
 use crate::error::{Context as _, Error, Result};
 use crate::input::splits::{OpenNamed, one};
@@ -182,7 +183,7 @@ pub(crate) fn sample<M: Mapper>(
         let mut context = Context {
             settings: settings.clone(),
             params: params.clone(),
-            counters: Counters::new(),
+            counting: Counting::default(),
             page,
             ground: Box::new(DriverFiles {
                 pieces: pieces.clone(),

@@ -1,0 +1,143 @@
+//! What a task counts, and what it may not count.
+
+use crate::context::Counters;
+use crate::error::{Error, Result};
+
+/// Counters that a task may make: where Hadoop's jobs have 120, each task's here has more, and its launcher and the job's
+/// ApplicationMaster keep them all.
+pub(crate) const COUNTERS: usize = 5000;
+/// Bytes that the name of a group or of a counter may have. So all counters of a task go in one message.
+pub(crate) const NAME: usize = 255;
+
+/// The counters of a task.
+#[derive(Debug, Default)]
+pub(crate) struct Counting {
+    counters: Counters,
+    /// Counters of the user's.
+    made: usize,
+    /// Why one was not made.
+    refused: Option<String>,
+}
+
+impl Counting {
+    /// Adds to a counter of the user's, or notes that it is one too many.
+    pub(crate) fn count(&mut self, group: &str, counter: &str, by: u64) {
+        // No string is made for a counter that is there.
+        if let Some(value) = self
+            .counters
+            .get_mut(group)
+            .and_then(|group| group.get_mut(counter))
+        {
+            *value = value.saturating_add(by);
+            return;
+        }
+        if let Some(long) = [group, counter].into_iter().find(|name| name.len() > NAME) {
+            let shown: String = long.chars().take(40).collect();
+            self.refuse(format!(
+                "a counter is called {shown:?} and so on, {} bytes: a group or counter may have {NAME}, so count under a \
+                 shorter name",
+                long.len()
+            ));
+        } else if self.made == COUNTERS {
+            self.refuse(format!(
+                "the task counts under more than {COUNTERS} names, the last one {counter:?} in {group:?}: what each record \
+                 names is to be emitted, not counted"
+            ));
+        } else {
+            self.made += 1;
+            self.add(group, counter, by);
+        }
+    }
+
+    /// The first thing that was refused is what is said.
+    fn refuse(&mut self, words: String) {
+        self.refused.get_or_insert(words);
+    }
+
+    /// Adds to a counter of the engine's own.
+    pub(crate) fn add(&mut self, group: &str, counter: &str, by: u64) {
+        let counters = self.counters.entry(group.to_owned()).or_default();
+        let value = counters.entry(counter.to_owned()).or_default();
+        *value = value.saturating_add(by);
+    }
+
+    /// Whether all was counted that was to be.
+    ///
+    /// # Errors
+    /// Something was not.
+    #[inline]
+    pub(crate) fn check(&self) -> Result<()> {
+        match &self.refused {
+            None => Ok(()),
+            Some(words) => Err(Error::new(words.as_str())),
+        }
+    }
+
+    /// What was counted.
+    pub(crate) fn finish(self) -> Counters {
+        self.counters
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use gerbil_task::{FRAME_MAX, FromTask};
+
+    use super::{COUNTERS, Counting, NAME};
+
+    #[test]
+    fn as_many_as_there_may_be_are_counted_and_one_more_is_refused() {
+        let mut counting = Counting::default();
+        for _ in 0..2 {
+            for number in 0..COUNTERS {
+                counting.count("group", &format!("counter {number}"), 1);
+            }
+        }
+        counting.add("group", "of the engine's own", 1);
+        counting.check().unwrap();
+        counting.count("group", "one more", 1);
+        counting.count("group", "and another", 1);
+        let words = counting.check().unwrap_err().to_string();
+        assert_eq!(
+            words,
+            "the task counts under more than 5000 names, the last one \"one more\" in \"group\": what each record names \
+             is to be emitted, not counted"
+        );
+        let counted = counting.finish();
+        assert_eq!(counted["group"].len(), COUNTERS + 1);
+        assert_eq!(counted["group"]["counter 7"], 2);
+    }
+
+    #[test]
+    fn names_have_a_length_and_sums_an_end() {
+        let mut counting = Counting::default();
+        counting.count("group", "counter", u64::MAX - 1);
+        counting.count("group", "counter", 7);
+        counting.count(&"g".repeat(NAME), &"c".repeat(NAME), 1);
+        counting.check().unwrap();
+        counting.count("group", &"\u{e9}".repeat(1 << 20), 1);
+        let words = counting.check().unwrap_err().to_string();
+        assert!(
+            words.len() < 300
+                && words.contains("and so on, 2097152 bytes: a group or counter may have 255"),
+            "{words}"
+        );
+        assert_eq!(counting.finish()["group"]["counter"], u64::MAX);
+    }
+
+    /// Names may be the worst that JSON knows, each in a group of its own: they go in one message.
+    #[test]
+    fn all_that_may_be_counted_goes_in_one_message() {
+        let mut counting = Counting::default();
+        for number in 0..COUNTERS {
+            let name = format!("{number:04}{}", "\u{1}".repeat(NAME - 4));
+            counting.count(&name, &name, u64::MAX);
+        }
+        counting.check().unwrap();
+        let message = FromTask::ReduceDone {
+            counters: counting.finish(),
+        };
+        let bytes = serde_json::to_vec(&message).unwrap().len();
+        assert!(bytes < FRAME_MAX as usize, "{bytes}");
+    }
+}
