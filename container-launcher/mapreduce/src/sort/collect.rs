@@ -6,6 +6,7 @@ use gerbil_task::{Page, Partition, Phase};
 
 use super::block::{BlockWriter, SortedRun};
 use super::codec::Codec;
+use super::digest::Seeds;
 use super::entries::Entries;
 use super::merge::{self, Merging};
 use super::pages::{self, AHEAD};
@@ -122,7 +123,10 @@ impl Collector {
         scratch: Arc<Scratch>,
         page: Page,
     ) -> Self {
-        let table = fold.is_some().then(|| CombineTable::new(sizes.arena / 4));
+        let table = fold.is_some().then(|| {
+            let seeds = Seeds::of(std::iter::empty());
+            CombineTable::new(sizes.arena / 4, seeds)
+        });
         let most = sizes.record_max;
         let fold = fold.map(|fold| Limited {
             fold,
@@ -152,6 +156,13 @@ impl Collector {
         self
     }
 
+    /// Folds by hashes of these seeds, which are to be the same in all attempts.
+    pub(crate) fn seeded(mut self, seeds: Seeds) -> Self {
+        let most = self.sizes.arena / 4;
+        self.table = self.table.map(|_| CombineTable::new(most, seeds));
+        self
+    }
+
     /// Takes a record.
     #[inline]
     pub(crate) fn emit(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
@@ -169,13 +180,14 @@ impl Collector {
     /// Takes a record whose key is as it is stored.
     #[inline]
     fn take(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
-        if self.table.is_none() {
+        let Some(table) = &self.table else {
             return self.keep(key, value);
-        }
+        };
+        let sought = table.sought(key);
         if key.len() + value.len() > self.sizes.record_max {
             return Err(self.too_long(key, value));
         }
-        self.fold_in(&Sought::new(key), key, value)
+        self.fold_in(&sought, key, value)
     }
 
     /// Folds a record into the table, or keeps it where there is none any more.

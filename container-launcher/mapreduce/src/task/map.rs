@@ -14,10 +14,11 @@ use crate::job::{MakeFold, MakePartitionFn};
 use crate::map::Mapper;
 use crate::order::Order;
 use crate::output::WriterOf;
-use crate::settings::{CODEC_MAP, COMPRESS_MAP, Settings};
+use crate::settings::{CODEC_MAP, COMPRESS_MAP, SYNC_SEED, Settings};
 use crate::sort::Collector;
 use crate::sort::codec::Codec;
 use crate::sort::collect::{Sizes, Spare};
+use crate::sort::digest::Seeds;
 use crate::sort::scratch::{Scratch, Spill};
 
 /// A map to do, and what it is done with.
@@ -82,7 +83,8 @@ pub(crate) fn run_map<M: Mapper>(
             scratch,
             page.clone(),
         )
-        .in_order(keys);
+        .in_order(keys)
+        .seeded(seeds(order, &settings));
         collector.recycle(spare);
         Sink::Collect(Box::new(collector))
     };
@@ -148,6 +150,22 @@ impl Read for Watched {
         self.page.alive();
         read
     }
+}
+
+/// Seeds of a task that whoever writes its input does not know, and that its attempts have in common: of the settings, and of
+/// the split to the last byte of its files' lengths.
+fn seeds(order: &MapOrder, settings: &Settings) -> Seeds {
+    let pieces = order.pieces.iter().flat_map(|piece| {
+        let numbers = [piece.offset, piece.length, piece.size].map(u64::to_le_bytes);
+        [piece.name.clone().into_bytes(), numbers.concat()]
+    });
+    // Another run of the same has another seed of that, and is to fold in the same order.
+    let given = settings.given().iter();
+    let settings = given
+        .filter(|(name, _)| *name != SYNC_SEED)
+        .flat_map(|(name, value)| [name.clone().into_bytes(), value.clone().into_bytes()]);
+    let parts: Vec<Vec<u8>> = settings.chain(pieces).collect();
+    Seeds::of(parts.iter().map(Vec::as_slice))
 }
 
 /// How much of each piece of a split is read.

@@ -18,6 +18,7 @@ use crate::input::{Compression, Granule, InputFormat, Open};
 use crate::map::Mapper;
 use crate::partition::group;
 use crate::settings::Settings;
+use crate::sort::digest::split_mix;
 
 /// Splits that are read.
 const SPLITS: usize = 10;
@@ -67,20 +68,12 @@ impl KeySample {
             self.keys.push(key.to_vec());
             return Ok(());
         }
-        let place = crate::width::size(self.random() % self.seen);
+        let place = crate::width::size(split_mix(&mut self.state) % self.seen);
         if let Some(kept) = self.keys.get_mut(place) {
             kept.clear();
             kept.extend_from_slice(key);
         }
         Ok(())
-    }
-
-    /// The next number of SplitMix64.
-    const fn random(&mut self) -> u64 {
-        self.state = self.state.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mixed = (self.state ^ (self.state >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        mixed ^ (mixed >> 31)
     }
 }
 
