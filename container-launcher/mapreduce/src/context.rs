@@ -69,7 +69,7 @@ impl Context {
         self.counting.check()
     }
 
-    /// Says in one line what the task is at; a sign of life, too.
+    /// Says in one line, of up to 512 bytes, what the task is at; a sign of life, too.
     ///
     /// # Errors
     /// The launcher is gone.

@@ -2,6 +2,7 @@
 
 use crate::context::Counters;
 use crate::error::{Error, Result};
+use crate::sentence::quoted;
 
 /// Counters that a task may make: where Hadoop's jobs have 120, each task's here has more, and its launcher and the job's
 /// ApplicationMaster keep them all.
@@ -32,11 +33,9 @@ impl Counting {
             return;
         }
         if let Some(long) = [group, counter].into_iter().find(|name| name.len() > NAME) {
-            let shown: String = long.chars().take(40).collect();
             self.refuse(format!(
-                "a counter is called {shown:?} and so on, {} bytes: a group or counter may have {NAME}, so count under a \
-                 shorter name",
-                long.len()
+                "a counter or its group is called {}: a name may have up to {NAME} bytes, count under a shorter one",
+                quoted(long)
             ));
         } else if self.made == COUNTERS {
             self.refuse(format!(
@@ -118,8 +117,9 @@ mod tests {
         counting.count("group", &"\u{e9}".repeat(1 << 20), 1);
         let words = counting.check().unwrap_err().to_string();
         assert!(
-            words.len() < 300
-                && words.contains("and so on, 2097152 bytes: a group or counter may have 255"),
+            words.len() < 600
+                && words
+                    .contains("bytes: a name may have up to 255 bytes, count under a shorter one"),
             "{words}"
         );
         assert_eq!(counting.finish()["group"]["counter"], u64::MAX);

@@ -46,6 +46,7 @@ mod order;
 mod output;
 mod partition;
 mod reduce;
+mod sentence;
 mod settings;
 mod sort;
 mod task;

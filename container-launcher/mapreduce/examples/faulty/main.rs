@@ -25,6 +25,10 @@ impl Mapper for Faulty {
             }
             b"panic" => assert!(line.is_empty(), "this line is not empty"),
             b"error" => return Err(Error::new("this line is refused")),
+            b"long error" => return Err(Error::new("much ".repeat(1 << 20) + "is said")),
+            b"many counters" => {
+                (0..100_000).for_each(|name| out.count("faulty", &name.to_string(), 1))
+            }
             b"loop" => loop {
                 std::hint::spin_loop();
             },
@@ -155,6 +159,7 @@ impl Reducer<Text, u64> for FaultySum {
         match word {
             b"reduce error" => return Err(Error::new("this word is refused")),
             b"reduce abort" => std::process::abort(),
+            _ if word.starts_with(b"refuse ") => return Err(Error::new("this word is refused")),
             _ if word.starts_with(b"again ") && out.attempt() == 0 => {
                 return Err(Error::new("this word is refused at first"));
             }

@@ -11,6 +11,7 @@ use crate::context::Counters;
 use crate::error::{Context as _, Error, Result};
 use crate::input::Opened;
 use crate::input::splits::OpenNamed;
+use crate::sentence::bounded;
 
 /// The other end of a driver's socket.
 #[derive(Debug)]
@@ -151,7 +152,7 @@ impl DriverSocket {
 
     /// Says why the driver has failed.
     pub(crate) fn failed(&self, sentence: &str) -> Result<()> {
-        let sentence = sentence.to_owned();
+        let sentence = bounded(sentence).into_owned();
         Ok(self
             .connection
             .borrow_mut()

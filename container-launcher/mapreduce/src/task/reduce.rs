@@ -12,6 +12,7 @@ use crate::error::{Context as _, Error, Result};
 use crate::order::Order;
 use crate::output::WriterOf;
 use crate::reduce::{GroupState, Reducer, Values};
+use crate::sentence::quoted;
 use crate::sort::block::SortedRun;
 use crate::sort::merge::Merging;
 use crate::sort::scratch::Scratch;
@@ -122,12 +123,11 @@ pub(crate) fn run_reduce<K: Key, V: Value, R: Reducer<K, V>>(
         }
         done.map_err(|error| {
             let mut shown = Vec::new();
-            let shown = if K::text(by.key(&key), &mut shown).is_ok() {
-                String::from_utf8_lossy(&shown)
-            } else {
-                "?".into()
+            let shown = match K::text(by.key(&key), &mut shown) {
+                Ok(()) => quoted(&String::from_utf8_lossy(&shown)),
+                Err(_) => "?".to_owned(),
             };
-            error.context(format!("group {groups}, key {shown:?}"))
+            error.context(format!("group {groups}, key {shown}"))
         })?;
         // Values that the reducer did not ask for.
         while values.step().inspect_err(unread)? {}

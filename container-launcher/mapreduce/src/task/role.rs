@@ -22,6 +22,7 @@ use crate::counting::Counting;
 use crate::error::{Context as _, Error, Result};
 use crate::input::{Open, Opened};
 use crate::job::Spec;
+use crate::sentence::{STATUS, beginning, bounded};
 use crate::settings::Settings;
 use crate::sort::collect::Spare;
 use crate::sort::scratch::Scratch;
@@ -100,7 +101,7 @@ pub(crate) fn tell_panics(connection: &Connection) -> Result<()> {
             .unwrap_or_default();
         if let Ok(mut speaker) = speaker.lock() {
             drop(speaker.send(&FromTask::Failed {
-                sentence: format!("panicked{place}: {words}"),
+                sentence: bounded(&format!("panicked{place}: {words}")).into_owned(),
                 no_device: false,
                 device: String::new(),
                 no_room: false,
@@ -171,7 +172,7 @@ fn task(app: &App) -> Result<ExitCode> {
         if let Err(error) = done {
             let no_device = error.is_no_device();
             connection.borrow_mut().send(&FromTask::Failed {
-                sentence: error.to_string(),
+                sentence: bounded(&error.to_string()).into_owned(),
                 no_device,
                 device: error.missing().unwrap_or_default().to_owned(),
                 no_room: error.is_no_room(),
@@ -304,7 +305,7 @@ impl Ground for Launcher {
         self.connection
             .borrow_mut()
             .send(&FromTask::Status {
-                text: text.to_owned(),
+                text: beginning(text, STATUS).to_owned(),
             })
             .context(|| "status")
     }

@@ -15,6 +15,22 @@ pub(super) const MAPPERS: &[FailureRow] = &[
         |bed| bed.write("in", "a\nb\nerror\n"),
         "map 0: {}/in, record 2 at byte 4: this line is refused",
     ),
+    row(
+        "a mapper says too much of its error",
+        |bed| bed.write("in", "long error\n"),
+        "map 0: {}/in, record 0 at byte 0: much * [and so on] * much is said",
+    ),
+    row(
+        "a reducer returns an error for a long key",
+        |bed| bed.write("in", format!("refuse {}\n", "\u{1}".repeat(3 << 20))),
+        "reduce 0: group 0, key \"refuse \\u{1}*\\u{1}\" and so on, 3145735 bytes: this word is refused",
+    ),
+    row(
+        "a mapper counts what each record names",
+        |bed| bed.write("in", "a\nmany counters\n"),
+        "map 0: {}/in, record 1 at byte 2: the task counts under more than 5000 names, the last one \"5000\" in \
+         \"faulty\": what each record names is to be emitted, not counted",
+    ),
     FailureRow {
         options: &["-D", "mapreduce.task.timeout=400"],
         ..row(
