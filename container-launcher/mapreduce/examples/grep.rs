@@ -57,9 +57,10 @@ fn main() -> ExitCode {
         .job(search)
         .job(sort)
         .drive(|run| {
-            let (inputs, output) = (run.inputs().join(","), run.output().to_owned());
+            let (inputs, output) = (run.inputs(), run.output().to_owned());
             let between = format!("{output}.grep-{}", std::process::id());
-            run.job("search").input(&inputs).output(&between).wait()?;
+            let search = run.job("search").inputs(inputs);
+            search.output(&between).wait()?;
             let sorted = run.job("sort").input(&between).output(&output).wait();
             run.remove(&between)?;
             sorted.map(drop)

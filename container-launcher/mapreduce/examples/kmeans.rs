@@ -94,21 +94,18 @@ fn main() -> ExitCode {
     App::new("kmeans")
         .job(step)
         .drive(|run| {
-            let (input, output) = (run.inputs().join(","), run.output().to_owned());
-            let first = run.read_text(&input)?;
-            let mut centres: Vec<Point> = first
-                .lines()
-                .take(run.option("k")?)
-                .map(point)
-                .collect::<Result<_>>()?;
+            let (inputs, output) = (run.inputs(), run.output().to_owned());
+            let k: usize = run.option("k")?;
+            let mut centres = Vec::new();
+            for input in inputs {
+                let text = run.read_text(input)?;
+                let points = text.lines().take(k - centres.len()).map(point);
+                centres.extend(points.collect::<Result<Vec<Point>>>()?);
+            }
             for round in 0..run.option::<u32>("rounds")? {
                 let folder = format!("{output}/round-{round}");
-                let done = run
-                    .job("step")
-                    .input(&input)
-                    .output(&folder)
-                    .params(&centres)?
-                    .wait()?;
+                let step = run.job("step").inputs(inputs);
+                let done = step.output(&folder).params(&centres)?.wait()?;
                 let moved: Vec<Point> = done
                     .read_text()?
                     .lines()

@@ -167,9 +167,9 @@ fn main() -> ExitCode {
     };
     app.drive(|run| {
         let (job, types) = (run.option::<String>("job")?, run.option::<String>("types")?);
-        let (inputs, output) = (run.inputs().join(","), run.output().to_owned());
+        let (inputs, output) = (run.inputs(), run.output().to_owned());
         let job = run.job(&format!("{job}-{types}"));
-        job.input(&inputs).output(&output).wait().map(drop)
+        job.inputs(inputs).output(&output).wait().map(drop)
     })
     .main()
 }

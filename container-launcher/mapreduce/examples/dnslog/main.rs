@@ -127,12 +127,12 @@ fn main() -> ExitCode {
         .drive(|run| {
             let (job, inputs, output) = (
                 run.option::<String>("job")?,
-                run.inputs().join(","),
+                run.inputs(),
                 run.output().to_owned(),
             );
-            let submit = run.job(&job).input(&inputs).output(&output);
+            let submit = run.job(&job).inputs(inputs).output(&output);
             let submit = match job.as_str() {
-                "generate" => submit.set("mapreduce.job.maps", &inputs),
+                "generate" => submit.set("mapreduce.job.maps", &inputs.join(",")),
                 _ => submit,
             };
             submit.wait().map(drop)

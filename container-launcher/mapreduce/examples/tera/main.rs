@@ -60,11 +60,11 @@ fn main() -> ExitCode {
         .drive(|run| {
             let (job, inputs, output) = (
                 run.option::<String>("job")?,
-                run.inputs().join(","),
+                run.inputs(),
                 run.output().to_owned(),
             );
             run.job(&job)
-                .input(&inputs)
+                .inputs(inputs)
                 .output(&output)
                 .wait()
                 .map(drop)

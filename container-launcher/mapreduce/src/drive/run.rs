@@ -72,12 +72,7 @@ impl<'a> Run<'a> {
             );
             return Err(Error::new(words));
         };
-        let submit = self
-            .inputs()
-            .iter()
-            .fold(self.job(&spec.planned.name), |submit, input| {
-                submit.input(input)
-            });
+        let submit = self.job(&spec.planned.name).inputs(self.inputs());
         submit.output(self.output()).submit()?.wait_for_output()
     }
 }

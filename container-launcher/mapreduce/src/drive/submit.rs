@@ -52,6 +52,12 @@ impl<'a> Submit<'a> {
         self
     }
 
+    /// Adds some inputs, such as those of the [command line](crate::Run::inputs).
+    #[must_use]
+    pub fn inputs(self, paths: &[String]) -> Self {
+        paths.iter().fold(self, |submit, path| submit.input(path))
+    }
+
     /// Says where the output goes: a folder that is not there yet.
     #[must_use]
     pub fn output(mut self, path: &str) -> Self {

@@ -5,6 +5,9 @@
 //! or before its end, or behind a delimiter that begins before it: so each line is read once, wherever files
 //! are cut. A byte order mark of UTF-8 at the front of a file is no part of its first line, whose offset is 0
 //! all the same.
+//!
+//! A delimiter that may overlap itself, such as two line feeds where there are three, is found from where a reader begins:
+//! two pieces may see it at two places, and what lies at their border is read twice, as Hadoop does.
 
 use std::io::Read;
 
@@ -13,6 +16,10 @@ use crate::error::{Context as _, Error, Result};
 use crate::settings::{DELIMITER, LINE_MAX, LINES, Settings};
 
 /// Text: the key is the line's offset, the value the line without its end.
+///
+/// With a `textinputformat.record.delimiter` that may overlap itself, such as two line feeds in a text that has three in a
+/// row, a record at the border of two splits may be read twice, as Hadoop does: choose one that does not, or splits that
+/// are files.
 #[derive(Debug)]
 pub struct TextLines;
 
