@@ -1,7 +1,7 @@
 //! Keys out of the input, for a driver that says where ranges of keys begin.
 //!
-//! Some splits are read, evenly chosen, and of each some windows that lie all over it: files are often sorted, and the
-//! first records of a split say nothing of the others. What cannot be cut is read from its beginning, up to a bound.
+//! Some windows are read that lie all over the input: files are often sorted, and the first records of one, or a few places
+//! of many, say nothing of the others. What cannot be cut is read from its beginning, up to a bound.
 
 use std::fs::File;
 use std::rc::Rc;
@@ -20,23 +20,22 @@ use crate::partition::group;
 use crate::settings::Settings;
 use crate::sort::digest::split_mix;
 
-/// Splits that are read.
-const SPLITS: usize = 10;
-/// Pieces that are read of one split.
-const PIECES: usize = 100;
-/// Windows of a split that is one piece.
-const WINDOWS: usize = 10;
+/// Windows that are read, about; each of them is opened by itself.
+const WINDOWS: usize = 100;
 /// A window has at least so many bytes.
 const WINDOW_MIN: u64 = 64 << 10;
-/// Records that are read of a split, all its windows together.
-const RECORDS: u64 = 10_000;
-/// The same of a split that cannot be cut, and its bytes as they are stored.
+/// What is read, all windows together.
+const CUT: Share = Share {
+    records: 100_000,
+    bytes: u64::MAX,
+};
+/// The same where some input cannot be cut, in bytes as they are stored.
 const UNCUT: Share = Share {
     records: 1_000_000,
-    bytes: 32 << 20,
+    bytes: 320 << 20,
 };
-/// Keys that are kept of a split.
-const KEYS: usize = 10_000;
+/// Keys that are kept.
+const KEYS: usize = 100_000;
 /// Bytes that are kept of a key: where a range begins is told to every task.
 const KEY: usize = 256;
 
@@ -104,11 +103,17 @@ impl Ground for DriverFiles {
     }
 }
 
-/// What is read of a split, and how much of each window. `cut` is the least that a format's pieces are cut to, none
+/// Some of these, evenly chosen.
+fn some<T>(all: &[T], most: usize) -> impl Iterator<Item = &T> {
+    all.iter().step_by(all.len().div_ceil(most.max(1)).max(1))
+}
+
+/// What is read of the splits, and how much of each window. `cut` is the least that a format's pieces are cut to, none
 /// where they stay whole.
-fn windows(pieces: &[Piece], cut: Option<u64>) -> (Vec<Piece>, Share) {
-    let step = pieces.len().div_ceil(PIECES).max(1);
-    let chosen: Vec<&Piece> = pieces.iter().step_by(step).collect();
+fn windows(splits: &[Vec<Piece>], cut: Option<u64>) -> (Vec<Piece>, Share) {
+    let pieces = WINDOWS.div_ceil(some(splits, WINDOWS).count().max(1));
+    let chosen = some(splits, WINDOWS).flat_map(|split| some(split, pieces));
+    let chosen: Vec<&Piece> = chosen.collect();
     let each = WINDOWS.div_ceil(chosen.len().max(1)) as u64;
     let is_whole = |piece: &Piece| cut.is_none() || Compression::of_name(&piece.name).is_some();
     let mut windows = Vec::new();
@@ -136,10 +141,7 @@ fn windows(pieces: &[Piece], cut: Option<u64>) -> (Vec<Piece>, Share) {
     }
     let all = match chosen.iter().any(|piece| is_whole(piece)) {
         true => UNCUT,
-        false => Share {
-            records: RECORDS,
-            bytes: u64::MAX,
-        },
+        false => CUT,
     };
     let count = windows.len().max(1) as u64;
     let share = Share {
@@ -168,57 +170,53 @@ pub(crate) fn sample<M: Mapper>(
         true => |key| group::<M::Key>(key, true),
         false => |key| Ok(key),
     };
-    let step = splits.len().div_ceil(SPLITS).max(1);
-    let mut keys = Vec::new();
-    for pieces in splits.iter().step_by(step) {
-        let (pieces, share) = windows(pieces, cut);
-        let (page, _) = Page::create()?;
-        let mut context = Context {
-            settings: settings.clone(),
-            params: params.clone(),
-            counting: Counting::default(),
-            page,
-            ground: Box::new(DriverFiles {
-                pieces: pieces.clone(),
-                open: Rc::clone(open),
-            }),
-            stage: 'm',
-            number: 0,
-            attempt: 0,
-            input: String::new(),
-        };
-        let order = MapOrder {
-            task: 0,
-            attempt: 0,
-            partitions: 1,
-            pieces,
-            skip: Vec::new(),
-        };
-        let mut sink = Sink::Keys(KeySample::new(group));
-        let mut mapper = make();
-        let sampled = mapper.setup(&mut context).and_then(|()| {
-            feed(
-                &mut mapper,
-                &order,
-                &mut context,
-                &mut sink,
-                settings,
-                share,
-            )
-        });
-        sampled.context(|| "sampling the input")?;
-        if let Sink::Keys(sampled) = sink {
-            keys.extend(sampled.keys);
-        }
-    }
-    Ok(keys)
+    let (pieces, share) = windows(splits, cut);
+    let (page, _) = Page::create()?;
+    let mut context = Context {
+        settings: settings.clone(),
+        params: params.clone(),
+        counting: Counting::default(),
+        page,
+        ground: Box::new(DriverFiles {
+            pieces: pieces.clone(),
+            open: Rc::clone(open),
+        }),
+        stage: 'm',
+        number: 0,
+        attempt: 0,
+        input: String::new(),
+    };
+    let order = MapOrder {
+        task: 0,
+        attempt: 0,
+        partitions: 1,
+        pieces,
+        skip: Vec::new(),
+    };
+    let mut sink = Sink::Keys(KeySample::new(group));
+    let mut mapper = make();
+    let sampled = mapper.setup(&mut context).and_then(|()| {
+        feed(
+            &mut mapper,
+            &order,
+            &mut context,
+            &mut sink,
+            settings,
+            share,
+        )
+    });
+    sampled.context(|| "sampling the input")?;
+    Ok(match sink {
+        Sink::Keys(sampled) => sampled.keys,
+        _ => Vec::new(),
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use gerbil_task::Piece;
 
-    use super::{KEY, KEYS, KeySample, RECORDS, UNCUT, windows};
+    use super::{CUT, KEY, KEYS, KeySample, UNCUT, WINDOWS, windows};
 
     fn piece(name: &str, offset: u64, length: u64) -> Piece {
         Piece {
@@ -231,31 +229,57 @@ mod tests {
 
     #[test]
     fn windows_lie_all_over_a_split_and_are_cut_where_pieces_may_be() {
-        let split = [piece("a", 1000, 10_000_007)];
-        let (cut, share) = windows(&split, Some(100));
-        assert_eq!((cut.len(), share.records), (10, RECORDS / 10));
+        let split = vec![piece("a", 1000, 20_000_007)];
+        let (cut, share) = windows(&[split], Some(100));
+        assert_eq!((cut.len(), share.records), (WINDOWS, CUT.records / 100));
         let mut next = 1000;
         for window in &cut {
             assert_eq!((window.offset, (window.offset - 1000) % 100), (next, 0));
             next += window.length;
         }
-        assert_eq!(next, 10_001_007);
+        assert_eq!(next, 20_001_007);
         // What cannot be cut is one window, of which more is read.
-        for (whole, least) in [
-            (piece("a.gz", 0, 9 << 20), Some(1)),
-            (piece("a", 0, 9 << 20), None),
-        ] {
-            let (cut, share) = windows(std::slice::from_ref(&whole), least);
+        let zipped = piece("a.gz", 0, 9 << 20);
+        for (whole, least) in [(zipped, Some(1)), (piece("a", 0, 9 << 20), None)] {
+            let (cut, share) = windows(&[vec![whole.clone()]], least);
             assert_eq!(
                 (cut, share.records, share.bytes),
                 (vec![whole], UNCUT.records, UNCUT.bytes)
             );
         }
-        // A short piece is one window, and many of them are some.
-        assert_eq!(windows(&[piece("a", 0, 1000)], Some(1)).0.len(), 1);
-        let many: Vec<Piece> = (0..950).map(|_| piece("a", 0, 5)).collect();
-        let (some, share) = windows(&many, Some(1));
-        assert_eq!((some.len(), share.records), (95, RECORDS / 95));
+        // A short piece is one window.
+        assert_eq!(windows(&[vec![piece("a", 0, 1000)]], Some(1)).0.len(), 1);
+        assert!(windows(&[], Some(1)).0.is_empty());
+    }
+
+    #[test]
+    fn windows_lie_all_over_the_splits() {
+        let places = |splits: usize, pieces: usize| {
+            let split = |number: usize| -> Vec<Piece> {
+                (0..pieces)
+                    .map(|_| piece(&number.to_string(), 0, 128 << 20))
+                    .collect()
+            };
+            let splits: Vec<_> = (0..splits).map(split).collect();
+            let (windows, share) = windows(&splits, Some(1));
+            let mut seen: Vec<usize> = windows
+                .iter()
+                .map(|window| window.name.parse().unwrap())
+                .collect();
+            assert!(
+                (WINDOWS / 2..=2 * WINDOWS).contains(&windows.len()),
+                "{}",
+                windows.len()
+            );
+            assert_eq!(share.records, CUT.records / windows.len() as u64);
+            seen.dedup();
+            seen
+        };
+        assert_eq!(places(3, 1), [0, 1, 2]);
+        assert_eq!(places(3, 1000), [0, 1, 2]);
+        assert_eq!(places(100, 7), (0..100).collect::<Vec<_>>());
+        assert_eq!(places(1000, 1), (0..1000).step_by(10).collect::<Vec<_>>());
+        assert_eq!(places(150, 1), (0..150).step_by(2).collect::<Vec<_>>());
     }
 
     #[test]
@@ -272,7 +296,9 @@ mod tests {
             tenths[(number / (all / 10)) as usize] += 1;
         }
         assert!(
-            tenths.iter().all(|tenth| (800..1200).contains(tenth)),
+            tenths
+                .iter()
+                .all(|tenth| (KEYS / 12..KEYS / 8).contains(tenth)),
             "{tenths:?}"
         );
         let mut sample = KeySample::new(|key| Ok(key));
