@@ -11,7 +11,7 @@ use tokio::runtime::Handle;
 use super::remove::remove;
 use super::{FetchError, at};
 
-/// The folder, which is there when this returns. What is in it is believed: nobody else may write there.
+/// The folder, which is there when this returns. No other user may write there; the jobs of this one may.
 pub(super) fn of(container: &Path) -> Result<PathBuf, FetchError> {
     let cache = container.parent().unwrap_or(container).join("gerbil/files");
     let mut made = DirBuilder::new();

@@ -2,18 +2,20 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use job::JobId;
 use job::wire::{FetchFiles, FilesFetched};
 use tokio::task::{AbortHandle, JoinSet};
 
-use crate::job_files;
+use crate::job_files::{self, Proved};
 
 /// What brings them.
 #[derive(Debug, Default)]
 pub(super) struct Fetching {
     tasks: JoinSet<FilesFetched>,
     by_job: BTreeMap<JobId, Vec<AbortHandle>>,
+    proved: Arc<Proved>,
 }
 
 impl Fetching {
@@ -22,7 +24,9 @@ impl Fetching {
     /// It goes on in turns with the caller, on the same thread, and so never after it was stopped.
     pub(super) fn begin(&mut self, container: PathBuf, order: FetchFiles) {
         let job = JobId(order.job);
-        let task = self.tasks.spawn(job_files::fetch(container, order));
+        let task = self
+            .tasks
+            .spawn(job_files::fetch(container, order, Arc::clone(&self.proved)));
         self.by_job.entry(job).or_default().push(task);
     }
 

@@ -306,7 +306,7 @@ async fn files_that_are_on_their_way_when_the_job_ends_do_not_come() {
     // Whether it is still being brought, or unpacked.
     let moments: [fn(&Path) -> bool; 2] = [
         |part| part.join("large.tar").exists(),
-        |part| part.join("unpacked/part/3").exists(),
+        |part| part.join("unpacked/files/part/3").exists(),
     ];
     for (job, moment) in (1..).zip(moments) {
         link.say(Said::FetchFiles(FetchFiles {

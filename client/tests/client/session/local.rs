@@ -152,6 +152,59 @@ async fn a_session_on_this_machine_needs_no_hadoop_and_leaves_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn what_one_job_of_a_session_writes_to_its_files_no_later_job_sees() {
+    let user = User::new();
+    let at = |name: &str| user.folder.path().join(name);
+    let large = "x".repeat(2 << 20);
+    for (name, text) in [
+        ("small", "good"),
+        ("large", &large),
+        ("prog", "#!/bin/sh\necho ran\n"),
+    ] {
+        std::fs::write(at(name), text).unwrap();
+        let open = std::fs::Permissions::from_mode(0o755);
+        std::fs::set_permissions(at(name), open).unwrap();
+    }
+    let start = ["session", "start", "here", "--local"];
+    let (code, _, said) = user.gerbil(&start).await;
+    assert_eq!(code, Some(0), "{said}");
+    let (small, large) = (
+        at("small").display().to_string(),
+        at("large").display().to_string(),
+    );
+    let prog = at("prog").display().to_string();
+    let files = format!("{small},{large},{prog}");
+    let job = [
+        "run",
+        "--session",
+        "here",
+        "-n",
+        "1",
+        "--files",
+        &files,
+        "sh",
+        "-c",
+    ];
+    let spoil =
+        "for file in small large prog; do chmod u+w $file; echo exit 3 > $file; done; cat small";
+    let (code, printed, said) = user.gerbil(&[&job[..], &[spoil]].concat()).await;
+    assert_eq!((code, printed.as_str()), (Some(0), "exit 3\n"), "{said}");
+    let look = "cat small; wc -c < large; ./prog";
+    let (code, printed, said) = user.gerbil(&[&job[..], &[look]].concat()).await;
+    assert_eq!(
+        (code, printed.as_str()),
+        (Some(0), "good2097152\nran\n"),
+        "{said}"
+    );
+    let program = ["run", "--session", "here", "-n", "1", &prog];
+    let (code, printed, said) = user.gerbil(&program).await;
+    assert_eq!((code, printed.as_str()), (Some(0), "ran\n"), "{said}");
+    let (code, _, said) = user.gerbil(&["session", "stop", "here"]).await;
+    assert_eq!(code, Some(0), "{said}");
+    user.until_nothing_is_left().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn what_is_killed_or_refused_on_this_machine_leaves_its_name_free() {
     let user = User::new();
     let start = ["session", "start", "here", "--local"];
