@@ -77,7 +77,8 @@ pub fn named(
 /// The user's home folder on HDFS.
 fn home(user: &str, hadoop: &dyn Fn(&str) -> Option<String>) -> String {
     let prefix = hadoop("dfs.user.home.dir.prefix");
-    let prefix = prefix.as_deref().unwrap_or("/user").trim_end_matches('/');
+    let prefix = prefix.as_deref().map_or("/user", str::trim);
+    let prefix = prefix.trim_end_matches('/');
     format!("{prefix}/{user}")
 }
 
@@ -87,7 +88,7 @@ fn default_authority(
     conf_dir: Option<&str>,
 ) -> Result<(String, String), StageError> {
     let default = hadoop("fs.defaultFS");
-    let text = default.as_deref().unwrap_or("not set");
+    let text = default.as_deref().map_or("not set", str::trim);
     match split(text) {
         (Some(scheme @ ("hdfs" | "viewfs")), Some(authority), _) if !authority.is_empty() => {
             Ok((scheme.to_owned(), authority.to_owned()))
@@ -188,12 +189,15 @@ fn hdfs(
     hadoop: &dyn Fn(&str) -> Option<String>,
 ) -> Address {
     let mut settings: Vec<(String, String)> = Vec::new();
+    // Hadoop trims all of them; hdfs-native takes them as they come.
+    let read = |key: &str| {
+        let value = hadoop(key).map(|value| value.trim().to_owned());
+        value.filter(|value| !value.is_empty())
+    };
     let mut copy = |key: String| {
-        let value = hadoop(&key);
-        if let Some(value) = &value {
-            settings.push((key, value.clone()));
+        if let Some(value) = read(&key) {
+            settings.push((key, value));
         }
-        value
     };
     for key in [
         "dfs.block.access.token.enable",
@@ -211,18 +215,21 @@ fn hdfs(
     let mut origin = connect.clone();
     let mut namenodes = 1;
     if scheme == "hdfs" && !authority.contains(':') {
-        if let Some(ids) = copy(format!("dfs.ha.namenodes.{authority}")) {
-            namenodes = 0;
-            for id in ids.split(',').map(str::trim) {
+        let ids_key = format!("dfs.ha.namenodes.{authority}");
+        if let Some(ids) = read(&ids_key) {
+            let ids = ids.split(',').map(str::trim).filter(|id| !id.is_empty());
+            let ids: Vec<&str> = ids.collect();
+            namenodes = ids.len();
+            for id in &ids {
                 copy(format!("dfs.namenode.rpc-address.{authority}.{id}"));
-                namenodes += 1;
             }
             for key in ["failover.resolve-needed", "failover.resolver.useFQDN"] {
                 copy(format!("dfs.client.{key}.{authority}"));
             }
             copy(format!("dfs.client.failover.random.order.{authority}"));
             copy(format!("dfs.client.failover.proxy.provider.{authority}"));
-        } else if let Some(address) = hadoop(&format!("dfs.namenode.rpc-address.{authority}")) {
+            settings.push((ids_key, ids.join(",")));
+        } else if let Some(address) = read(&format!("dfs.namenode.rpc-address.{authority}")) {
             connect = format!("hdfs://{address}");
         } else {
             origin = format!("hdfs://{authority}:{NAMENODE_PORT}");
@@ -321,12 +328,14 @@ mod tests {
             (root.origin.as_str(), root.connect.as_str()),
             ("hdfs://ns", "hdfs://ns")
         );
-        for (key, value) in &settings[1..] {
+        for (key, value) in &settings[2..] {
             assert!(
                 root.settings.contains(&((*key).into(), (*value).into())),
                 "{key}"
             );
         }
+        let ids = ("dfs.ha.namenodes.ns".into(), "a,b".into());
+        assert!(root.settings.contains(&ids), "{:?}", root.settings);
         let attempts = ("dfs.client.failover.max.attempts".into(), "4".into());
         assert!(root.settings.contains(&attempts));
         let one = [settings[0], ("dfs.namenode.rpc-address.ns", "h3:8020")];
@@ -335,6 +344,42 @@ mod tests {
             (root.origin.as_str(), root.connect.as_str()),
             ("hdfs://ns", "hdfs://h3:8020")
         );
+    }
+
+    #[test]
+    fn blanks_and_line_breaks_around_settings_are_nothing() {
+        let settings = [
+            ("fs.defaultFS", "\n  hdfs://ns\n "),
+            ("dfs.user.home.dir.prefix", " /home "),
+            ("dfs.ha.namenodes.ns", " a ,\n b, "),
+            ("dfs.namenode.rpc-address.ns.a", " h1:8020 "),
+            ("dfs.namenode.rpc-address.ns.b", "h2:8020\n"),
+            ("dfs.encrypt.data.transfer", " true "),
+            ("dfs.data.transfer.protection", ""),
+        ];
+        let root = on_hdfs(&settings, None);
+        assert_eq!(
+            (root.origin.as_str(), root.path.as_str()),
+            ("hdfs://ns", "/home/alice/.gerbil")
+        );
+        for (key, value) in [
+            ("dfs.ha.namenodes.ns", "a,b"),
+            ("dfs.namenode.rpc-address.ns.a", "h1:8020"),
+            ("dfs.namenode.rpc-address.ns.b", "h2:8020"),
+            ("dfs.encrypt.data.transfer", "true"),
+            ("dfs.client.failover.max.attempts", "4"),
+        ] {
+            let wanted = (key.to_owned(), value.to_owned());
+            assert!(
+                root.settings.contains(&wanted),
+                "{key}: {:?}",
+                root.settings
+            );
+        }
+        let mask = |(key, _): &(String, String)| key == "dfs.data.transfer.protection";
+        assert!(!root.settings.iter().any(mask));
+        let one = [settings[0], ("dfs.namenode.rpc-address.ns", " h3:8020 ")];
+        assert_eq!(on_hdfs(&one, None).connect, "hdfs://h3:8020");
     }
 
     #[test]

@@ -37,6 +37,14 @@ pub enum ConfError {
         /// The largest size in bytes.
         limit: u64,
     },
+    /// A file in letters that are not known here.
+    #[error("{} is written in {encoding}, which is not known here; write it in UTF-8", path.display())]
+    Encoding {
+        /// The file.
+        path: PathBuf,
+        /// What it says of itself, or what was looked for in vain.
+        encoding: String,
+    },
     /// A file that is not XML.
     #[error("{} is not well-formed XML: {source}", path.display())]
     Xml {

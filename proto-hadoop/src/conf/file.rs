@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 
 use roxmltree::{Document, Node, ParsingOptions};
 
-use super::{ConfError, deprecated};
+use super::{ConfError, deprecated, encoding};
 
 /// Settings are text written by people and tools; this is far above any real file.
 const SIZE_LIMIT: u64 = 16 << 20;
@@ -167,10 +167,10 @@ fn load(path: &Path) -> Result<String, ConfError> {
         source,
     };
     let file = fs::File::open(path).map_err(read)?;
-    let mut text = String::new();
+    let mut bytes = Vec::new();
     let size = file
         .take(SIZE_LIMIT + 1)
-        .read_to_string(&mut text)
+        .read_to_end(&mut bytes)
         .map_err(read)?;
     if size as u64 > SIZE_LIMIT {
         let size = fs::metadata(path).map_err(read)?.len();
@@ -180,5 +180,8 @@ fn load(path: &Path) -> Result<String, ConfError> {
             limit: SIZE_LIMIT,
         });
     }
-    Ok(text)
+    encoding::decode(bytes).map_err(|encoding| ConfError::Encoding {
+        path: path.to_owned(),
+        encoding,
+    })
 }

@@ -17,6 +17,7 @@
 
 mod defaults;
 mod deprecated;
+mod encoding;
 mod error;
 mod expand;
 mod file;
@@ -146,7 +147,8 @@ impl Configuration {
         }
     }
 
-    /// The value of `key`, variables replaced; Hadoop's default where the files say nothing.
+    /// The value of `key`, variables replaced, without the blanks and line breaks that people and tools leave around
+    /// it, as Hadoop takes it; Hadoop's default where the files say nothing.
     ///
     /// # Errors
     ///
@@ -165,17 +167,16 @@ impl Configuration {
             value: raw.to_owned(),
             limit: expand::LIMIT,
         })?;
-        Ok(Some(expanded))
+        Ok(Some(expanded.trim().to_owned()))
     }
 
-    /// The value of `key` without blanks around it; `None` also when that leaves nothing.
+    /// The value of `key`; `None` also when it is empty.
     ///
     /// # Errors
     ///
     /// As [`get`](Self::get).
     pub fn trimmed(&self, key: &str) -> Result<Option<String>, ConfError> {
-        let value = self.get(key)?.map(|value| value.trim().to_owned());
-        Ok(value.filter(|value| !value.is_empty()))
+        Ok(self.get(key)?.filter(|value| !value.is_empty()))
     }
 
     /// The value of `key` as true or false; false where it is not set.

@@ -110,8 +110,8 @@ impl Storage {
         Self::open_with(address, None)
     }
 
-    /// As [`Self::open`]; what the address does not say of HDFS, such as mount tables, is read in the
-    /// folder of Hadoop's settings.
+    /// As [`Self::open`]; the mount table of viewfs, which the address does not say, is read in the folder of
+    /// Hadoop's settings.
     ///
     /// # Errors
     /// As [`Self::open`].
@@ -122,7 +122,11 @@ impl Storage {
                 origin,
                 user,
                 settings: given,
-            } => Kind::Hdfs(Box::new(Hdfs::new(connect, origin, user, given, settings)?)),
+            } => {
+                // hdfs-native understands fewer files than Hadoop does, and trims nothing.
+                let settings = settings.filter(|_| connect.starts_with("viewfs:"));
+                Kind::Hdfs(Box::new(Hdfs::new(connect, origin, user, given, settings)?))
+            }
             Address::Shared => Kind::Shared,
         }))
     }
