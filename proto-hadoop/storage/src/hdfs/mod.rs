@@ -8,6 +8,7 @@ mod closing;
 mod reading;
 mod refusal;
 mod steps;
+mod write_settings;
 mod writing;
 
 pub(crate) use reading::Reading;
@@ -19,22 +20,19 @@ use std::time::Duration;
 
 use hdfs_native::client::FileStatus;
 use hdfs_native::file::FileWriter;
-use hdfs_native::{Client, ClientBuilder, HdfsError, WriteOptions};
+use hdfs_native::{Client, ClientBuilder, HdfsError};
 use tokio::time::timeout;
 
 use self::blocks::DataNodes;
 use self::calls::Call;
 use self::steps::Steps;
+use self::write_settings::WriteSettings;
 use crate::create::{CreateOptions, Readers};
 use crate::located::Known;
-use crate::{ANSWER, MARK, MOVED, Owner, Status, StorageError};
+use crate::{ANSWER, MARK, MOVED, Owner, Status, StorageError, parent};
 
 /// A folder without files, so that hdfs-native reads no settings but those it is given.
 const NO_SETTINGS: &str = "/nonexistent";
-/// Files up to this length, bytes, get one block that just holds them: that of HDFS's default.
-const SMALL: u64 = 128 << 20;
-/// Smallest block that NameNodes take by default (`dfs.namenode.fs-limits.min-block-size`), bytes.
-const BLOCK_STEP: u64 = 1 << 20;
 
 /// Whether DataNodes want more than a question, and by what they are called.
 const PROTECTED: &str = "dfs.data.transfer.protection";
@@ -46,6 +44,7 @@ const BY_NAME: &str = "dfs.client.use.datanode.hostname";
 pub(crate) struct Hdfs {
     client: Client,
     asks: Arc<Asks>,
+    made: WriteSettings,
     /// What DataNodes send is plain.
     is_plain: bool,
     data_nodes: DataNodes,
@@ -115,16 +114,18 @@ impl Hdfs {
         settings: &[(String, String)],
         settings_folder: Option<&str>,
     ) -> Result<Self, StorageError> {
+        let wrong = |said| StorageError::Settings {
+            url: origin.to_owned(),
+            said,
+        };
+        let made = WriteSettings::of(settings).map_err(wrong)?;
         let client = ClientBuilder::new()
             .with_url(connect)
             .with_user(user)
             .with_config(settings.iter().cloned())
             .with_config_dir(settings_folder.unwrap_or(NO_SETTINGS))
             .build()
-            .map_err(|error| StorageError::Settings {
-                url: origin.to_owned(),
-                said: refusal::first_line(&error.to_string()),
-            })?;
+            .map_err(|error| wrong(refusal::first_line(&error.to_string())))?;
         let (origin, user) = (origin.to_owned(), user.to_owned());
         let asks = Arc::new(Asks { origin, user });
         let is = |name, value| {
@@ -139,6 +140,7 @@ impl Hdfs {
         Ok(Self {
             client,
             asks,
+            made,
             is_plain: !is_set(PROTECTED) && !is(ENCRYPTED, "true"),
             data_nodes: DataNodes::new(is(BY_NAME, "true")),
         })
@@ -198,16 +200,18 @@ impl Hdfs {
         path: &str,
         readers: Readers,
     ) -> Result<(), StorageError> {
-        let mode = match readers {
-            Readers::ByMask => 0o755,
-            Readers::Nodes => 0o700,
-        };
-        let call = calls::mkdirs(&self.client, path, mode, true);
-        self.asks.within(ANSWER, "making", path, call).await
+        // Those above that are missing get the same.
+        self.mkdirs(path, self.made.folder_mode(readers), true)
+            .await
     }
 
     pub(crate) async fn make_one_folder(&self, path: &str) -> Result<(), StorageError> {
-        let call = calls::mkdirs(&self.client, path, 0o755, false);
+        let mode = self.made.folder_mode(Readers::ByMask);
+        self.mkdirs(path, mode, false).await
+    }
+
+    async fn mkdirs(&self, path: &str, mode: u32, with_parents: bool) -> Result<(), StorageError> {
+        let call = calls::mkdirs(&self.client, path, mode, with_parents);
         self.asks.within(ANSWER, "making", path, call).await
     }
 
@@ -216,18 +220,16 @@ impl Hdfs {
         path: &str,
         options: CreateOptions,
     ) -> Result<Writing, StorageError> {
-        let mut how = WriteOptions::default().overwrite(options.overwrite);
-        if options.readers == Readers::Nodes {
-            how = how.permission(0o600).create_parent(false);
-        }
-        if options.needs_folder {
-            how = how.create_parent(false);
-        }
-        if let Some(size) = options.size.filter(|size| *size <= SMALL) {
-            how = how.block_size(size.div_ceil(BLOCK_STEP).max(1) * BLOCK_STEP);
-        }
-        let call = calls::create(&self.client, path, how);
-        let writer = self.asks.within(ANSWER, "writing", path, call).await?;
+        let how = self.made.options(options);
+        let begin = || calls::create(&self.client, path, how.clone());
+        let writer = match self.asks.within(ANSWER, "writing", path, begin()).await {
+            // Those that a NameNode makes for a file's sake are as open as what they lie in.
+            Err(StorageError::Absent { .. }) if options.makes_folders() => {
+                self.make_folder(parent(path), options.readers).await?;
+                self.asks.within(ANSWER, "writing", path, begin()).await?
+            }
+            begun => begun?,
+        };
         Ok(self.writing(path, writer))
     }
 

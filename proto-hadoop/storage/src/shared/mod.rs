@@ -29,6 +29,17 @@ use crate::{ANSWER, Address, MARK, MOVED, Owner, PIECE, Status, StorageError, pa
 
 /// Files and folders for the nodes: open to all, but only ours to write.
 const OPEN_MODE: u32 = 0o755;
+/// Those for nodes that run as the user.
+const CLOSED_MODE: u32 = 0o700;
+
+/// The mode of a file, and of a folder, that is made for these readers; `None`: what the user's mask leaves.
+const fn mode(readers: Readers) -> Option<u32> {
+    match readers {
+        Readers::ByMask => None,
+        Readers::Nodes | Readers::Everybody => Some(OPEN_MODE),
+        Readers::Own => Some(CLOSED_MODE),
+    }
+}
 
 fn status(path: &str, metadata: &Metadata) -> Status {
     let modified_ms = milliseconds(metadata.mtime(), metadata.mtime_nsec());
@@ -46,7 +57,7 @@ fn status(path: &str, metadata: &Metadata) -> Status {
 }
 
 /// Milliseconds since 1970. Java's local file system gives seconds or milliseconds, by version; what is
-/// made for [`Readers::Nodes`] is the same in both.
+/// made for nodes is the same in both.
 fn milliseconds(seconds: i64, ns: i64) -> i64 {
     seconds.saturating_mul(1000).saturating_add(ns / 1_000_000)
 }
@@ -148,13 +159,20 @@ pub(crate) async fn make_folder(path: &str, readers: Readers) -> Result<(), Stor
         let mut missing: Vec<&Path> = path.ancestors().take_while(|path| !path.exists()).collect();
         missing.reverse();
         for folder in missing {
-            match DirBuilder::new().mode(0o777).create(folder) {
-                Ok(()) if readers == Readers::Nodes => {
-                    fs::set_permissions(folder, Permissions::from_mode(OPEN_MODE))?;
+            // The last one is for its readers alone. Those above it are also others' way.
+            let mode = match folder == path {
+                true => mode(readers),
+                false => mode(readers).map(|_fixed| OPEN_MODE),
+            };
+            // Closed until it has its mode.
+            let first = mode.map_or(0o777, |mode| mode & CLOSED_MODE);
+            match (DirBuilder::new().mode(first).create(folder), mode) {
+                (Ok(()), Some(mode)) => {
+                    fs::set_permissions(folder, Permissions::from_mode(mode))?;
                 }
-                Ok(()) => {}
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
-                Err(error) => return Err(error),
+                (Ok(()), None) => {}
+                (Err(error), _) if error.kind() == io::ErrorKind::AlreadyExists => continue,
+                (Err(error), _) => return Err(error),
             }
             sync_folder(folder)?;
         }
@@ -223,7 +241,7 @@ pub(crate) async fn create(path: &str, options: CreateOptions) -> Result<Writing
     let CreateOptions {
         readers, overwrite, ..
     } = options;
-    if readers == Readers::ByMask && !options.needs_folder {
+    if options.makes_folders() {
         make_folder(parent(path), readers).await?;
     }
     let path = PathBuf::from(path);
@@ -233,8 +251,8 @@ pub(crate) async fn create(path: &str, options: CreateOptions) -> Result<Writing
         true => how.create(true).truncate(true),
         false => how.create_new(true),
     };
-    if readers == Readers::Nodes {
-        how.mode(OPEN_MODE);
+    if let Some(mode) = mode(readers) {
+        how.mode(mode);
     }
     let file = within(ANSWER, "writing", &path, how.open(&path)).await?;
     Ok(Writing {
@@ -269,9 +287,9 @@ impl Writing {
             self.file.flush().await?;
             let file = self.file.into_std().await;
             let thread = tokio::task::spawn_blocking(move || {
-                if readers == Readers::Nodes {
-                    // The mask of new files must not close it to others.
-                    file.set_permissions(Permissions::from_mode(OPEN_MODE))?;
+                if let Some(mode) = mode(readers) {
+                    // The mask of new files must not close it to its readers.
+                    file.set_permissions(Permissions::from_mode(mode))?;
                     round_time(&file)?;
                 }
                 file.sync_all()?;

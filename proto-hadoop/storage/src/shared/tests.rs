@@ -207,6 +207,47 @@ async fn a_pipe_in_place_of_a_file_is_not_waited_for() {
     assert!(!here.exists() && !Path::new(&there).exists());
 }
 
+/// Does it on a thread that has this mask of new files.
+fn masked<Done: Future>(mask: u32, what: impl FnOnce() -> Done + Send) {
+    let on_a_thread = || {
+        // Threads that it starts have the same; all others keep theirs.
+        nix::sched::unshare(nix::sched::CloneFlags::CLONE_FS).unwrap();
+        nix::sys::stat::umask(nix::sys::stat::Mode::from_bits_truncate(mask));
+        let mut runtime = tokio::runtime::Builder::new_current_thread();
+        let runtime = runtime.enable_all().build().unwrap();
+        runtime.block_on(what());
+    };
+    std::thread::scope(|scope| scope.spawn(on_a_thread).join().unwrap());
+}
+
+#[test]
+fn whom_a_file_is_for_no_mask_decides() {
+    for mask in [0o022, 0o077, 0] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| format!("{}/{name}", folder.path().display());
+        let mode = |name: &str| fs::metadata(path(name)).unwrap().permissions().mode() & 0o777;
+        let storage = Storage::open(&Address::Shared).unwrap();
+        masked(mask, async || {
+            for (name, readers) in [("open", Readers::Nodes), ("own", Readers::Own)] {
+                let inner = path(&format!("{name}/inner"));
+                storage.make_folder_for(&inner, readers).await.unwrap();
+                let options = CreateOptions {
+                    readers,
+                    ..CreateOptions::default()
+                };
+                let file = storage.create(&format!("{inner}/file"), options).await;
+                file.unwrap().close().await.unwrap();
+            }
+            storage.make_folder(&path("mask")).await.unwrap();
+        });
+        let modes = ["open", "open/inner", "open/inner/file"].map(&mode);
+        assert_eq!(modes, [0o755; 3], "{mask:o}");
+        let modes = ["own", "own/inner", "own/inner/file"].map(&mode);
+        assert_eq!(modes, [0o755, 0o700, 0o700], "{mask:o}");
+        assert_eq!(mode("mask"), 0o777 & !mask);
+    }
+}
+
 #[test]
 fn every_path_has_a_folder() {
     assert_eq!(parent("/a/b"), "/a");
