@@ -135,15 +135,16 @@ async fn jobs(
     let program = locate(program.as_ref(), path.as_deref())?;
     let program = std::path::absolute(program);
     let program = program.map_err(system("find the working folder", Exit::Staging))?;
-    let hadoops = Arc::new(Hadoops {
+    let hadoops = Hadoops {
         configuration: cluster.configuration.clone(),
         user: cluster.user.clone(),
-    });
+    };
     let skip_bad = [SKIP, SKIP_GROUPS]
         .into_iter()
         .filter_map(|name| Some(format!("{name}={}", given.skip_bad?)));
     let settings: Vec<String> = given.settings.iter().cloned().chain(skip_bad).collect();
     let settings = RunSettings::new(&hadoops, &settings)?;
+    let hadoops = Arc::new(hadoops.writing(&settings.given));
     let rm = Arc::new(match &kept {
         Some((_, kept)) => reach::resource_managers(&kept.owned),
         None => cluster.rm(),

@@ -201,12 +201,15 @@ fn hdfs(
     };
     for key in [
         "dfs.block.access.token.enable",
+        "dfs.blocksize",
         "dfs.client.block.write.replace-datanode-on-failure.best-effort",
         "dfs.client.block.write.replace-datanode-on-failure.enable",
         "dfs.client.block.write.replace-datanode-on-failure.policy",
         "dfs.client.use.datanode.hostname",
         "dfs.data.transfer.protection",
         "dfs.encrypt.data.transfer",
+        "dfs.replication",
+        "fs.permissions.umask-mode",
         "hadoop.security.authentication",
     ] {
         copy(key.into());
@@ -354,8 +357,8 @@ mod tests {
             ("dfs.ha.namenodes.ns", " a ,\n b, "),
             ("dfs.namenode.rpc-address.ns.a", " h1:8020 "),
             ("dfs.namenode.rpc-address.ns.b", "h2:8020\n"),
-            ("dfs.encrypt.data.transfer", " true "),
-            ("dfs.data.transfer.protection", ""),
+            ("dfs.replication", " 2 "),
+            ("fs.permissions.umask-mode", ""),
         ];
         let root = on_hdfs(&settings, None);
         assert_eq!(
@@ -366,7 +369,7 @@ mod tests {
             ("dfs.ha.namenodes.ns", "a,b"),
             ("dfs.namenode.rpc-address.ns.a", "h1:8020"),
             ("dfs.namenode.rpc-address.ns.b", "h2:8020"),
-            ("dfs.encrypt.data.transfer", "true"),
+            ("dfs.replication", "2"),
             ("dfs.client.failover.max.attempts", "4"),
         ] {
             let wanted = (key.to_owned(), value.to_owned());
@@ -376,7 +379,7 @@ mod tests {
                 root.settings
             );
         }
-        let mask = |(key, _): &(String, String)| key == "dfs.data.transfer.protection";
+        let mask = |(key, _): &(String, String)| key == "fs.permissions.umask-mode";
         assert!(!root.settings.iter().any(mask));
         let one = [settings[0], ("dfs.namenode.rpc-address.ns", " h3:8020 ")];
         assert_eq!(on_hdfs(&one, None).connect, "hdfs://h3:8020");

@@ -3,8 +3,6 @@
 
 /// Sorted by key.
 const DEFAULTS: &[(&str, &str)] = &[
-    ("dfs.blocksize", "134217728"),
-    ("dfs.replication", "3"),
     ("fs.defaultFS", "file:///"),
     ("hadoop.rpc.protection", "authentication"),
     ("hadoop.security.authentication", "simple"),

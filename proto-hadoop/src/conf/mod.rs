@@ -234,6 +234,12 @@ impl Configuration {
         self.trimmed(key)?.map(parse).transpose()
     }
 
+    /// Sets `key`, over what the files say of it.
+    pub fn set(&mut self, key: &str, value: &str) {
+        let key = deprecated::current(key).to_owned();
+        self.properties.values.insert(key, value.to_owned());
+    }
+
     /// Whether a file sets `key`, be it to its default.
     #[must_use]
     pub fn is_set(&self, key: &str) -> bool {

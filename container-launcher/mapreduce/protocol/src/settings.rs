@@ -52,6 +52,21 @@ pub const KNOWN: &[KnownSetting] = &[
         meaning: "of compressed SequenceFiles: RECORD, each value by itself, or NONE",
     },
     KnownSetting {
+        name: REPLICATION,
+        default: "",
+        meaning: "copies of each block of output on HDFS; without it as Hadoop's settings say",
+    },
+    KnownSetting {
+        name: BLOCK_SIZE,
+        default: "",
+        meaning: "bytes of a block of output on HDFS, such as 64m; without it as Hadoop's settings say",
+    },
+    KnownSetting {
+        name: MASK,
+        default: "",
+        meaning: "permissions that output on HDFS does not get, such as 077; without it as Hadoop's settings say",
+    },
+    KnownSetting {
         name: SPLIT_MAX,
         default: "134217728",
         meaning: "most bytes of a split",
@@ -259,6 +274,12 @@ pub const SPLIT_PACK: &str = "gerbil.split.pack";
 pub const RECURSIVE: &str = "mapreduce.input.fileinputformat.input.dir.recursive";
 /// See [`KNOWN`].
 pub const LINES: &str = "mapreduce.input.lineinputformat.linespermap";
+/// See [`KNOWN`].
+pub const REPLICATION: &str = "dfs.replication";
+/// See [`KNOWN`].
+pub const BLOCK_SIZE: &str = "dfs.blocksize";
+/// See [`KNOWN`].
+pub const MASK: &str = "fs.permissions.umask-mode";
 /// See [`KNOWN`].
 pub const MAPS: &str = "mapreduce.job.maps";
 /// See [`KNOWN`].
