@@ -94,6 +94,7 @@ pub(crate) async fn staged(
         environment: &|name| std::env::var_os(name),
         user: cluster.user.clone(),
         conf_dir: files.and_then(|file| file.parent()).map(Into::into),
+        nodes_are_ours: cluster.configuration.nodes_are_ours(),
         moved,
     };
     Ok(stage(request).await?)

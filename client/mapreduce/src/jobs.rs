@@ -183,6 +183,7 @@ impl JobRunner {
             environment: &|name| std::env::var_os(name),
             user: self.cluster.user.clone(),
             conf_dir: self.cluster.conf_dir().map(Into::into),
+            nodes_are_ours: self.cluster.configuration.nodes_are_ours(),
             moved: Arc::clone(&self.moved),
         };
         Ok(stage(request).await?)

@@ -1,20 +1,25 @@
 //! Whether the nodes can reach what is staged in a folder that is mounted everywhere, and only they.
 //!
-//! What is staged there is readable by everybody: NodeManagers run as a user of their own. Whether the
+//! What is staged there is readable by everybody where NodeManagers run as a user of their own. Whether the
 //! folder is indeed mounted on the nodes cannot be seen from here.
 
-use storage::{Address, Storage};
+use storage::{Address, Readers, Storage};
 
 use super::error::StageError;
 use super::root::Root;
 
-/// Every folder from the top down to `path` may be entered by others, as far as it exists, and what lies
-/// in it cannot be replaced by anybody. HDFS answers for itself.
+/// Every folder from the top down to `path` may be entered by others, as far as it exists and they are to read there,
+/// and what lies in it cannot be replaced by anybody. HDFS answers for itself.
 ///
 /// # Errors
 ///
 /// [`StageError::NotReadableByNodes`], [`StageError::BadRoot`].
-pub async fn check(storage: &Storage, root: &Root, path: &str) -> Result<(), StageError> {
+pub async fn check(
+    storage: &Storage,
+    root: &Root,
+    path: &str,
+    readers: Readers,
+) -> Result<(), StageError> {
     if root.address != Address::Shared {
         return Ok(());
     }
@@ -39,7 +44,7 @@ pub async fn check(storage: &Storage, root: &Root, path: &str) -> Result<(), Sta
                  {mode:04o}); try: chmod +t {folder}; or give --staging another folder"
             )));
         }
-        if mode & 0o001 == 0 {
+        if readers == Readers::Nodes && mode & 0o001 == 0 {
             return Err(StageError::NotReadableByNodes {
                 folder: folder.into(),
                 mode,

@@ -6,21 +6,22 @@
 
 use std::time::Duration;
 
-use storage::{CreateOptions, Readers, Storage};
+use storage::{CreateOptions, Storage};
 use tokio::time::timeout;
 
+use super::Cache;
 use super::upload::temporary;
 
 /// For the answer. What depends on it can be done another day.
 const SOON: Duration = Duration::from_secs(5);
 
-/// Milliseconds since 1970, by the clock of the file system that has the folder `cache`; `None`: it does
+/// Milliseconds since 1970, by the clock of the file system that has the cache; `None`: it does
 /// not tell.
-pub async fn now_ms(storage: &Storage, cache: &str) -> Option<i64> {
-    let path = temporary(cache, "clock");
+pub(crate) async fn now_ms(storage: &Storage, cache: &Cache) -> Option<i64> {
+    let path = temporary(&cache.folder, "clock");
     let asked = async {
         let options = CreateOptions {
-            readers: Readers::Nodes,
+            readers: cache.readers,
             ..CreateOptions::default()
         };
         storage

@@ -104,6 +104,8 @@ pub struct StagingRequest<'a> {
     pub user: String,
     /// Folder of the Hadoop settings.
     pub conf_dir: Option<PathBuf>,
+    /// The nodes run as this user: nobody else is to read what is staged.
+    pub nodes_are_ours: bool,
     /// Learns how far the uploads are.
     pub moved: Arc<Moved>,
 }
@@ -202,16 +204,39 @@ pub async fn stage(request: StagingRequest<'_>) -> Result<StagedFiles, StageErro
         conf_dir.as_deref(),
     )?;
     let storage = Storage::open_with(&root.address, conf_dir.as_deref())?;
-    access::check(&storage, &root, &root.path).await?;
-    stage_on(storage, &root, &request).await
+    let cache = Cache::of(&root, request.nodes_are_ours);
+    access::check(&storage, &root, &root.path, cache.readers).await?;
+    stage_on(storage, &root, &cache, &request).await
+}
+
+/// Where staged files lie, and who reads them there.
+#[derive(Clone, Debug)]
+struct Cache {
+    folder: String,
+    readers: Readers,
+}
+
+impl Cache {
+    /// In a folder of this machine, nodes of a cluster and those of the user alone do not share one: what these can
+    /// read, those often cannot.
+    fn of(root: &Root, nodes_are_ours: bool) -> Self {
+        let (name, readers) = match nodes_are_ours && root.address == Address::Shared {
+            true => ("own", Readers::Own),
+            false => ("cache", Readers::Nodes),
+        };
+        Self {
+            folder: format!("{}/{name}", root.path),
+            readers,
+        }
+    }
 }
 
 async fn stage_on(
     storage: Storage,
     root: &Root,
+    cache: &Cache,
     request: &StagingRequest<'_>,
 ) -> Result<StagedFiles, StageError> {
-    let cache = format!("{}/cache", root.path);
     let local = plan::Local::of(request);
     let mut planning = JoinSet::new();
     planning.spawn_blocking(move || plan::plan(&local));
@@ -224,11 +249,11 @@ async fn stage_on(
         }
     };
     // The first question opens the connection while the files are read.
-    let looked = async { Ok(storage.stat(&cache).await?) };
+    let looked = async { Ok(storage.stat(&cache.folder).await?) };
     let (plan, folder) = tokio::try_join!(planned, looked)?;
-    ours(&storage, &cache, folder.as_ref())?;
+    ours(&storage, &cache.folder, folder.as_ref())?;
     let storage = Arc::new(storage);
-    let cached = place(&storage, root, &cache, &plan.items, &request.moved).await?;
+    let cached = place(&storage, root, cache, &plan.items, &request.moved).await?;
     let staged = plan.items.iter().filter_map(|item| {
         cached.get(&item.wanted.name).map(|cached| Staged {
             link: item.link.clone(),
@@ -266,7 +291,7 @@ fn ours(storage: &Storage, cache: &str, folder: Option<&Status>) -> Result<(), S
 async fn place(
     storage: &Arc<Storage>,
     root: &Root,
-    cache: &str,
+    cache: &Cache,
     items: &[StagedItem],
     moved: &Arc<Moved>,
 ) -> Result<BTreeMap<String, Cached>, StageError> {
@@ -277,7 +302,7 @@ async fn place(
     }
     let mut looking = JoinSet::new();
     for wanted in wanted.values() {
-        let (storage, cache) = (Arc::clone(storage), cache.to_owned());
+        let (storage, cache) = (Arc::clone(storage), cache.folder.clone());
         let (name, size) = (wanted.name.clone(), wanted.size);
         looking.spawn(async move {
             let found = upload::look(&storage, &cache, &name, size, now_ms).await;
@@ -294,6 +319,7 @@ async fn place(
             cached.insert(name, found.cached);
         }
     }
+    let mut collecting = JoinSet::new();
     if !to_mark.is_empty()
         && let Some(at_ms) = clock::now_ms(storage, cache).await
     {
@@ -307,12 +333,13 @@ async fn place(
     let sizes = wanted.values().map(|wanted| wanted.size);
     moved.all.store(sizes.sum(), Ordering::Relaxed);
     make_cache(storage, root, cache).await?;
-    ours(storage, cache, storage.stat(cache).await?.as_ref())?;
+    let folder = storage.stat(&cache.folder).await?;
+    ours(storage, &cache.folder, folder.as_ref())?;
     let mut uploading = JoinSet::new();
     let mut temporaries = Vec::new();
     for (name, wanted) in wanted {
-        let (storage, cache) = (Arc::clone(storage), cache.to_owned());
-        let temporary = upload::temporary(&cache, &name);
+        let (storage, cache) = (Arc::clone(storage), cache.clone());
+        let temporary = upload::temporary(&cache.folder, &name);
         temporaries.push(temporary.clone());
         let moved = Arc::clone(moved);
         uploading.spawn(async move {
@@ -320,21 +347,13 @@ async fn place(
             (name, brought)
         });
     }
-    let mut collecting = JoinSet::new();
     while let Some(uploaded) = uploading.join_next().await {
         let failed = match uploaded {
             Ok((name, Ok(brought))) => {
                 if collecting.is_empty() {
-                    let (shared, folder) = (Arc::clone(storage), cache.to_owned());
                     // The file system's time, for it was just written.
                     let now_ms = brought.modified_ms;
-                    let history = format!("{}/{}", root.path, history::FOLDER);
-                    let commits = format!("{}/{}", root.path, recovered::FOLDER);
-                    collecting.spawn(async move {
-                        collect::collect(&shared, &folder, now_ms).await;
-                        collect::forget(&shared, &history, now_ms).await;
-                        collect::forget_records(&shared, &commits, now_ms).await;
-                    });
+                    collecting.spawn(collect_all(Arc::clone(storage), root.path.clone(), now_ms));
                 }
                 cached.insert(name, brought);
                 continue;
@@ -351,14 +370,24 @@ async fn place(
     Ok(cached)
 }
 
+/// Removes what is old of all that is kept in the folder `root`; `now_ms` is the file system's own time.
+async fn collect_all(storage: Arc<Storage>, root: String, now_ms: i64) {
+    for cache in ["cache", "own"] {
+        collect::collect(&storage, &format!("{root}/{cache}"), now_ms).await;
+    }
+    collect::forget(&storage, &format!("{root}/{}", history::FOLDER), now_ms).await;
+    collect::forget_records(&storage, &format!("{root}/{}", recovered::FOLDER), now_ms).await;
+}
+
 /// Makes the cache, as closed as the nodes' reading allows.
-async fn make_cache(storage: &Storage, root: &Root, cache: &str) -> Result<(), StageError> {
-    let Err(error) = storage.make_folder_for(cache, Readers::Nodes).await else {
-        return access::check(storage, root, cache).await;
+async fn make_cache(storage: &Storage, root: &Root, cache: &Cache) -> Result<(), StageError> {
+    let made = storage.make_folder_for(&cache.folder, cache.readers);
+    let Err(error) = made.await else {
+        return access::check(storage, root, &cache.folder, cache.readers).await;
     };
     let home = root.home.as_ref();
     if let StorageError::Permission { user, said, .. } = &error
-        && let Some(home) = home.filter(|home| cache.starts_with(&format!("{home}/")))
+        && let Some(home) = home.filter(|home| cache.folder.starts_with(&format!("{home}/")))
         && storage.stat(home).await?.is_none()
     {
         return Err(StageError::NoHome {

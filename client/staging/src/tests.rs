@@ -21,6 +21,14 @@ fn open_folder() -> tempfile::TempDir {
     folder
 }
 
+/// A cache for the nodes of a cluster.
+fn open(folder: &str) -> Cache {
+    Cache {
+        folder: folder.to_owned(),
+        readers: Readers::Nodes,
+    }
+}
+
 fn named(program: &Path) -> NamedProgram {
     NamedProgram {
         name: program.into(),
@@ -43,6 +51,7 @@ fn request(root: &Path, program: &Path) -> StagingRequest<'static> {
         environment: &|_| None,
         user: "alice".into(),
         conf_dir: None,
+        nodes_are_ours: false,
         moved: Arc::default(),
     }
 }
@@ -311,7 +320,7 @@ async fn now_is_what_the_file_system_says() {
     let root = open_folder();
     let shared = Storage::open(&Address::Shared).unwrap();
     let folder = root.path().to_str().unwrap();
-    let told = clock::now_ms(&shared, folder).await.unwrap();
+    let told = clock::now_ms(&shared, &open(folder)).await.unwrap();
     assert!(now_ms().abs_diff(told) < 10_000, "{told}");
     assert_eq!(fs::read_dir(root.path()).unwrap().count(), 0);
     // A clock that is wrong, by much and either way, is a reason to ask for the time, and no more.
@@ -322,7 +331,7 @@ async fn now_is_what_the_file_system_says() {
         let found = upload::look(&shared, folder, "file", 1, now_ms).await;
         assert_eq!(found.unwrap().unwrap().mark.is_some(), is_due, "{clock}");
     }
-    assert_eq!(clock::now_ms(&shared, "/no/such/folder").await, None);
+    assert_eq!(clock::now_ms(&shared, &open("/no/such/folder")).await, None);
 }
 
 #[tokio::test]
@@ -394,7 +403,7 @@ async fn what_was_unused_for_long_is_removed() {
     let broken_off = file(".uploading-3", 2, 2);
     let shared = Storage::open(&Address::Shared).unwrap();
     let cache = cache.to_str().unwrap();
-    let now_ms = clock::now_ms(&shared, cache).await.unwrap();
+    let now_ms = clock::now_ms(&shared, &open(cache)).await.unwrap();
     collect::collect(&shared, cache, now_ms).await;
     assert!(!unused.exists() && !broken_off.exists());
     assert!(used.exists() && unknown.exists() && foreign.exists());
@@ -426,7 +435,7 @@ async fn place_scripted(
         path: "/".into(),
         home: None,
     };
-    let placed = place(&storage, &root, "/cache", &items, &Arc::default()).await;
+    let placed = place(&storage, &root, &open("/cache"), &items, &Arc::default()).await;
     let left = storage.list("/cache", 10).await.unwrap();
     (placed, left.into_iter().map(|file| file.path).collect())
 }
@@ -500,4 +509,30 @@ async fn a_program_of_open_mpi_is_refused_before_anything_is_staged() {
     assert_eq!(fs::read_dir(root.path()).unwrap().count(), 0);
     // A job of one is what it takes itself for.
     assert!(stage(of(1)).await.is_ok());
+}
+
+#[tokio::test]
+async fn what_nodes_of_the_user_fetch_is_open_to_nobody_else() {
+    // Nobody else may enter what is above, either: that is no fault here.
+    let root = tempfile::tempdir().unwrap();
+    let files = open_folder();
+    let program = script(files.path(), "job", "#!/bin/sh\n");
+    let own = || StagingRequest {
+        nodes_are_ours: true,
+        ..request(&root.path().join("a/b"), &program)
+    };
+    let first = stage(own()).await.unwrap();
+    let mode = |path: &Path| fs::metadata(path).unwrap().mode() & 0o777;
+    for staged in &first.staged {
+        assert_eq!(mode(&path_of(staged)), 0o700, "{staged:?}");
+    }
+    let cache = path_of(&first.staged[0]).parent().unwrap().to_owned();
+    assert_eq!(mode(&cache), 0o700);
+    assert_eq!(stage(own()).await.unwrap().uploaded_bytes, 0);
+    // The nodes of a cluster do not find there what they could not read.
+    fs::set_permissions(root.path(), Permissions::from_mode(0o755)).unwrap();
+    let open = stage(request(&root.path().join("a/b"), &program)).await;
+    for staged in &open.unwrap().staged {
+        assert_eq!(mode(&path_of(staged)), 0o755, "{staged:?}");
+    }
 }

@@ -13,10 +13,10 @@ use storage::{CreateOptions, Readers, Status, Storage, StorageError};
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 use tokio::task::JoinSet;
 
-use super::Moved;
 use super::archive::Archive;
 use super::digest::Digest;
 use super::error::StageError;
+use super::{Cache, Moved};
 
 /// Bytes that travel in one piece.
 const PIECE: usize = 1 << 20;
@@ -120,19 +120,27 @@ pub fn temporary(cache: &str, name: &str) -> String {
 ///
 /// What the file system says; [`StageError::Damaged`] if what lies there in the end has another
 /// length; [`StageError::Changed`] for a local file that is being written to.
-pub async fn bring(
+pub(crate) async fn bring(
     storage: &Storage,
-    cache: &str,
+    cache: &Cache,
     temporary: &str,
     wanted: CacheFile,
     moved: &Arc<Moved>,
 ) -> Result<Cached, StageError> {
-    let path = format!("{cache}/{}", wanted.name);
+    let path = format!("{}/{}", cache.folder, wanted.name);
     let size = wanted.size;
     let begin = Instant::now();
     let mut attempt = 1;
     let written = loop {
-        match send(storage, temporary, size, wanted.source.clone(), moved).await {
+        match send(
+            storage,
+            (temporary, cache.readers),
+            size,
+            wanted.source.clone(),
+            moved,
+        )
+        .await
+        {
             // The NameNode names DataNodes by chance, and one that is gone for some minutes yet.
             Err(StageError::Storage(StorageError::DataNodes { .. }))
                 if attempt < ATTEMPTS && begin.elapsed() < TRY_AGAIN =>
@@ -204,7 +212,7 @@ fn accept(
 /// Reads on a thread and writes here, a bounded number of pieces apart.
 async fn send(
     storage: &Storage,
-    path: &str,
+    (path, readers): (&str, Readers),
     size: u64,
     source: UploadSource,
     moved: &Arc<Moved>,
@@ -224,7 +232,7 @@ async fn send(
         };
         pieces.end(ended);
     });
-    let written = write(storage, path, size, receiver).await;
+    let written = write(storage, (path, readers), size, receiver).await;
     // The receiver is gone, so the thread ends at its next piece.
     while let Some(ended) = reading.join_next().await {
         if ended.is_err() {
@@ -239,12 +247,12 @@ async fn send(
 /// Writes a new file for the nodes from pieces; an error among them ends it. How many bytes it has.
 async fn write(
     storage: &Storage,
-    path: &str,
+    (path, readers): (&str, Readers),
     size: u64,
     mut pieces: Receiver<Result<Bytes, StageError>>,
 ) -> Result<u64, StageError> {
     let options = CreateOptions {
-        readers: Readers::Nodes,
+        readers,
         size: Some(size),
         needs_folder: false,
         overwrite: false,

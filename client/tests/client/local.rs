@@ -3,6 +3,7 @@
 //! The programs are shells: what MPI makes of it is another test's matter.
 
 mod faulty;
+mod private;
 mod told;
 
 use std::path::{Path, PathBuf};
@@ -50,7 +51,7 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// A folder that others may pass through, as staged files need it.
+/// A folder that others may pass through.
 fn folder() -> TempDir {
     use std::os::unix::fs::PermissionsExt;
     let open = std::fs::Permissions::from_mode(0o755);

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use proto_hadoop::conf::NODES_ARE_OURS;
 use proto_hadoop::yarn::Resource;
 use tokio::task::JoinSet;
 
@@ -105,6 +106,7 @@ impl MiniCluster {
             ),
             ("yarn.scheduler.minimum-allocation-mb", step),
             ("yarn.am.liveness-monitor.expiry-interval-ms", expiry),
+            (NODES_ARE_OURS, "true".to_owned()),
             // No disk is too full for its nodes.
             (
                 "yarn.nodemanager.disk-health-checker.enable",

@@ -4,9 +4,11 @@
 //! Each is held by a lock as long as its process lives; the kernel lets go of the lock however that
 //! ends. A run first removes folders that nobody holds.
 
-use std::fs::{self, DirBuilder, File};
+use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
 use std::io::{self, Write as _};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::os::unix::fs::{
+    DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _,
+};
 use std::path::Path;
 
 use nix::fcntl::{Flock, FlockArg};
@@ -14,9 +16,10 @@ use tempfile::TempDir;
 
 use crate::MiniError;
 
-/// Others may pass through to what they know the name of, and see nothing: staged files must be
-/// open to whom a cluster's nodes run as, and all else has folders of its own that are closed.
-const MODE: u32 = 0o711;
+/// The nodes run as the user, so nobody else has anything to look for: neither what is staged, nor the lock, which
+/// another could hold for ever.
+const FOLDER_MODE: u32 = 0o700;
+const LOCK_MODE: u32 = 0o600;
 const LOCK: &str = "lock";
 /// Of the folders beside one another.
 const PREFIX: &str = "run-";
@@ -46,7 +49,7 @@ impl RunFolder {
                 source,
             }
         };
-        match DirBuilder::new().mode(MODE).create(&shared) {
+        match DirBuilder::new().mode(FOLDER_MODE).create(&shared) {
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
                 return Err(failed("making the folder", &shared)(error));
             }
@@ -60,14 +63,20 @@ impl RunFolder {
             );
             return Err(failed("using the folder", &shared)(words));
         }
+        // Whatever the mask of new files is, and whoever made it.
+        open_to_us(&shared, FOLDER_MODE).map_err(failed("closing to others", &shared))?;
         remove_left(&shared);
         let folder = tempfile::Builder::new()
             .prefix(PREFIX)
-            .permissions(std::os::unix::fs::PermissionsExt::from_mode(MODE))
+            .permissions(Permissions::from_mode(FOLDER_MODE))
             .tempdir_in(&shared)
             .map_err(failed("making a folder in", &shared))?;
+        open_to_us(folder.path(), FOLDER_MODE).map_err(failed("opening", folder.path()))?;
         let path = folder.path().join(LOCK);
-        let file = File::create(&path).map_err(failed("making", &path))?;
+        let mut options = OpenOptions::new();
+        options.write(true).create_new(true).mode(LOCK_MODE);
+        let file = options.open(&path).map_err(failed("making", &path))?;
+        open_to_us(&path, LOCK_MODE).map_err(failed("opening", &path))?;
         let lock = Flock::lock(file, FlockArg::LockExclusiveNonblock);
         let mut lock = lock.map_err(|(_file, errno)| failed("locking", &path)(errno.into()))?;
         lock.write_all(b"1").map_err(failed("writing", &path))?;
@@ -90,6 +99,14 @@ impl RunFolder {
             let lock = Flock::lock(file, FlockArg::LockSharedNonblock);
             lock.is_err()
         })
+    }
+}
+
+/// Sets the mode that was asked for: the user's mask of new files may have cut it.
+fn open_to_us(path: &Path, mode: u32) -> io::Result<()> {
+    match fs::symlink_metadata(path)?.mode() & 0o777 == mode {
+        true => Ok(()),
+        false => fs::set_permissions(path, Permissions::from_mode(mode)),
     }
 }
 
@@ -151,6 +168,30 @@ mod tests {
         let _third = RunFolder::create(base.path()).unwrap();
         assert!(!dead.exists());
         assert!(second.path().exists());
+    }
+
+    #[test]
+    fn nobody_else_may_look_into_it_or_hold_its_lock() {
+        let base = tempfile::tempdir().unwrap();
+        let uid = nix::unistd::geteuid();
+        // As an earlier version left it.
+        let shared = base.path().join(format!("gerbil-local-{uid}"));
+        fs::create_dir(&shared).unwrap();
+        fs::set_permissions(&shared, Permissions::from_mode(0o711)).unwrap();
+        let mode = |path: &Path| fs::metadata(path).unwrap().mode() & 0o777;
+        for mask in [0o022, 0o077, 0, 0o777] {
+            let top = base.path().to_owned();
+            let with_a_mask = move || {
+                // The mask of this thread alone.
+                nix::sched::unshare(nix::sched::CloneFlags::CLONE_FS).unwrap();
+                nix::sys::stat::umask(nix::sys::stat::Mode::from_bits_truncate(mask));
+                RunFolder::create(&top).unwrap()
+            };
+            let folder = std::thread::spawn(with_a_mask).join().unwrap();
+            assert_eq!(mode(&shared), 0o700, "{mask:o}");
+            assert_eq!(mode(folder.path()), 0o700, "{mask:o}");
+            assert_eq!(mode(&folder.path().join(LOCK)), 0o600, "{mask:o}");
+        }
     }
 
     #[test]

@@ -46,6 +46,9 @@ const USUAL: &str = "/etc/hadoop/conf";
 /// The file without which a cluster is unknown.
 const YARN_SITE: &str = "yarn-site.xml";
 
+/// Set in the settings of a cluster whose nodes run as the user who started it: `mini`'s.
+pub const NODES_ARE_OURS: &str = "gerbil.nodes-are-ours";
+
 const AUTHENTICATION: &str = "hadoop.security.authentication";
 const FALLBACK: &str = "ipc.client.fallback-to-simple-auth-allowed";
 
@@ -238,6 +241,12 @@ impl Configuration {
     pub fn set(&mut self, key: &str, value: &str) {
         let key = deprecated::current(key).to_owned();
         self.properties.values.insert(key, value.to_owned());
+    }
+
+    /// Whether the nodes run as the user: nobody else is to read what is brought to them.
+    #[must_use]
+    pub fn nodes_are_ours(&self) -> bool {
+        self.flag(NODES_ARE_OURS).unwrap_or(false)
     }
 
     /// Whether a file sets `key`, be it to its default.

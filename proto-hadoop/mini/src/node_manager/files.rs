@@ -126,8 +126,13 @@ fn copy(resource: &LocalResource, folder: &Path) -> Result<PathBuf, FileError> {
     let target = folder.join(name);
     match resource.kind {
         LocalResourceKind::File => {
-            // Staged files are never written to again, so that one more name is as good as a copy.
-            if fs::hard_link(source, &target).is_err() {
+            // Of a file that goes with the cluster one more name is as good as a copy. One that stays must not be
+            // within a job's reach, which may write to what it gets.
+            let is_ours = folder
+                .ancestors()
+                .nth(3)
+                .is_some_and(|run| source.starts_with(run));
+            if !is_ours || fs::hard_link(source, &target).is_err() {
                 fs::copy(source, &target).map_err(failed("copying to", &target))?;
             }
         }
