@@ -381,7 +381,19 @@ async fn collect_all(storage: Arc<Storage>, root: String, now_ms: i64) {
 
 /// Makes the cache, as closed as the nodes' reading allows.
 async fn make_cache(storage: &Storage, root: &Root, cache: &Cache) -> Result<(), StageError> {
-    let made = storage.make_folder_for(&cache.folder, cache.readers);
+    let made = async {
+        // Where a superuser comes first, there may be no homes yet. What is above his is others' way to theirs.
+        if let Some(home) = &root.home
+            && let Some(homes) = home.rsplit_once('/').map(|(homes, _)| homes)
+            && !homes.is_empty()
+            && cache.folder.starts_with(&format!("{home}/"))
+        {
+            let made = storage.make_folder_for(homes, Readers::Everybody).await;
+            // It is there, or its maker says better what is wrong.
+            drop(made);
+        }
+        storage.make_folder_for(&cache.folder, cache.readers).await
+    };
     let Err(error) = made.await else {
         return access::check(storage, root, &cache.folder, cache.readers).await;
     };
