@@ -6,9 +6,9 @@
 //! may use a device can keep others from it, whatever network it is in; the kernel frees the lock when the
 //! launcher has ended, however it came to that, and tells who has it.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, OpenOptions, Permissions};
 use std::io;
-use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::Path;
 use std::time::Duration;
 
@@ -109,7 +109,12 @@ fn open(path: &Path) -> io::Result<File> {
                 .open(path);
             match made {
                 Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
-                Ok(_) | Err(_) => options.open(path),
+                Err(_) => options.open(path),
+                // Whatever this user's mask of new files is, other users lock it too.
+                Ok(file) => {
+                    file.set_permissions(Permissions::from_mode(MADE_MODE))?;
+                    options.open(path)
+                }
             }
         }
         opened => opened,
@@ -156,6 +161,22 @@ mod tests {
 
     fn names(own: &[Leased]) -> Vec<&str> {
         own.iter().map(|own| own.device.name.as_str()).collect()
+    }
+
+    #[test]
+    fn a_file_that_is_made_to_be_locked_is_so_by_every_user() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("0");
+        let made = path.clone();
+        let with_a_mask = move || {
+            // The mask of this thread alone.
+            nix::sched::unshare(nix::sched::CloneFlags::CLONE_FS).unwrap();
+            nix::sys::stat::umask(nix::sys::stat::Mode::from_bits_truncate(0o077));
+            drop(open(&made).unwrap());
+        };
+        std::thread::spawn(with_a_mask).join().unwrap();
+        let mode = fs::metadata(&path).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, MADE_MODE);
     }
 
     #[tokio::test(start_paused = true)]
