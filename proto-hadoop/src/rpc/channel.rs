@@ -7,7 +7,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use bytes::Bytes;
 use credentials::Token;
 use prost::Message;
-use tokio::net::{TcpSocket, TcpStream};
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::auth::Qop;
@@ -22,7 +21,7 @@ use super::message::{ClientId, Request};
 use super::retry::{Disposition, Idempotence, disposition};
 use super::round::{RetryRound, jittered};
 use super::timing::Timing;
-use super::{handshake, names};
+use super::{dial, handshake, names};
 
 /// Who answered, and what: a call of any method.
 type AnyCall<'a> = Pin<Box<dyn Future<Output = Result<(String, Bytes), CallError>> + Send + 'a>>;
@@ -299,7 +298,9 @@ impl Channel {
     }
 
     async fn open(&self, address: &str) -> Result<Connection, Unopened> {
-        let stream = connect(address).await.map_err(Unopened::Network)?;
+        let found = names::addresses(address).await.map_err(Unopened::Network)?;
+        let stream = dial::first(found).await;
+        let stream = stream.map_err(Unopened::Network)?;
         let login = self.login();
         let session = handshake::login(stream, self.protocol, &login, self.client).await;
         let session = session.map_err(Unopened::Login)?;
@@ -348,27 +349,4 @@ impl Channel {
 enum Unopened {
     Network(io::Error),
     Login(Disconnect),
-}
-
-async fn connect(address: &str) -> io::Result<TcpStream> {
-    let mut last = None;
-    for address in names::addresses(address).await? {
-        let socket = if address.is_ipv4() {
-            TcpSocket::new_v4()
-        } else {
-            TcpSocket::new_v6()
-        };
-        let opened = match socket.and_then(|socket| socket.set_keepalive(true).map(|()| socket)) {
-            Ok(socket) => socket.connect(address).await,
-            Err(error) => Err(error),
-        };
-        match opened {
-            Ok(stream) => {
-                stream.set_nodelay(true)?;
-                return Ok(stream);
-            }
-            Err(error) => last = Some(error),
-        }
-    }
-    Err(last.unwrap_or_else(|| io::Error::new(io::ErrorKind::NotFound, "the name has no address")))
 }

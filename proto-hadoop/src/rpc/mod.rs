@@ -12,6 +12,7 @@
 mod calls;
 mod channel;
 mod connection;
+mod dial;
 mod ended;
 mod error;
 pub(crate) mod frame;
