@@ -211,6 +211,20 @@ impl NameNodeClient {
         Ok(None)
     }
 
+    /// After how many minutes the NameNode empties the trash; 0: never.
+    ///
+    /// # Errors
+    /// The server's own exception, or what went wrong on the way.
+    pub async fn trash_minutes(&self) -> Result<u64, CallError> {
+        let request = hdfs::GetServerDefaultsRequestProto {};
+        let minutes = |answer: hdfs::GetServerDefaultsResponseProto| {
+            Ok::<_, Incomplete>(answer.server_defaults.trash_interval())
+        };
+        self.channel
+            .call("getServerDefaults", Idempotent, &request, minutes)
+            .await
+    }
+
     async fn listing(
         &self,
         path: &str,

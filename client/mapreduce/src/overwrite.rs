@@ -1,8 +1,8 @@
 //! A new output in the place of an old one.
 //!
 //! The job writes beside the old output, into `_NAME.new`; when it is committed there, with its `_SUCCESS`, the old
-//! one goes to the user's trash, as Hadoop's shell puts it there, and the new one gets its name. So whoever reads the
-//! output sees all of the old one, nothing, or all of the new one; and a job that fails leaves the old one as it was.
+//! one goes to the user's trash, as Hadoop's shell puts it there, or is removed where HDFS has no trash
+//! (`fs.trash.interval` 0), and the new one gets its name. So whoever reads the output sees all of the old one, nothing, or all of the new one; and a job that fails leaves the old one as it was.
 //! A command that is cut off between the two renames leaves the new one where it is, which the next one says.
 
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use storage::{Readers, Storage, StorageError, parent};
 use tokio::sync::mpsc;
 
 use crate::error::MapReduceError;
-use crate::places::{FileSystems, Location};
+use crate::places::{FileSystems, Location, Trash};
 
 /// How often a name in the trash is tried that somebody else may take.
 const TRIES: u32 = 5;
@@ -27,6 +27,15 @@ pub struct Overwrite {
     new: Location,
     /// The user's, on that file system.
     trash: String,
+    kept: Trash,
+}
+
+/// What has become of the old one.
+#[derive(Debug)]
+enum Gone {
+    /// It has this address.
+    To(String),
+    Removed,
 }
 
 impl Overwrite {
@@ -68,6 +77,7 @@ impl Overwrite {
             old: old.clone(),
             new,
             trash,
+            kept: places.trash(&old.address).await,
         })
     }
 
@@ -102,8 +112,17 @@ impl Overwrite {
             return ended;
         }
         match self.replace().await {
-            Ok(Some(put)) => {
-                let sentence = format!("the output that was there before is {put} now");
+            Ok(Some(gone)) => {
+                let sentence = match (gone, self.kept) {
+                    (Gone::Removed, _) => {
+                        "the output that was there before is removed: HDFS keeps no trash (fs.trash.interval is 0)"
+                            .to_owned()
+                    }
+                    (Gone::To(url), Trash::NeverEmptied) => {
+                        format!("the output that was there before is {url} now; nobody empties that folder but you")
+                    }
+                    (Gone::To(url), _) => format!("the output that was there before is {url} now"),
+                };
                 // Whoever shows it may have gone.
                 let _shown = told.send((job, JobNews::Notice(sentence))).await.is_ok();
             }
@@ -120,11 +139,20 @@ impl Overwrite {
         ended
     }
 
-    /// Where the old one is now, if it was still there.
-    async fn replace(&self) -> Result<Option<String>, MapReduceError> {
-        let put = self.put_away().await?;
+    /// What has become of the old one, if it was still there.
+    async fn replace(&self) -> Result<Option<Gone>, MapReduceError> {
+        let gone = match self.kept {
+            Trash::Off => {
+                let was_there = self.storage.remove_found(&self.old.path).await?;
+                was_there.then_some(Gone::Removed)
+            }
+            Trash::Emptied | Trash::NeverEmptied => {
+                let put = self.put_away().await?;
+                put.map(|path| Gone::To(self.old.address.url(&path)))
+            }
+        };
         self.storage.rename(&self.new.path, &self.old.path).await?;
-        Ok(put.map(|path| self.old.address.url(&path)))
+        Ok(gone)
     }
 
     /// To the trash; under its own name, or with the time behind it, in milliseconds since 1970, as Hadoop's shell
@@ -135,8 +163,7 @@ impl Overwrite {
         }
         let path = format!("{}/Current{}", self.trash, self.old.path);
         let folder = parent(&path);
-        let made = self.storage.make_folder_for(folder, Readers::Nodes).await;
-        made.map_err(MapReduceError::Storage)?;
+        self.storage.make_folder_for(folder, Readers::Own).await?;
         let mut to = path.clone();
         for _ in 0..TRIES {
             // A folder that is renamed to another would lie in that one.

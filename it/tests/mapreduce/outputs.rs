@@ -348,15 +348,24 @@ fn overwritten(given: &Given) -> Result<()> {
     );
     is_gone(given, "/over/_out.new")?;
 
-    let line = ["--overwrite", &wordcount, "/over/two", "/over/out"];
+    // What goes is gone: HDFS keeps no trash where nobody has set fs.trash.interval.
+    let written = [
+        "-D",
+        "dfs.replication=2",
+        "-D",
+        "dfs.blocksize=1m",
+        "-D",
+        "fs.permissions.umask-mode=077",
+    ];
+    let words = [wordcount.as_str(), "/over/two", "/over/out"];
+    let line = [&["--overwrite"][..], &written[..], &words[..]].concat();
     let finished = succeeds(given, &line)?;
-    let trash = format!("/user/{}/.Trash/Current/over/out", given.cluster.user());
     let said = finished.stderr_text();
-    ensure!(said.contains(&format!("{trash} now")), "{said}");
-    ensure!(
-        files(given, &trash)? == first,
-        "the trash has another output"
-    );
+    ensure!(said.contains("is removed: HDFS keeps no trash"), "{said}");
+    is_gone(given, &format!("/user/{}/.Trash", given.cluster.user()))?;
+    let files_of_hadoop = ["-stat", "%r %o %a", "/over/out/part-r-00000"];
+    let told = given.cluster.dfs(&files_of_hadoop)?.stdout_text();
+    ensure!(told.trim() == "2 1048576 600", "{told}");
     let second = files(given, "/over/out")?;
     ensure!(
         second.get("part-r-00000").map(Vec::as_slice) == Some(b"c\t1\n"),
