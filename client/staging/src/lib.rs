@@ -8,7 +8,7 @@
 //! [`rules`]) and hashes all of them ([`digest`]). Each of the three files, this binary, the program
 //! and one archive of libraries ([`archive`]), has its SHA-256 as its name in `ROOT/cache`. What is
 //! there is used as it is; what is not is uploaded under a temporary name and renamed ([`upload`]),
-//! all at once. A run that uploaded something also removes what was unused for a month
+//! all at once. A run that uploaded something, or notes a use, also removes what was unused for a month
 //! ([`collect`]).
 //!
 //! # Invariants
@@ -326,8 +326,11 @@ async fn place(
         for path in to_mark {
             storage.mark_used(&path, at_ms).await;
         }
+        collecting.spawn(collect_all(Arc::clone(storage), root.path.clone(), at_ms));
     }
     if wanted.is_empty() {
+        // Dropping the set stops it between two removals, and another run goes on.
+        let _late = timeout(COLLECTING, collecting.join_next()).await.is_ok();
         return Ok(cached);
     }
     let sizes = wanted.values().map(|wanted| wanted.size);
