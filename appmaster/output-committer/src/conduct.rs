@@ -94,16 +94,28 @@ impl OutputCommitter {
     /// Makes the job its owner. `alive` is asked whether the job that has signed lives, by its folder's name.
     ///
     /// # Errors
-    /// As [`CommitError`] tells.
+    /// As [`CommitError`] tells. What was made before a refusal is gone, as far as the file system allows that.
     pub async fn set_up<Alive: Future<Output = bool>>(
         &self,
         mut setup: Setup,
         mut alive: impl FnMut(String) -> Alive,
     ) -> Result<SetupVerdict, CommitError> {
+        let mut refused: Option<CommitError> = None;
         loop {
-            self.conduct(&mut setup).await?;
-            if let Some(verdict) = setup.verdict() {
-                return Ok(verdict.clone());
+            match self.conduct(&mut setup).await {
+                Ok(()) => {}
+                Err(error @ CommitError::Refused(_)) => {
+                    refused.get_or_insert(error);
+                    setup.abandon();
+                    continue;
+                }
+                Err(error) => return Err(refused.unwrap_or(error)),
+            }
+            match (setup.verdict(), refused.take()) {
+                (Some(SetupVerdict::Owner), _) => return Ok(SetupVerdict::Owner),
+                (_, Some(error)) => return Err(error),
+                (Some(verdict), None) => return Ok(verdict.clone()),
+                (None, None) => {}
             }
             let lives = match setup.asks() {
                 Some(job) => alive(job.to_owned()).await,

@@ -297,3 +297,30 @@ async fn a_refusal_among_many_files_is_said_and_the_next_one_goes_on() {
         ["part-r-00000", "part-r-00001"].map(|name| fs::read_to_string(top.join(name)).unwrap());
     assert_eq!(parts, RESULTS.map(|attempt| format!("of {attempt}")));
 }
+
+/// Of several folders that are made at once the first ones are there when the file system refuses a later one: as with
+/// a quota of names on HDFS.
+#[tokio::test]
+async fn who_is_refused_in_the_middle_of_its_folders_leaves_none_of_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let top = folder.path().join("out");
+    let long = "n".repeat(300);
+    let refused = output(&top)
+        .set_up(Setup::new(&long), async |_| true)
+        .await
+        .unwrap_err();
+    assert!(matches!(refused, CommitError::Refused(_)), "{refused}");
+    assert!(refused.to_string().contains("too long"), "{refused}");
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+
+    // Another's folder, and what names it, stay.
+    let owner = output(&top).set_up(Setup::new("n"), async |_| true).await;
+    assert_eq!(owner.unwrap(), SetupVerdict::Owner);
+    let before = fs::read_dir(work(&top)).unwrap().count();
+    let refused = output(&top).set_up(Setup::new(&long), async |_| true).await;
+    assert!(
+        matches!(refused, Err(CommitError::Refused(_))),
+        "{refused:?}"
+    );
+    assert_eq!(fs::read_dir(work(&top)).unwrap().count(), before);
+}

@@ -173,6 +173,7 @@ impl Folder {
             SetupVerdict::NoParent => Err(format!(
                 "the output folder {url} cannot be made: something above it is a file"
             )),
+            SetupVerdict::Abandoned => Err(format!("the output folder {url} cannot be made")),
         }
     }
 

@@ -10,7 +10,7 @@ use super::{CallAnswer, Op};
 /// that folder, which only one taker can do, and the folder is removed with it before the new owner signs: so while
 /// somebody else has signed, the folder that a late taker would rename into is gone.
 ///
-/// Who is refused leaves nothing. First its signature goes, so that none which was given up to wait for can still get its
+/// Who is refused leaves nothing, whether by what it has found or by the file system ([`Self::abandon`]). First its signature goes, so that none which was given up to wait for can still get its
 /// place; then it is seen whether one has; then its folder goes.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Setup {
@@ -64,6 +64,8 @@ pub enum SetupVerdict {
     },
     /// The folder above is none.
     NoParent,
+    /// The file system has refused a call for good; what was made is gone, as far as it allows that.
+    Abandoned,
 }
 
 impl Setup {
@@ -205,6 +207,33 @@ impl Setup {
             (SetupStep::ClearOwn(verdict), _) => SetupStep::Tidy(verdict),
             (SetupStep::Tidy(verdict), _) => SetupStep::Over(verdict),
             (step, _) => step,
+        };
+    }
+
+    /// The file system refuses the call for good, and no answer comes: what was made goes. Of several folders that were
+    /// to be made at once some may be there. A further refusal hinders none of the calls behind it.
+    pub fn abandon(&mut self) {
+        let step = std::mem::replace(&mut self.step, SetupStep::Look);
+        self.step = match step {
+            SetupStep::MakeFolders => {
+                self.has_folder = true;
+                SetupStep::Unsign(SetupVerdict::Abandoned)
+            }
+            // It has signed: while that stands, its folder does.
+            SetupStep::LookSigned => SetupStep::Disown,
+            SetupStep::Disown => SetupStep::Over(SetupVerdict::Abandoned),
+            SetupStep::Unsign(verdict) => SetupStep::LookUnsigned(verdict),
+            SetupStep::LookUnsigned(verdict) => SetupStep::ClearOwn(verdict),
+            SetupStep::ClearOwn(verdict) => SetupStep::Tidy(verdict),
+            SetupStep::Tidy(verdict) | SetupStep::Over(verdict) => SetupStep::Over(verdict),
+            SetupStep::Look
+            | SetupStep::Sign
+            | SetupStep::ReadOwner
+            | SetupStep::AskAlive(_)
+            | SetupStep::SetAside(_)
+            | SetupStep::TakeOver(_)
+            | SetupStep::LookAgain(_)
+            | SetupStep::Clear(_) => self.refused(SetupVerdict::Abandoned),
         };
     }
 
