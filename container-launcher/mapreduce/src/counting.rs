@@ -138,6 +138,6 @@ mod tests {
             counters: counting.finish(),
         };
         let bytes = serde_json::to_vec(&message).unwrap().len();
-        assert!(bytes < FRAME_MAX as usize, "{bytes}");
+        assert!(bytes < FRAME_MAX, "{bytes}");
     }
 }

@@ -68,7 +68,7 @@ impl Reducer<Text, u64> for Takes {
         // How far the reduce is grows within a group, too.
         let seen = page.read();
         assert!(
-            seen.done % 6 == 0 && seen.done > 0 && seen.total == 12,
+            seen.done.is_multiple_of(6) && seen.done > 0 && seen.total == 12,
             "{seen:?}"
         );
         Ok(())
