@@ -37,7 +37,7 @@ struct Pair {
 
 /// More rows than lie between two syncs, or as many as there are bytes.
 const ROWS: u32 = 12_000;
-const BYTES: u32 = 128;
+const BYTES: u32 = 256;
 /// Maps begin and end in the middle.
 const CUT: [&str; 4] = [
     "-D",
@@ -100,7 +100,13 @@ const PAIRS: &[Pair] = &[
         value: "NullWritable",
         codec: "",
         rows: ROWS,
-        row: |n| (format!("{:?}", f64::from(n - 5000) / 8.0), String::new()),
+        row: |n| {
+            let key = match n {
+                77 => f64::NAN,
+                _ => f64::from(n - 5000) / 8.0,
+            };
+            (format!("{key:?}"), String::new())
+        },
     },
     Pair {
         types: "byte-short",
@@ -108,7 +114,7 @@ const PAIRS: &[Pair] = &[
         value: "ShortWritable",
         codec: "GzipCodec",
         rows: BYTES,
-        row: |n| (n.to_string(), (n * 255).to_string()),
+        row: |n| ((n - 128).to_string(), ((n - 128) * 255).to_string()),
     },
     Pair {
         types: "vint-vlong",
@@ -146,7 +152,7 @@ impl Pair {
     /// The pairs as text output shows them: bytes in pairs of digits, and nothing for nothing.
     fn shown(&self) -> Vec<String> {
         let row = |(key, value): (String, String)| match self.types {
-            "bytes-float" => format!("{}\t{value}", hexadecimal(&key)),
+            "bytes-float" => format!("{}\t{value}", hexadecimal(key.as_bytes())),
             "double-null" => key,
             _ => format!("{key}\t{value}"),
         };
@@ -164,15 +170,14 @@ impl Pair {
     }
 }
 
-fn hexadecimal(text: &str) -> String {
-    let pairs: Vec<String> = text.bytes().map(|byte| format!("{byte:02x}")).collect();
+fn hexadecimal(bytes: &[u8]) -> String {
+    let pairs: Vec<String> = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
     pairs.join(" ")
 }
 
 fn sequences(given: &Given) -> Result<()> {
     start(given)?;
     let writables = program("writables")?;
-    let compress = ["-D", "mapreduce.output.fileoutputformat.compress=true"];
     for pair in PAIRS {
         let at = |name: &str| format!("/sequences/{}/{name}", pair.types);
         let ours = |job: &str, options: &[&str], from: &str, to: &str| -> Result<String> {
@@ -191,6 +196,14 @@ fn sequences(given: &Given) -> Result<()> {
             .collect();
         put(given, &at("in"), &[("rows", &rows)])?;
         ours("write", &[], "in", "plain")?;
+        // With the codec that Hadoop compresses with, where it is one that is written here.
+        let output = "mapreduce.output.fileoutputformat.compress";
+        let codec = match pair.codec {
+            "SnappyCodec" | "Lz4Codec" | "" => "deflate".to_owned(),
+            codec => format!("org.apache.hadoop.io.compress.{codec}"),
+        };
+        let (compress, codec) = (format!("{output}=true"), format!("{output}.codec={codec}"));
+        let compress = ["-D", &compress, "-D", &codec];
         ours("write", &compress, "in", "compressed")?;
         let sorted = ours("sort", &CUT, "plain", "sorted")?;
         let mut found: Vec<&str> = sorted.lines().collect();
@@ -225,7 +238,50 @@ fn sequences(given: &Given) -> Result<()> {
     let told = given.cluster.dfs(&words)?.stdout_text();
     let wanted: String = PAIRS.iter().map(Pair::told).collect();
     ensure!(told == wanted, "hadoop fs -text shows other records");
+    packed(given, &writables)?;
     stop(given, "s")
+}
+
+/// SequenceFiles in a SequenceFile of the same types are its values, for Hadoop, too, whose splits begin within them.
+fn packed(given: &Given, writables: &str) -> Result<()> {
+    let at = |name: &str| format!("/sequences/packed/{name}");
+    let ours = |job: &str, from: &str, to: &str| {
+        let what = ["--job", job, "--types", "text-bytes", &at(from), &at(to)];
+        succeeds(given, &[&["-q"], &CUT[..], &[writables], &what].concat())
+    };
+    let rows: String = (0..ROWS).map(|n| format!("key {n}\tvalue {n}\n")).collect();
+    put(
+        given,
+        &at("in"),
+        &[("a", &rows), ("b", &rows), ("c", &rows)],
+    )?;
+    ours("write", "in", "inner")?;
+    let inner = files(given, &at("inner"))?.into_iter();
+    let inner: Vec<String> = inner
+        .filter(|(name, _)| name.starts_with("part-"))
+        .map(|(_, bytes)| hexadecimal(&bytes))
+        .collect();
+    ours("pack", "inner", "packed")?;
+    let classes = ["Text", "BytesWritable"].map(|name| format!("org.apache.hadoop.io.{name}"));
+    let formats = ["SequenceFileInputFormat", "SequenceFileOutputFormat"];
+    sort(given, "", formats, &classes, &at("packed"), &at("theirs"))?;
+    ours("read", "theirs", "back")?;
+    let back: Vec<u8> = files(given, &at("back"))?
+        .into_iter()
+        .filter(|(name, _)| name.starts_with("part-"))
+        .flat_map(|(_, bytes)| bytes)
+        .collect();
+    let back = String::from_utf8(back)?;
+    let values = back
+        .lines()
+        .map(|line| line.split_once('\t').map_or("", |(_, value)| value));
+    ensure!(
+        values.eq(inner.iter().map(String::as_str)),
+        "{} files were packed, and {} records are there",
+        inner.len(),
+        back.lines().count()
+    );
+    Ok(())
 }
 
 fn compressed(given: &Given) -> Result<()> {
@@ -310,7 +366,13 @@ fn sort(
     to: &str,
 ) -> Result<()> {
     let output = "-Dmapreduce.output.fileoutputformat.compress";
+    // Splits of SequenceFiles begin in the middle, as they do here.
+    let most = match reads {
+        "SequenceFileInputFormat" => "90000",
+        _ => "134217728",
+    };
     let options = [
+        format!("-Dmapreduce.input.fileinputformat.split.maxsize={most}"),
         "-Dmapreduce.framework.name=local".to_owned(),
         format!("{output}={}", !codec.is_empty()),
         format!("{output}.type=RECORD"),
