@@ -18,8 +18,9 @@ use crate::error::{Error, Result};
 use crate::input::splits::{OpenNamed, splits as cut};
 use crate::input::{Open, Opened};
 use crate::job::{Spec, option_setting};
+use crate::output::sync::SEED;
 use crate::partition::{CUTS, choose_cuts};
-use crate::settings::{SPLIT_MAX, SPLIT_PACK, SYNC_SEED, Settings};
+use crate::settings::{SPLIT_MAX, SPLIT_PACK, Settings};
 use crate::sort::collect::Spare;
 use crate::sort::scratch::{Scratch, Spill};
 use crate::task::map::MapRun;
@@ -244,10 +245,8 @@ impl Test {
     pub fn run(mut self) -> Result<Tested> {
         self.spec.sound()?;
         self.settings.check()?;
-        if self.settings.get(SYNC_SEED).is_none() {
-            // A test writes the same bytes each time.
-            self.settings.set(SYNC_SEED, "test");
-        }
+        // A test writes the same bytes each time.
+        self.settings.set(SEED, "test");
         let outputs = FilesByName::default();
         let status = Rc::default();
         let (page, _descriptor) = Page::create()?;

@@ -11,9 +11,9 @@ use crate::drive::client::DriverSocket;
 use crate::error::{Context as _, Error, Result};
 use crate::input::splits::splits;
 use crate::job::Spec;
-use crate::output::sync::seed_of_job;
+use crate::output::sync::{SEED, seed_of_job};
 use crate::partition::{CUTS, choose_cuts};
-use crate::settings::{RECURSIVE, REDUCES, SPLIT_MAX, SPLIT_PACK, SYNC_SEED, Settings};
+use crate::settings::{RECURSIVE, REDUCES, SPLIT_MAX, SPLIT_PACK, Settings};
 use crate::task::map::sizes;
 
 /// A job on its way to be run.
@@ -127,7 +127,7 @@ impl<'a> Submit<'a> {
             settings.set(CUTS, &choose_cuts(keys, reduces));
         }
         let seed = seed_of_job(&settings, &self.order.output)?;
-        settings.set(SYNC_SEED, &seed);
+        settings.set(SEED, &seed);
         self.order.settings = settings.given().clone();
         let output = self.order.output.clone();
         Ok(Submitted {

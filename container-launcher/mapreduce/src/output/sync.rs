@@ -14,6 +14,10 @@ use crate::sort::digest::hash;
 /// Bytes of a sync.
 pub(crate) const SYNC: usize = 16;
 
+/// The setting in which the driver hands a job's seed to tasks, and a writer finds its file's: a name of the job's own, which
+/// clients pass on whatever they know.
+pub(crate) const SEED: &str = "sequencefile.seed";
+
 /// Where the kernel gives numbers by chance.
 const CHANCE: &str = "/dev/urandom";
 
@@ -28,15 +32,15 @@ pub(crate) fn seed_of_job(settings: &Settings, output: &str) -> Result<String> {
 /// The job's `settings` as the writer of the output file `name` is handed them: with that file's own seed.
 pub(crate) fn settings_of_file(settings: &Settings, name: &str) -> Settings {
     let mut own = settings.clone();
-    if let Some(seed) = settings.get(SYNC_SEED) {
-        own.set(SYNC_SEED, &format!("{seed}/{name}"));
+    if let Some(seed) = settings.get(SEED) {
+        own.set(SEED, &format!("{seed}/{name}"));
     }
     own
 }
 
 /// The sync of the file whose writer is handed these settings; by chance where they have no seed.
 pub(crate) fn sync_of_file(settings: &Settings) -> Result<[u8; SYNC]> {
-    let seed = match settings.get(SYNC_SEED) {
+    let seed = match settings.get(SEED) {
         Some(seed) => seed.to_owned(),
         None => by_chance()?,
     };
@@ -57,21 +61,22 @@ fn by_chance() -> Result<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{SYNC_SEED, Settings, seed_of_job, settings_of_file, sync_of_file};
+    use super::{SEED, SYNC_SEED, Settings, seed_of_job, settings_of_file, sync_of_file};
 
-    fn with(seed: &str) -> Settings {
+    fn with(name: &str, seed: &str) -> Settings {
         let mut settings = Settings::default();
-        settings.set(SYNC_SEED, seed);
+        settings.set(name, seed);
         settings
     }
 
     #[test]
     fn each_file_of_each_job_has_a_sync_of_its_own_and_each_attempt_the_same() {
         let nothing = Settings::default();
+        let ours = with(SYNC_SEED, "ours");
         let mut syncs = std::collections::BTreeSet::new();
         for output in ["/out", "/out2"] {
-            for settings in [&nothing, &nothing, &with("ours"), &with("theirs")] {
-                let job = with(&seed_of_job(settings, output).unwrap());
+            for settings in [&nothing, &nothing, &ours, &with(SYNC_SEED, "theirs")] {
+                let job = with(SEED, &seed_of_job(settings, output).unwrap());
                 for part in ["part-m-00000", "part-m-00001", "other-m-00000"] {
                     let file = settings_of_file(&job, part);
                     let sync = sync_of_file(&file).unwrap();
@@ -83,7 +88,7 @@ mod tests {
         // A writer that is handed no seed draws one.
         let drawn = || sync_of_file(&settings_of_file(&nothing, "part")).unwrap();
         assert_ne!(drawn(), drawn());
-        let given = || seed_of_job(&with("ours"), "/out").unwrap();
+        let given = || seed_of_job(&ours, "/out").unwrap();
         assert_eq!(given(), given());
     }
 }

@@ -14,7 +14,8 @@ use crate::job::{MakeFold, MakePartitionFn};
 use crate::map::Mapper;
 use crate::order::Order;
 use crate::output::WriterOf;
-use crate::settings::{CODEC_MAP, COMPRESS_MAP, SYNC_SEED, Settings};
+use crate::output::sync::SEED;
+use crate::settings::{CODEC_MAP, COMPRESS_MAP, Settings};
 use crate::sort::Collector;
 use crate::sort::codec::Codec;
 use crate::sort::collect::{Sizes, Spare};
@@ -162,7 +163,7 @@ fn seeds(order: &MapOrder, settings: &Settings) -> Seeds {
     // Another run of the same has another seed of that, and is to fold in the same order.
     let given = settings.given().iter();
     let settings = given
-        .filter(|(name, _)| *name != SYNC_SEED)
+        .filter(|(name, _)| *name != SEED)
         .flat_map(|(name, value)| [name.clone().into_bytes(), value.clone().into_bytes()]);
     let parts: Vec<Vec<u8>> = settings.chain(pieces).collect();
     Seeds::of(parts.iter().map(Vec::as_slice))
