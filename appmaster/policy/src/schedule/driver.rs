@@ -66,9 +66,10 @@ pub trait Scheduler: std::fmt::Debug + Send + Sync {
         self.inner()?.shares_among()
     }
 
-    /// When it wants to be asked again, if nothing happens before.
-    fn wakes_at(&self) -> Option<Nanos> {
-        self.inner()?.wakes_at()
+    /// The first time after `asked`, when it was last asked, at which it wants to be asked again if nothing happens
+    /// before. What was due by then has had its turn: named once more, it would wake the session for ever.
+    fn wakes_at(&self, asked: Nanos) -> Option<Nanos> {
+        self.inner()?.wakes_at(asked)
     }
 
     /// Whether it asks for the job with the [fewest attempts under way](Session::fewest_running): jobs are kept in that
@@ -93,6 +94,8 @@ pub trait Scheduler: std::fmt::Debug + Send + Sync {
 pub struct SessionDriver {
     session: Session,
     scheduler: Box<dyn Scheduler>,
+    /// When the policy was last asked.
+    asked: Nanos,
     refused: Vec<Illegal>,
 }
 
@@ -112,6 +115,7 @@ impl SessionDriver {
         Self {
             session: Session::ordered(scheduler.goes_by_running()),
             scheduler,
+            asked: Nanos(0),
             refused: Vec::new(),
         }
     }
@@ -130,6 +134,7 @@ impl SessionDriver {
     #[must_use]
     pub fn load(snapshot: Snapshot) -> Self {
         Self {
+            asked: snapshot.session.now(),
             session: snapshot.session,
             scheduler: snapshot.scheduler.scheduler(),
             refused: Vec::new(),
@@ -169,12 +174,12 @@ impl SessionDriver {
         std::mem::take(&mut self.refused)
     }
 
-    /// When to tell [`Event::Wake`], if nothing happens before.
+    /// When to tell [`Event::Wake`], if nothing happens before: always after the policy was last asked.
     #[must_use]
     pub fn wakes_at(&self) -> Option<Nanos> {
         let both = self
             .scheduler
-            .wakes_at()
+            .wakes_at(self.asked)
             .into_iter()
             .chain(self.session.first_hold_ends());
         both.min()
@@ -213,6 +218,7 @@ impl SessionDriver {
     /// they take, so that what needs none leaves them free, unless the policy knows of no elements. A node without
     /// a decision is not asked again before something happens.
     pub fn decide(&mut self, now: Nanos) -> Vec<Decision> {
+        self.asked = now;
         let mut decisions = Vec::new();
         let tells_apart = !self.scheduler.is_blind();
         let special = |session: &Session, node| tells_apart && has_element(session, node);

@@ -43,8 +43,6 @@ pub enum Saved {
         /// Stages that are passed over.
         #[serde(with = "pairs")]
         passed: BTreeMap<(JobIx, Stage, NodeIx), Nanos>,
-        /// When it was last asked.
-        asked: Nanos,
         /// The policy inside the rule, with what it keeps.
         inner: Box<Self>,
     },
@@ -116,14 +114,12 @@ impl Saved {
                 node,
                 rack,
                 passed,
-                asked,
                 inner,
             } => Box::new(Delay {
                 node,
                 rack,
                 inner: inner.scheduler(),
                 passed,
-                asked,
             }),
             Self::Speculate {
                 factor,

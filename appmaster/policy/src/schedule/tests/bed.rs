@@ -59,6 +59,11 @@ impl Bed {
     pub(super) fn tell(&mut self, event: &Event) -> Vec<Decision> {
         let decisions = self.driver.happened(self.now, event);
         assert_eq!(self.driver.refused(), []);
+        let wakes_at = self.driver.wakes_at();
+        assert!(
+            wakes_at.is_none_or(|at| at > self.now),
+            "{wakes_at:?} is past"
+        );
         let session = self.driver.session();
         self.started = session
             .attempts()

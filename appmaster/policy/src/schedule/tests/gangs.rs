@@ -75,6 +75,60 @@ fn a_hold_that_does_not_come_whole_is_given_up_for_a_while() {
     assert_eq!(jobs(&bed.wait(Nanos::from_secs(60))), [2]);
 }
 
+/// A hold of 60 s for a gang of two slots, of which a task has one for longer.
+fn held() -> Bed {
+    let mut bed = Bed::new("fifo+gang:hold=60s", 1, 2);
+    bed.submit("ann", Stage::Map, 1);
+    bed.begin_all();
+    bed.submit("mpi", Stage::Gang, 2);
+    let held = bed.submit("bob", Stage::Map, 1);
+    assert!(matches!(held[..], [Decision::Hold { .. }]), "{held:?}");
+    bed
+}
+
+/// The slots that were held have another try after the rest, and then nothing is due.
+#[test]
+fn a_hold_that_came_to_nothing_wakes_nobody_any_more() {
+    let mut bed = held();
+    assert_eq!(jobs(&bed.wait(Nanos::from_secs(60))), [2]);
+    assert_eq!(bed.driver.wakes_at(), Some(Nanos::from_secs(120)));
+    assert_eq!(bed.wait(Nanos::from_secs(60)), []);
+    assert_eq!(bed.driver.wakes_at(), None);
+}
+
+#[test]
+fn a_hold_ends_with_its_gang() {
+    let mut bed = held();
+    bed.now = Nanos::from_secs(20);
+    assert_eq!(jobs(&bed.tell(&Event::Left(JobIx(1)))), [2]);
+    assert_eq!(bed.driver.wakes_at(), None);
+    // Another gang's slots are held for as long as any.
+    bed.begin_all();
+    bed.submit("mpi", Stage::Gang, 2);
+    bed.submit("cid", Stage::Map, 1);
+    bed.now = Nanos::from_secs(30);
+    let held = bed.end(1, AttemptOutcome::Done);
+    let until = Nanos::from_secs(90);
+    assert!(
+        matches!(held[..], [Decision::Hold { until: to, .. }] if to == until),
+        "{held:?}"
+    );
+    assert_eq!(bed.driver.wakes_at(), Some(until));
+    assert_eq!(bed.end(0, AttemptOutcome::Done), [gang(3, &[0, 1])]);
+    assert_eq!(bed.driver.wakes_at(), None);
+}
+
+/// Nothing is held for no time, and nobody is woken for it again and again.
+#[test]
+fn a_hold_of_no_time_holds_nothing() {
+    let mut bed = Bed::new("fifo+gang:hold=0", 1, 2);
+    bed.submit("ann", Stage::Map, 1);
+    bed.begin_all();
+    bed.submit("mpi", Stage::Gang, 2);
+    assert_eq!(jobs(&bed.submit("bob", Stage::Map, 1)), [2]);
+    assert_eq!(bed.driver.wakes_at(), None);
+}
+
 /// Also before tasks that came earlier: what is free is held for it.
 #[test]
 fn a_gang_of_a_higher_priority_goes_first() {

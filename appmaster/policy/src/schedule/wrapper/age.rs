@@ -100,7 +100,8 @@ impl Scheduler for Age {
         self.inner.next(now, session, node)
     }
 
-    fn wakes_at(&self) -> Option<Nanos> {
-        self.inner.wakes_at().into_iter().chain(self.due).min()
+    fn wakes_at(&self, asked: Nanos) -> Option<Nanos> {
+        let due = self.due.filter(|due| *due > asked);
+        self.inner.wakes_at(asked).into_iter().chain(due).min()
     }
 }

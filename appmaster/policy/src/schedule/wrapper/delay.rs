@@ -33,8 +33,6 @@ pub struct Delay {
     pub inner: Box<dyn Scheduler>,
     /// Since when a stage is passed over at a node.
     pub passed: BTreeMap<(JobIx, Stage, NodeIx), Nanos>,
-    /// When it was last asked.
-    pub asked: Nanos,
 }
 
 impl Delay {
@@ -46,7 +44,6 @@ impl Delay {
             rack,
             inner,
             passed: BTreeMap::new(),
-            asked: Nanos(0),
         }
     }
 
@@ -85,13 +82,11 @@ impl Scheduler for Delay {
             node: self.node,
             rack: self.rack,
             passed: self.passed.clone(),
-            asked: self.asked,
             inner: Box::new(self.inner.saved()?),
         })
     }
 
     fn next(&mut self, now: Nanos, session: &Session, node: Option<NodeIx>) -> Option<Decision> {
-        self.asked = now;
         let Some(at) = node else {
             return self.inner.next(now, session, node);
         };
@@ -125,14 +120,14 @@ impl Scheduler for Delay {
         })
     }
 
-    fn wakes_at(&self) -> Option<Nanos> {
+    fn wakes_at(&self, asked: Nanos) -> Option<Nanos> {
         let levels = [Level::Rack, Level::Any];
         let due = self
             .passed
             .iter()
             .flat_map(|((_, stage, _), since)| levels.map(|level| self.due(*stage, *since, level)));
         // What was due when it was last asked waits for a slot.
-        let due = due.filter(|due| *due > self.asked);
-        due.chain(self.inner.wakes_at()).min()
+        let due = due.filter(|due| *due > asked);
+        due.chain(self.inner.wakes_at(asked)).min()
     }
 }

@@ -66,18 +66,21 @@ impl GangScheduling {
 
     /// The time to which slots are held now; none while a hold that failed rests.
     fn hold(&mut self, now: Nanos) -> Option<Nanos> {
-        if let Some(until) = self.until {
-            if now < until {
-                return Some(until);
-            }
+        if self.until.is_none() && now >= self.rests {
+            self.until = Some(now.plus(self.hold));
+        }
+        self.until.filter(|until| *until > now)
+    }
+
+    /// The present hold is over: its time is, and it rests; or nothing is held any more, since the gang has started
+    /// or left, or the slots are gone.
+    fn hold_ends(&mut self, now: Nanos, session: &Session) {
+        if let Some(until) = self.until.filter(|until| *until <= now) {
             self.until = None;
             self.rests = until.plus(self.hold);
+        } else if session.first_hold_ends().is_none() {
+            self.until = None;
         }
-        if now < self.rests {
-            return None;
-        }
-        self.until = Some(now.plus(self.hold));
-        self.until
     }
 }
 
@@ -173,9 +176,7 @@ impl Scheduler for GangScheduling {
     }
 
     fn hear(&mut self, now: Nanos, session: &Session, event: &Event) {
-        if matches!(event, Event::Ordered(Decision::Gang { .. })) {
-            self.until = None;
-        }
+        self.hold_ends(now, session);
         self.without_room = None;
         if let Event::Joined(..)
         | Event::Slots { .. }
@@ -237,13 +238,9 @@ impl Scheduler for GangScheduling {
         }
     }
 
-    fn wakes_at(&self) -> Option<Nanos> {
-        let rests = (self.rests > Nanos(0)).then_some(self.rests);
-        self.inner
-            .wakes_at()
-            .into_iter()
-            .chain(rests)
-            .chain(self.until)
-            .min()
+    fn wakes_at(&self, asked: Nanos) -> Option<Nanos> {
+        let own = [self.until, Some(self.rests)].into_iter().flatten();
+        let own = own.filter(|at| *at > asked);
+        own.chain(self.inner.wakes_at(asked)).min()
     }
 }

@@ -125,12 +125,9 @@ impl Scheduler for Speculate {
         }
     }
 
-    fn wakes_at(&self) -> Option<Nanos> {
-        self.inner
-            .wakes_at()
-            .into_iter()
-            .chain(self.busy.then_some(self.look))
-            .min()
+    fn wakes_at(&self, asked: Nanos) -> Option<Nanos> {
+        let look = Some(self.look).filter(|look| self.busy && *look > asked);
+        self.inner.wakes_at(asked).into_iter().chain(look).min()
     }
 }
 
