@@ -5,11 +5,14 @@ use std::collections::BinaryHeap;
 
 use policy::schedule::Nanos;
 
-/// A queue by time; what is due at the same time comes in the order in which it was put in line.
+/// A queue by time; what is due at the same time comes in the order in which it was put in line. Time never goes back:
+/// what is put in line for a time that is past is due at once.
 #[derive(Debug)]
 pub(crate) struct Clock<Due> {
     heap: BinaryHeap<Alarm<Due>>,
     sequence: u64,
+    /// When the last was due.
+    now: Nanos,
 }
 
 #[derive(Debug)]
@@ -24,6 +27,7 @@ impl<Due> Default for Clock<Due> {
         Self {
             heap: BinaryHeap::new(),
             sequence: 0,
+            now: Nanos(0),
         }
     }
 }
@@ -31,7 +35,7 @@ impl<Due> Default for Clock<Due> {
 impl<Due> Clock<Due> {
     pub(crate) fn at(&mut self, when: Nanos, due: Due) {
         self.heap.push(Alarm {
-            when,
+            when: when.max(self.now),
             number: self.sequence,
             due,
         });
@@ -39,7 +43,9 @@ impl<Due> Clock<Due> {
     }
 
     pub(crate) fn next(&mut self) -> Option<(Nanos, Due)> {
-        self.heap.pop().map(|entry| (entry.when, entry.due))
+        let entry = self.heap.pop()?;
+        self.now = entry.when;
+        Some((entry.when, entry.due))
     }
 
     /// What is put in line so far.
@@ -78,3 +84,20 @@ impl<Due> PartialEq for Alarm<Due> {
 }
 
 impl<Due> Eq for Alarm<Due> {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn time_never_goes_back() {
+        let mut clock = Clock::default();
+        clock.at(Nanos(5), "late");
+        clock.at(Nanos(3), "early");
+        assert_eq!(clock.next(), Some((Nanos(3), "early")));
+        clock.at(Nanos(1), "past");
+        assert_eq!(clock.next(), Some((Nanos(3), "past")));
+        assert_eq!(clock.next(), Some((Nanos(5), "late")));
+        assert_eq!(clock.next(), None);
+    }
+}

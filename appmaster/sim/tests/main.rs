@@ -5,6 +5,7 @@
 mod devices;
 mod duels;
 mod hpe;
+mod mixes;
 mod moves;
 
 use policy::schedule::named;

@@ -177,7 +177,8 @@ impl<'a> WorkloadRun<'a> {
     ///
     /// # Errors
     ///
-    /// The policy decided what cannot be carried out, or some job can never end; the message says which.
+    /// The policy decided what cannot be carried out, or wants to be asked again for what it was asked already, or some
+    /// job can never end; the message says which.
     pub fn play(mut self) -> Result<RunResult> {
         self.join()?;
         if self.queued {
@@ -252,6 +253,13 @@ impl<'a> WorkloadRun<'a> {
             self.outcome.decisions.push((self.now, decision));
         }
         let wakes_at = self.driver.wakes_at();
+        if let Some(at) = wakes_at.filter(|at| *at <= self.now) {
+            bail!(
+                "the policy wants to be asked again at {} s, and was asked at {} s: it would be asked for ever",
+                in_seconds(at),
+                in_seconds(self.now)
+            );
+        }
         if let Some(at) = wakes_at.filter(|at| self.wakes.is_none_or(|known| *at < known)) {
             self.wakes = Some(at);
             self.clock.at(at, Due::Wake);
