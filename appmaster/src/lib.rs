@@ -38,6 +38,7 @@
 //! as one OS user, co-tenants can read the credentials file.
 
 mod agenda;
+mod alarm;
 mod am_context;
 mod client_events;
 mod clients;

@@ -23,6 +23,7 @@ use tokio_util::task::TaskTracker;
 use tonic::Status;
 
 use crate::agenda::Agenda;
+use crate::alarm::Alarm;
 use crate::client_events::Outbox;
 use crate::console::Console;
 use crate::consoles::Consoles;
@@ -111,17 +112,24 @@ impl Session {
         all.into_iter().for_each(|job| self.begin(job));
         self.begin_sharing();
         self.settle();
+        let mut alarm = Alarm::default();
         while !self.is_over() {
             self.agenda.bring_up(&self.jobs);
             let sharing = self.sharing.as_ref().and_then(Sharing::wakes_at);
-            let wake = self.agenda.first_due().into_iter().chain(sharing).min();
+            let wake = alarm.set(self.agenda.first_due().into_iter().chain(sharing).min());
+            if let Some(by) = alarm.fault() {
+                self.say_overdue(by);
+            }
             let wake = wake.map(|at| self.began + Duration::from_millis(at.0));
             tokio::select! {
                 news = inbox.recv() => match news {
                     Some(news) => self.hear(news),
                     None => return,
                 },
-                () = until(wake) => self.wake(),
+                () = until(wake) => {
+                    alarm.rings(self.now());
+                    self.wake();
+                }
                 (job, place) = self.outlet() => self.post(job, place),
                 job = self.consoles.moved() => self.tell(job, WorkEvent::OutputMoved),
             }
@@ -190,6 +198,21 @@ impl Session {
             }
         }
         self.wake_sharing();
+    }
+
+    /// What was due by then was done, and is due still: faults of whoever named that time.
+    fn say_overdue(&self, by: Millis) {
+        let jobs = self.agenda.due(by).into_iter();
+        let jobs = jobs.map(|job| format!("job {}", job.0));
+        let shared = self.sharing.iter().flat_map(Sharing::dues);
+        let shared = shared.filter(|(_, at)| at.is_some_and(|at| at <= by));
+        let all: Vec<String> = jobs
+            .chain(shared.map(|(what, _)| what.to_owned()))
+            .collect();
+        tracing::error!(
+            "this is done, and due again at once, for ever: {}; from now on it is done once a second",
+            all.join(", ")
+        );
     }
 
     /// One piece of news: what of it is to be kept here, and what the job is told.

@@ -199,24 +199,35 @@ impl Sharing {
     }
 
     pub(crate) fn wakes_at(&self) -> Option<Millis> {
-        let idle = self.plan.idle.filter(|_| self.stage == SessionState::Open);
+        self.dues().into_iter().filter_map(|(_, at)| at).min()
+    }
+
+    /// What is due when.
+    pub(crate) fn dues(&self) -> [(&'static str, Option<Millis>); 8] {
+        let is_open = self.stage == SessionState::Open;
+        let idle = self.plan.idle.filter(|_| is_open);
         let idle = idle.and_then(|idle| Some(self.idle_since?.plus(idle)));
-        let settling = self.settling.values().min().copied();
         [
-            self.pool.wakes_at(),
-            self.lending.wakes_at(),
-            self.show_at,
-            self.resize_at,
-            self.pool.idle_until(),
-            settling,
-            idle,
-            self.owner
-                .wakes_at()
-                .filter(|_| self.stage == SessionState::Open),
+            ("the containers", self.pool.wakes_at()),
+            ("the policy", self.lending.wakes_at()),
+            ("what jobs wait for", self.show_at),
+            ("how many containers there are", self.resize_at),
+            ("idle containers", self.idle_containers_until()),
+            ("lost launchers", self.settling.values().min().copied()),
+            ("a session without jobs", idle),
+            ("its client", self.owner.wakes_at().filter(|_| is_open)),
         ]
-        .into_iter()
-        .flatten()
-        .min()
+    }
+
+    /// Whether more containers are asked for, or idle ones given back. What is asked for at the beginning is for a job
+    /// that has not come.
+    fn may_resize(&self) -> bool {
+        self.stage == SessionState::Open && self.next_job > 1
+    }
+
+    /// When idle containers are given back.
+    fn idle_containers_until(&self) -> Option<Millis> {
+        self.pool.idle_until().filter(|_| self.may_resize())
     }
 }
 
@@ -365,8 +376,7 @@ impl Session {
         }
         sharing.resize_at = None;
         let mut wants = sharing.pool.leave(now, &used);
-        // What is asked for at the beginning is for a job that has not come.
-        if sharing.stage == SessionState::Open && sharing.next_job > 1 {
+        if sharing.may_resize() {
             let lacking = sharing.lending.lacking();
             wants.extend(sharing.pool.resize(now, lacking, &used));
         }
@@ -399,7 +409,7 @@ impl Session {
             Some(at) if now >= at => sharing.pool.tick(now),
             _ => Vec::new(),
         };
-        let resizes = [sharing.resize_at, sharing.pool.idle_until()];
+        let resizes = [sharing.resize_at, sharing.idle_containers_until()];
         let resizes = resizes.into_iter().flatten().any(|at| now >= at);
         let lends = sharing.lending.wakes_at().is_some_and(|at| now >= at);
         let open = sharing.stage == SessionState::Open;
