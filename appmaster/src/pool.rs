@@ -78,6 +78,8 @@ pub(crate) struct Pool {
     is_everywhere: bool,
     /// Until when nothing is asked for.
     rest: Rest,
+    /// Jobs lacked slots when that was last looked at.
+    lacks: bool,
 }
 
 impl Pool {
@@ -94,6 +96,7 @@ impl Pool {
             looking: false,
             is_everywhere: false,
             rest: Rest::none(),
+            lacks: false,
         }
     }
 

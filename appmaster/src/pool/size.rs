@@ -44,14 +44,18 @@ impl Pool {
             wants.extend(self.close(number));
         }
         self.note_use(now, used);
-        if slots == 0 {
+        self.lacks = slots > 0;
+        if !self.lacks {
             wants.extend(self.give_idle_back(now));
         }
         wants
     }
 
-    /// When [`Pool::resize`] is due, though nothing happens.
+    /// When [`Pool::resize`] is due, though nothing happens: while jobs lack slots, nothing is given back.
     pub(crate) fn idle_until(&self) -> Option<Millis> {
+        if self.lacks {
+            return None;
+        }
         let floor = self.plan.containers.get();
         let idle = self.places.values().filter_map(|place| place.idle_since);
         let first = idle.min().filter(|_| self.staying() > floor)?;
@@ -179,6 +183,7 @@ mod tests {
         assert!((750..=1250).contains(&due.0), "{due:?}");
         // Slots are lacking somewhere: nothing goes.
         assert!(pool.resize(due, 1, &used).is_empty());
+        assert_eq!(pool.idle_until(), None);
         let back = pool.resize(due, 0, &used);
         assert_eq!(released(&back), [id(3), id(1)]);
         assert!(matches!(&back[0], Want::Withdraw(container) if *container == id(3)));
