@@ -32,8 +32,8 @@ impl Session {
             Of::Said { container, event } => self.shared_said(container, event),
             Of::Freed => self.pool_hears(&GangEvent::Freed),
             Of::Nodes(view) => self.shared_nodes(&view),
-            Of::Refused(words) => self.refused(words),
-            Of::ResourceManagerRestarted => {
+            Of::Refused { requests, words } => self.refused(&requests, words),
+            Of::ResourceManagerRestarted { .. } => {
                 self.pool_hears(&GangEvent::ResourceManagerRestarted);
             }
             Of::ResourceManagerLost { silent } => self.resource_manager_lost(silent),
@@ -129,10 +129,10 @@ impl Session {
             Of::Localizing(container) => LifecycleEvent::Localizing(container),
             Of::Misbehaved { container, what } => LifecycleEvent::Misbehaved { container, what },
             Of::Freed => LifecycleEvent::Freed,
-            Of::Refused(words) => LifecycleEvent::RequestsRefused { words },
+            Of::Refused { words, .. } => LifecycleEvent::RequestsRefused { words },
             Of::Nodes(Ok(view)) => LifecycleEvent::Snapshot(view),
             Of::Nodes(Err(why)) => LifecycleEvent::SnapshotFailed(why),
-            Of::ResourceManagerRestarted => LifecycleEvent::ResourceManagerRestarted,
+            Of::ResourceManagerRestarted { .. } => LifecycleEvent::ResourceManagerRestarted,
             Of::ResourceManagerLost { silent } => LifecycleEvent::ResourceManagerLost { silent },
             Of::Killed => LifecycleEvent::KillRequested(KillReason::Terminated),
         });

@@ -91,9 +91,9 @@ impl LentEvent {
             | ContainerEvent::WantedBack(_)
             | ContainerEvent::NodeLeaves { .. }
             | ContainerEvent::Asked { .. }
-            | ContainerEvent::Refused(_)
+            | ContainerEvent::Refused { .. }
             | ContainerEvent::Nodes(_)
-            | ContainerEvent::ResourceManagerRestarted
+            | ContainerEvent::ResourceManagerRestarted { .. }
             | ContainerEvent::ResourceManagerLost { .. }
             | ContainerEvent::Killed
             | ContainerEvent::Finished(_) => None,

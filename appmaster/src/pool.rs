@@ -18,7 +18,7 @@ mod rest;
 mod size;
 mod step;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use holding::Asking;
 use job::SessionPlan;
@@ -141,6 +141,27 @@ impl Pool {
             // It was asked for by a place that is no more.
             false => vec![Want::Release(vec![grant.container])],
         }
+    }
+
+    /// The ResourceManager refuses what these requests ask for. It may allow it later, and other nodes may be asked for
+    /// less: they are looked at again after a while.
+    pub(crate) fn refused(&mut self, now: Millis, requests: &BTreeSet<u32>) -> Vec<Want> {
+        let mut wants = Vec::new();
+        for number in requests {
+            let Some(place) = self.places.get_mut(number) else {
+                continue;
+            };
+            if matches!(place.state, PlaceState::Asked) {
+                wants.push(Want::Release(place.gang.end()));
+                wants.push(Want::Ask(*number, nothing()));
+                place.asked = None;
+                place.share = None;
+                place.state = PlaceState::Nowhere {
+                    until: now.plus(LOOK_AGAIN),
+                };
+            }
+        }
+        wants
     }
 
     /// The scheduler may have more to give, or the ResourceManager has restarted.

@@ -525,11 +525,14 @@ impl Session {
         }
     }
 
-    /// The ResourceManager refuses what is asked of it, again and again.
-    pub(crate) fn refused(&mut self, words: String) {
+    /// The ResourceManager refuses what these requests ask for, again and again.
+    pub(crate) fn refused(&mut self, requests: &BTreeSet<u32>, words: String) {
         tracing::warn!("the ResourceManager refuses: {words}");
+        let now = self.now();
         if let Some(sharing) = &mut self.sharing {
             sharing.refused = Some(words);
+            let wants = sharing.pool.refused(now, requests);
+            self.want(wants);
         }
     }
 

@@ -117,7 +117,8 @@ impl Session {
     /// Why the session does not hold all containers that it wants.
     pub(crate) fn why_not_more(&self) -> Option<String> {
         let sharing = self.sharing.as_ref()?;
-        if let Some(words) = &sharing.refused {
+        let refused = sharing.refused.as_ref();
+        if let Some(words) = refused.filter(|_| sharing.pool.missing() > 0) {
             return Some(format!("the ResourceManager refuses: {words}"));
         }
         if sharing.pool.rests() {

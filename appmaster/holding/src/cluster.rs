@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use policy::Resources;
 use proto_hadoop::ApplicationClient;
 use proto_hadoop::yarn::NodeState;
 use tokio::time::timeout;
@@ -42,6 +43,11 @@ impl ApplicationCluster {
     #[must_use]
     pub const fn limits(&self) -> &ClusterLimits {
         &self.limits
+    }
+
+    /// The largest container that is granted is another from now on. Clones do not hear of it.
+    pub(crate) const fn grants_at_most(&mut self, maximum: Resources) {
+        self.limits.maximum = maximum;
     }
 
     /// Which nodes it may use.

@@ -1,5 +1,6 @@
 //! What becomes of an application's containers, as it is told to whoever holds them.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
@@ -97,13 +98,21 @@ pub enum ContainerEvent {
         /// Rows of the call.
         rows: u32,
     },
-    /// It refuses what is asked of it, again and again; its words.
-    Refused(String),
+    /// It refuses what some requests ask for, again and again, and nothing is asked for them any more.
+    Refused {
+        /// Which, as their owners number them.
+        requests: BTreeSet<u32>,
+        /// Its words.
+        words: String,
+    },
     /// The nodes as they were read, or why they could not be.
     Nodes(Result<ClusterView, String>),
     /// The ResourceManager has restarted and taken the registration again. Requests and releases that
     /// it has forgotten are repeated; of the containers that it gave, it knows those that were started.
-    ResourceManagerRestarted,
+    ResourceManagerRestarted {
+        /// The largest container that it grants from now on; `None`: it has not said.
+        maximum: Option<Resources>,
+    },
     /// No answer from it for so long that another attempt may be starting.
     ResourceManagerLost {
         /// For how long it has not answered.

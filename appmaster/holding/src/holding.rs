@@ -124,6 +124,13 @@ impl Holding {
                 view.queue.names_no_room = self.names_no_room(&view);
                 Some(ContainerEvent::Nodes(Ok(view)))
             }
+            ContainerEvent::ResourceManagerRestarted { maximum } => {
+                // Its settings, or its nodes, may be others.
+                if let Some(maximum) = maximum {
+                    self.cluster.grants_at_most(maximum);
+                }
+                Some(heard)
+            }
             other => Some(other),
         }
     }

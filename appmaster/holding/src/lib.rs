@@ -28,7 +28,8 @@
 //! 2. What waits is bounded: the draft by what is wanted and held, orders by number and bytes for each
 //!    launcher, strangers at the port by number and time.
 //! 3. A ResourceManager that has restarted is told again what is outstanding and what was given back, until
-//!    it has told the end of it. Nothing is asked for twice and nothing held that is not wanted.
+//!    it has told the end of it. Nothing is asked for twice and nothing held that is not wanted. What it does not
+//!    allow (any more) is found and told to its owner, and holds nothing else up ([`suspects`]).
 //! 4. A grant is counted to the request of its id on its host, however many of them one host has.
 //! 5. A ticket is shown by one launcher of its own container; nothing secret is in an environment, on a
 //!    command line or in a log.
@@ -56,6 +57,7 @@ mod requests;
 mod resource_manager;
 mod startup;
 mod streams;
+mod suspects;
 #[cfg(test)]
 mod test_keys;
 mod tickets;

@@ -81,6 +81,8 @@ pub(crate) struct RequestTable {
     origins: BTreeMap<i64, Origin>,
     /// Outstanding ids of which a part was cleared.
     restated: BTreeSet<i64>,
+    /// Outstanding ids of which the ResourceManager has taken rows.
+    taken: BTreeSet<i64>,
     /// The partition, on `*` rows; see [`RequestTable::new`].
     label: String,
     names: NodeNames,
@@ -166,6 +168,7 @@ impl RequestTable {
     fn forget_old(&mut self) {
         let outstanding: BTreeSet<i64> = self.rows.keys().map(|(id, _)| *id).collect();
         self.restated.retain(|id| outstanding.contains(id));
+        self.taken.retain(|id| outstanding.contains(id));
         let newest = self.next_id.saturating_sub(IDS_KEPT);
         self.origins
             .retain(|id, _| *id > newest || outstanding.contains(id));
@@ -239,9 +242,60 @@ impl RequestTable {
         self.rows.is_empty()
     }
 
+    /// The requests that wait for something.
+    pub(crate) fn requests(&self) -> BTreeSet<u32> {
+        let origins = self.rows.keys().filter_map(|(id, _)| self.origins.get(id));
+        origins.map(|origin| origin.request).collect()
+    }
+
     /// What the next call is to say; it counts as said.
     pub(crate) fn unsent(&mut self) -> Vec<ResourceRequest> {
-        std::mem::take(&mut self.unsent).into_values().collect()
+        self.unsent_of(|_| true)
+    }
+
+    /// The same of the sizes that `are_meant`.
+    pub(crate) fn unsent_of(
+        &mut self,
+        are_meant: impl Fn(&Resource) -> bool,
+    ) -> Vec<ResourceRequest> {
+        let (meant, others) = std::mem::take(&mut self.unsent)
+            .into_iter()
+            .partition(|(_, row)| are_meant(&row.capability));
+        self.unsent = others;
+        meant.into_values().collect()
+    }
+
+    /// A call was taken, with rows of these ids.
+    pub(crate) fn taken(&mut self, ids: impl IntoIterator<Item = i64>) {
+        let known = ids.into_iter().filter(|id| self.origins.contains_key(id));
+        self.taken.extend(known);
+    }
+
+    /// What is to be said of containers of `size` is never said: it is not allowed. The requests that ask for some of
+    /// which the ResourceManager knows nothing, and for how many; of what it has taken before, it knows more than is
+    /// wanted now.
+    pub(crate) fn drop_size(&mut self, size: &Resource) -> (BTreeSet<u32>, u32) {
+        let unsent = self.unsent.iter();
+        let ids = unsent.filter(|(_, row)| row.capability == *size);
+        let ids: BTreeSet<i64> = ids.map(|((id, _), _)| *id).collect();
+        self.unsent.retain(|(id, _), _| !ids.contains(id));
+        let (mut requests, mut containers) = (BTreeSet::new(), 0_u32);
+        for id in ids {
+            let is_live = self.rows.keys().any(|(of, _)| *of == id);
+            if !is_live || self.taken.contains(&id) {
+                continue;
+            }
+            self.rows.retain(|(of, _), _| *of != id);
+            self.hosts.retain(|(_, of), asked| {
+                if *of == id {
+                    containers = containers.saturating_add(asked.containers);
+                }
+                *of != id
+            });
+            requests.extend(self.origins.get(&id).map(|origin| origin.request));
+        }
+        self.forget_old();
+        (requests, containers)
     }
 
     /// A call was refused: its rows are to be said again, unless they have changed since.
@@ -255,6 +309,7 @@ impl RequestTable {
     /// The ResourceManager has lost its table: everything is to be said again.
     pub(crate) fn forgotten(&mut self) {
         self.unsent = self.rows.clone();
+        self.taken.clear();
     }
 }
 

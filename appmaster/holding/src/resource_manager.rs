@@ -17,6 +17,7 @@ use crate::container_event::{ContainerEvent, ContainerEventSender, Granted};
 use crate::next_allocate::Draft;
 use crate::nodes;
 use crate::requests::Origin;
+use crate::suspects::{Part, REFUSALS, Suspects, parts};
 
 mod meaning;
 mod pace;
@@ -29,8 +30,6 @@ const SHORTEST_WAIT: Duration = Duration::from_secs(1);
 /// A ResourceManager has heard of the end of every container that was given back so long ago, or has forgotten it: a
 /// node that does not answer is missed within half of this, by Hadoop's default.
 const FORGOTTEN: Duration = Duration::from_secs(1_200);
-/// Refusals in a row after which the ResourceManager is believed.
-const REFUSALS: u32 = 4;
 
 /// What became of the application's registration.
 #[derive(Clone, Copy, Debug, Default)]
@@ -66,7 +65,11 @@ pub(crate) struct ResourceManagerTask {
     counts: Finished,
     /// The client keeps a call whose answer was lost, and repeats it before the next one.
     in_doubt: bool,
-    /// Calls that were refused since the last that was answered.
+    /// What the last call said, without those that only repeat it.
+    said: AllocateRequest,
+    /// What was refused, until it is known what of it is not allowed.
+    suspects: Suspects,
+    /// Calls in a row that were refused and said nothing.
     refusals: u32,
     /// Calls in a row that brought no answer.
     failures: u32,
@@ -102,6 +105,8 @@ impl ResourceManagerTask {
             wanted_back: BTreeSet::new(),
             counts: Finished::default(),
             in_doubt: false,
+            said: AllocateRequest::default(),
+            suspects: Suspects::default(),
             refusals: 0,
             failures: 0,
             came: false,
@@ -164,12 +169,8 @@ impl ResourceManagerTask {
                         }
                         Meaning::Refused => {
                             heard = Instant::now();
-                            self.refusals = self.refusals.saturating_add(1);
-                            if self.refusals == REFUSALS {
-                                let words = error.map(|error| error.to_string());
-                                let words = words.unwrap_or_default();
-                                self.tell(ContainerEvent::Refused(words)).await;
-                            }
+                            let words = error.map(|error| error.to_string());
+                            self.refused(words.unwrap_or_default()).await;
                         }
                         Meaning::Heard => heard = Instant::now(),
                         Meaning::Unheard => {}
@@ -186,7 +187,7 @@ impl ResourceManagerTask {
                 let state = self.draft.lock();
                 let standing = pace::Standing {
                     failures: self.failures,
-                    hurry: state.hurry,
+                    hurry: state.hurry || !self.suspects.is_empty(),
                     asks: !state.table.is_empty(),
                     holds: !self.held.is_empty(),
                 };
@@ -241,18 +242,73 @@ impl ResourceManagerTask {
                 // As a whole: nothing of it was taken.
                 if let Some(refused) = refused {
                     let mut state = self.draft.lock();
-                    state.table.refused(refused.asks);
-                    state.releases.extend(refused.releases);
+                    state.table.refused(refused.asks.clone());
+                    state.releases.extend(&refused.releases);
+                    drop(state);
+                    self.said = refused;
                 }
                 return Err(Some(error));
             }
         };
         self.in_doubt = false;
-        if let Some(asked) = self.asked.take() {
-            self.tell(asked).await;
-        }
+        self.suspects.clear(&parts(&self.said));
+        let ids = self.said.asks.iter().map(|row| row.allocation_request_id);
+        self.draft.lock().table.taken(ids);
+        self.tell_asked().await;
         self.take_in(answer).await;
         Ok(())
+    }
+
+    /// What was asked for is taken, as far as it is allowed.
+    async fn tell_asked(&mut self) {
+        if self.suspects.is_empty()
+            && let Some(asked) = self.asked.take()
+        {
+            self.tell(asked).await;
+        }
+    }
+
+    /// The last call was refused, in these words: what of it is not allowed is told apart by the next ones, and
+    /// dropped.
+    async fn refused(&mut self, words: String) {
+        let parts = parts(&self.said);
+        if parts.is_empty() {
+            // Nothing of it can be left out: whoever waits for something waits in vain.
+            self.refusals = self.refusals.saturating_add(1);
+            if self.refusals == REFUSALS {
+                let requests = self.draft.lock().table.requests();
+                self.tell(ContainerEvent::Refused { requests, words }).await;
+            }
+            return;
+        }
+        if parts.len() > 1 {
+            // The next one is another.
+            self.failures = 0;
+        }
+        let Some(part) = self.suspects.refused(parts) else {
+            return;
+        };
+        match part {
+            Part::Size(size) => {
+                let (requests, dropped) = self.draft.lock().table.drop_size(&size);
+                tracing::warn!("nothing is asked for any more in containers of {size:?}: {words}");
+                if let Some(ContainerEvent::Asked { containers, .. }) = &mut self.asked {
+                    *containers = containers.saturating_sub(dropped);
+                    if *containers == 0 {
+                        self.asked = None;
+                    }
+                }
+                self.tell_asked().await;
+                if !requests.is_empty() {
+                    self.tell(ContainerEvent::Refused { requests, words }).await;
+                }
+            }
+            Part::Release(container) => {
+                tracing::error!("{container} cannot be given back: {words}");
+                self.draft.lock().releases.remove(&container);
+                self.given_back.remove(&container);
+            }
+        }
     }
 
     /// What the next call says: what stands in the draft, unless the client has an earlier call to repeat.
@@ -265,26 +321,48 @@ impl ResourceManagerTask {
                 ..AllocateRequest::default()
             };
         }
-        let asks = state.table.unsent();
-        let containers = std::mem::take(&mut state.asks);
+        let meant = loop {
+            let Some(meant) = self.suspects.next(&state.releases).cloned() else {
+                break None;
+            };
+            let are_meant = |size: &Resource| meant.contains(&Part::Size(size.clone()));
+            let mut releases = state.releases.clone();
+            releases.retain(|container| meant.contains(&Part::Release(*container)));
+            let asks = state.table.unsent_of(are_meant);
+            if !asks.is_empty() || !releases.is_empty() {
+                state
+                    .releases
+                    .retain(|container| !releases.contains(container));
+                break Some((asks, releases));
+            }
+            // Nobody wants to say it any more.
+            self.suspects.clear(&meant);
+        };
+        let (asks, releases) =
+            meant.unwrap_or_else(|| (state.table.unsent(), std::mem::take(&mut state.releases)));
+        let containers = match self.suspects.is_empty() {
+            true => std::mem::take(&mut state.asks),
+            false => 0,
+        };
         if containers > 0 {
             self.counts.asking += 1;
             let rows = u32::try_from(asks.len()).unwrap_or(u32::MAX);
             self.asked = Some(ContainerEvent::Asked { containers, rows });
         }
-        let releases = std::mem::take(&mut state.releases);
         for container in &releases {
             // Of others the end is known, or was told before they were given back.
             if self.held.remove(container) {
                 self.given_back.insert(*container, Instant::now());
             }
         }
-        AllocateRequest {
+        let request = AllocateRequest {
             asks,
             releases: releases.into_iter().collect(),
             progress,
             ..AllocateRequest::default()
-        }
+        };
+        self.said = request.clone();
+        request
     }
 
     /// A ResourceManager that has restarted knows the attempt but none of its requests.
@@ -294,30 +372,35 @@ impl ResourceManagerTask {
             .register(&self.host, Some(self.port), &self.page)
             .await;
         let mut unknown = Vec::new();
-        match registered {
+        let maximum = match registered {
             Ok(registration) => {
                 let _changed = self.nm_tokens.keep(registration.nm_tokens);
                 let known = registration.previous_containers.iter();
                 let known = known.map(|container| container.id);
                 unknown.extend(known.filter(|container| !self.held.contains(container)));
+                Some(registration.maximum)
             }
             Err(error) if error.is_already_registered() => {
                 tracing::info!("{error}: the answer to an earlier try was lost");
+                None
             }
             Err(error) => {
                 tracing::warn!("registerApplicationMaster: {error}");
                 return;
             }
-        }
-        {
+        };
+        let maximum = {
             let mut state = self.draft.lock();
             state.table.forgotten();
             self.given_back
                 .retain(|_, since| since.elapsed() < FORGOTTEN);
             state.releases.extend(self.given_back.keys());
             state.releases.extend(unknown);
-        }
-        self.tell(ContainerEvent::ResourceManagerRestarted).await;
+            let types = state.table.types();
+            maximum.map(|maximum| nodes::amount(&maximum, types))
+        };
+        self.tell(ContainerEvent::ResourceManagerRestarted { maximum })
+            .await;
     }
 
     async fn take_in(&mut self, answer: AllocateResponse) {

@@ -225,6 +225,29 @@ fn a_cluster_whose_nodes_are_too_small_is_said() {
     );
 }
 
+/// What YARN refuses is not asked for at once again, and the nodes are looked at before.
+#[test]
+fn a_place_whose_request_is_refused_is_asked_for_anew_after_a_while() {
+    let mut pool = Pool::new(plan(2), 1);
+    let now = Millis(0);
+    pool.begin(now);
+    let wants = pool.snapshot(now, &Ok(view(2)));
+    assert_eq!(asked(&wants).len(), 2);
+    // What is no place's any more, or has come, is nothing to it.
+    assert!(pool.refused(now, &BTreeSet::from([9])).is_empty());
+    pool.refused(now, &BTreeSet::from([1]));
+    assert_eq!(pool.missing(), 2);
+    // The other goes on.
+    let wants = granted(&mut pool, now, wants, 1);
+    assert_eq!(started(&wants), [&id(1)]);
+    assert_eq!(released(&wants), [id(2)]);
+    pool.joined(&id(1), BTreeMap::new());
+    assert_eq!(pool.wakes_at(), Some(LOOK_AGAIN));
+    assert!(matches!(pool.tick(LOOK_AGAIN)[..], [Want::Snapshot]));
+    let wants = pool.snapshot(LOOK_AGAIN, &Ok(view(2)));
+    assert_eq!(asked(&wants).len(), 1);
+}
+
 #[test]
 fn a_node_is_left_alone_when_it_loses_a_second_container() {
     let mut pool = Pool::new(plan(1), 1);

@@ -191,6 +191,18 @@ fn more_headroom_is_room_and_less_is_nothing() {
 }
 
 #[test]
+fn the_largest_container_is_what_the_last_registration_said() {
+    let (mut holding, _news) = holding();
+    let before = holding.cluster.limits().maximum;
+    let smaller = Resources::new(before.memory.0 / 2, 1);
+    let maximum = |maximum| ContainerEvent::ResourceManagerRestarted { maximum };
+    assert!(holding.hear(maximum(None)).is_some());
+    assert_eq!(holding.cluster.limits().maximum, before);
+    assert!(holding.hear(maximum(Some(smaller))).is_some());
+    assert_eq!(holding.cluster.limits().maximum, smaller);
+}
+
+#[test]
 fn a_broken_link_is_a_reason_to_ask_more_often_and_a_lost_launcher_is_gone() {
     let (mut holding, _inbox) = holding();
     let orders = Orders::new();

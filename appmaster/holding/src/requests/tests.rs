@@ -261,3 +261,39 @@ fn refused_rows_are_said_again_as_they_stand_then() {
     table.forgotten();
     assert_eq!(table.unsent().len(), 3);
 }
+
+/// What the ResourceManager has taken it may still serve; what it has not, nobody waits for any more.
+#[test]
+fn a_size_that_is_not_allowed_is_dropped_where_it_was_not_taken() {
+    let mut table = RequestTable::default();
+    let size = Resource::new(2048, 1);
+    table.replace(0, &asking(1, &[share("a", "/r", 2048)], &[]));
+    assert_eq!(table.unsent().len(), 3);
+    table.taken([1]);
+    let shares = [share("b", "/r", 2048), share("c", "/r", 1024)];
+    table.replace(1, &asking(1, &shares, &[]));
+    assert_eq!(table.requests(), BTreeSet::from([0, 1]));
+    assert_eq!(table.drop_size(&size), (BTreeSet::from([1]), 1));
+    let rest = table.unsent();
+    assert!(rest.iter().all(|row| row.capability.memory_mib == 1024));
+    assert_eq!(table.requests(), BTreeSet::from([0, 1]));
+    assert_eq!(table.served(1, &id("a")), of(0, 1));
+    // A grant that comes all the same is its owner's.
+    table.replace(2, &asking(1, &[share("a", "/r", 2048)], &[]));
+    assert_eq!(table.drop_size(&size), (BTreeSet::from([2]), 1));
+    assert_eq!(table.served(4, &id("a")), of(2, 1));
+    // A row that cancels is nobody's.
+    table.replace(1, &asking(2, &[], &[]));
+    assert_eq!(
+        table.drop_size(&Resource::new(1024, 1)),
+        (BTreeSet::new(), 0)
+    );
+    assert!(table.unsent().is_empty() && table.is_empty());
+    // Whoever has restarted has taken nothing.
+    table.replace(0, &asking(2, &[share("a", "/r", 2048)], &[]));
+    table.unsent();
+    table.taken([5]);
+    table.forgotten();
+    assert_eq!(table.drop_size(&size), (BTreeSet::from([0]), 1));
+    assert!(table.is_empty());
+}

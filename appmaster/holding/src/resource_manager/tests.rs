@@ -2,6 +2,7 @@
 
 mod news;
 mod outages;
+mod refusals;
 
 use std::collections::{BTreeSet, VecDeque};
 use std::net::Ipv4Addr;
@@ -51,6 +52,37 @@ struct Script {
     kept: Mutex<Vec<Container>>,
     /// What the next call is to bring; out of step with it, nothing is taken.
     response_id: Mutex<i32>,
+    /// The largest container that it grants.
+    maximum: Mutex<Resource>,
+    /// The calls that it has taken.
+    taken: Mutex<Vec<AllocateRequest>>,
+}
+
+impl Script {
+    /// As `DefaultAMSProcessor.allocate` looks at a call before it takes anything of it.
+    fn validate(&self, call: &AllocateRequest) -> Result<(), Refusal> {
+        let maximum = self.maximum.lock().unwrap();
+        for row in &call.asks {
+            if row.capability.memory_mib > maximum.memory_mib {
+                let words = format!(
+                    "Invalid resource request! Cannot allocate containers as requested resource is greater than \
+                     maximum allowed allocation. Requested resource type=[memory-mb], Requested \
+                     resource=<memory:{}, vCores:1>",
+                    row.capability.memory_mib
+                );
+                return Err(Refusal::yarn("InvalidResourceRequestException", &words));
+            }
+        }
+        match call.releases.iter().find(|id| id.attempt != ATTEMPT) {
+            Some(id) => Err(Refusal::yarn(
+                "InvalidContainerReleaseException",
+                &format!(
+                    "Cannot release container : {id} not belonging to this application attempt : {ATTEMPT}"
+                ),
+            )),
+            None => Ok(()),
+        }
+    }
 }
 
 impl Keyring for Script {
@@ -97,7 +129,9 @@ impl ApplicationMasterService for Script {
         }
         *expected = call.response_id + 1;
         drop(expected);
-        self.heard.lock().unwrap().push(call.request);
+        self.heard.lock().unwrap().push(call.request.clone());
+        self.validate(&call.request)?;
+        self.taken.lock().unwrap().push(call.request);
         let answer = self.answers.lock().unwrap().pop_front();
         Ok(AllocateAnswer {
             response_id: call.response_id + 1,
@@ -137,6 +171,8 @@ impl SchedulerBed {
             takes_another: Mutex::default(),
             kept: Mutex::default(),
             response_id: Mutex::default(),
+            maximum: Mutex::new(Resource::new(4096, 4)),
+            taken: Mutex::default(),
         });
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
         let faults = Faults::default();

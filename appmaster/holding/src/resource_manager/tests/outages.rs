@@ -33,7 +33,10 @@ async fn requests_that_are_refused_again_and_again_are_told_with_the_words_of_th
     let began = Instant::now();
     let words = loop {
         match stage.hear().await {
-            ContainerEvent::Refused(words) => break words,
+            ContainerEvent::Refused { requests, words } => {
+                assert_eq!(requests, BTreeSet::from([0]));
+                break words;
+            }
             ContainerEvent::Asked { .. } => panic!("nothing was taken"),
             _ => {}
         }
@@ -171,7 +174,10 @@ async fn heard_after_a_restart(stage: &mut SchedulerBed) -> AllocateRequest {
     stage.script.heard.lock().unwrap().clear();
     *stage.script.registered.lock().unwrap() = false;
     stage.draft.ask(0, &asking());
-    while !matches!(stage.hear().await, ContainerEvent::ResourceManagerRestarted) {}
+    while !matches!(
+        stage.hear().await,
+        ContainerEvent::ResourceManagerRestarted { .. }
+    ) {}
     stage.said_something().await;
     stage.heard().swap_remove(0)
 }
@@ -216,7 +222,10 @@ async fn a_resource_manager_that_wants_to_be_told_all_again_is() {
     // It takes the registration from then on.
     *stage.script.takes_another.lock().unwrap() = true;
     stage.draft.hurry();
-    while !matches!(stage.hear().await, ContainerEvent::ResourceManagerRestarted) {}
+    while !matches!(
+        stage.hear().await,
+        ContainerEvent::ResourceManagerRestarted { .. }
+    ) {}
     stage.said_something().await;
     assert_eq!(stage.heard()[0].asks.len(), 3);
 }
@@ -234,7 +243,10 @@ async fn after_a_restart_of_the_resource_manager_a_registration_may_lose_its_ans
     let mut restarted = false;
     loop {
         match stage.hear().await {
-            ContainerEvent::ResourceManagerRestarted => restarted = true,
+            ContainerEvent::ResourceManagerRestarted { maximum } => {
+                assert_eq!(maximum, None, "the answer was lost");
+                restarted = true;
+            }
             ContainerEvent::Asked { .. } if restarted => break,
             ContainerEvent::Headroom(_) => {}
             other => panic!("{other:?}"),
@@ -260,7 +272,10 @@ async fn what_was_being_given_back_when_the_resource_manager_fell_over_is_given_
     stage.script.heard.lock().unwrap().clear();
     loop {
         match stage.hear().await {
-            ContainerEvent::ResourceManagerRestarted => break,
+            ContainerEvent::ResourceManagerRestarted { maximum } => {
+                assert_eq!(maximum, Some(policy::Resources::new(4096, 4)));
+                break;
+            }
             ContainerEvent::Headroom(_) => {}
             other => panic!("{other:?}"),
         }
