@@ -96,6 +96,8 @@ pub(crate) struct Deciding {
     pub(crate) told: u64,
     /// How long it took to decide after that, all together.
     pub(crate) took: Duration,
+    /// What it decided that could not be carried out.
+    refused: u64,
 }
 
 impl Deciding {
@@ -103,6 +105,19 @@ impl Deciding {
     pub(crate) fn took(&mut self, began: Instant) {
         self.told = self.told.saturating_add(1);
         self.took = self.took.saturating_add(began.elapsed());
+    }
+
+    /// What it decided could not be carried out: its faults, of which the 1st, 2nd, 4th, 8th and so on are said.
+    fn refused(&mut self, faults: Vec<String>) {
+        for fault in faults {
+            self.refused = self.refused.saturating_add(1);
+            if self.refused.is_power_of_two() {
+                let count = self.refused;
+                tracing::error!(
+                    "the policy decides what cannot be carried out, {count} times so far: {fault}"
+                );
+            }
+        }
     }
 }
 
@@ -157,6 +172,15 @@ impl Sharing {
             timeline: Timeline::default(),
             questions: Questions::default(),
         }
+    }
+
+    /// Words of the policy, which began to decide at `began`: what is lent by them is heard of when all is carried out.
+    pub(crate) fn said(&mut self, now: Millis, began: Instant, words: Vec<Word>) {
+        self.deciding.took(began);
+        self.deciding.refused(self.lending.refused());
+        self.unheard.extend(words);
+        self.show_soon(now);
+        self.resize_soon(now);
     }
 
     /// A job wants slots.

@@ -18,13 +18,7 @@ impl Session {
         if let Some(sharing) = &mut self.sharing {
             let began = Instant::now();
             let words = with(&mut sharing.lending);
-            sharing.deciding.took(began);
-            for refused in sharing.lending.refused() {
-                tracing::error!("the policy has decided what cannot be: {refused}");
-            }
-            sharing.unheard.extend(words);
-            sharing.show_soon(now);
-            sharing.resize_soon(now);
+            sharing.said(now, began, words);
         }
     }
 
@@ -54,10 +48,7 @@ impl Session {
                 Some(turn) => lending.wanted_in_turn(now, number, turn, request),
                 None => lending.wanted(now, number, request),
             };
-            sharing.deciding.took(began);
-            sharing.unheard.extend(words);
-            sharing.show_soon(now);
-            sharing.resize_soon(now);
+            sharing.said(now, began, words);
             if matches!(loan.request.wants, Wants::Tasks { .. }) {
                 come.push(job);
                 sharing.looks_for_elements = true;

@@ -65,12 +65,13 @@ pub struct Lending {
 }
 
 impl Lending {
-    /// No containers and no jobs yet; amounts count by `types`. `policy` is to start gangs (`+gang`).
+    /// No containers and no jobs yet; amounts count by `types`. `policy` is to start gangs (`+gang`), and to move
+    /// nothing: no launcher is told to.
     #[must_use]
     pub fn new(policy: Box<dyn Scheduler>, types: ResourceTypes) -> Self {
         Self {
             types,
-            driver: SessionDriver::new(policy),
+            driver: SessionDriver::new(policy).without_moves(),
             offers: BTreeMap::new(),
             jobs: BTreeMap::new(),
             numbers: BTreeMap::new(),
@@ -385,11 +386,11 @@ impl Lending {
                 let job = *self.numbers.get(&of.job)?;
                 Some(Word::Stop { job, attempt, why })
             }
-            // No slot differs from another, and no task is ordered elsewhere in the middle.
-            Decision::Move { .. }
+            // The session keeps the slots for its time; the others are refused.
+            Decision::Hold { .. }
+            | Decision::Move { .. }
             | Decision::Swap { .. }
-            | Decision::Rehome { .. }
-            | Decision::Hold { .. } => None,
+            | Decision::Rehome { .. } => None,
         });
         words.collect()
     }

@@ -154,6 +154,75 @@ fn whose_a_job_is_goes_by_what_the_policy_shares_out_among() {
     }
 }
 
+/// Decides what it was made with, where the policy inside has nothing to decide; as often as it is asked.
+#[derive(Debug)]
+struct Also(Box<dyn Scheduler>, Vec<Decision>);
+
+impl Scheduler for Also {
+    fn inner(&self) -> Option<&dyn Scheduler> {
+        Some(&*self.0)
+    }
+
+    fn inner_mut(&mut self) -> Option<&mut dyn Scheduler> {
+        Some(&mut *self.0)
+    }
+
+    fn next(
+        &mut self,
+        now: Nanos,
+        session: &crate::schedule::Session,
+        node: Option<NodeIx>,
+    ) -> Option<Decision> {
+        let first = session.attempt(AttemptIx(0));
+        let is_due = node.is_none() && first.is_some_and(|first| first.began.is_some());
+        let own = self.1.first().filter(|_| is_due).cloned();
+        self.0.next(now, session, node).or(own)
+    }
+}
+
+/// No launcher is told to move anything: a slot that waited for its word would wait for ever.
+#[test]
+fn what_nobody_carries_out_is_refused_and_takes_no_slot() {
+    let (attempt, job) = (AttemptIx(0), JobIx(0));
+    let to = Decision::Move {
+        attempt,
+        to: SlotIx(1),
+    };
+    let rehome = Decision::Rehome {
+        job,
+        partition: 0,
+        to: NodeIx(0),
+    };
+    let swap = Decision::Swap {
+        one: attempt,
+        other: AttemptIx(1),
+    };
+    for decision in [to, rehome, swap] {
+        let also = Also(named("fifo+gang").unwrap(), vec![decision]);
+        let mut lending = Lending::new(Box::new(also), ResourceTypes::default());
+        lending.joined(NOW, offer(1, 3));
+        lending.wanted(NOW, 1, tasks());
+        let words = lending.runnable(
+            NOW,
+            1,
+            Stage::Map,
+            &[TaskInput::default(), TaskInput::default()],
+        );
+        assert_eq!(words.len(), 2);
+        lending.began(NOW, attempt);
+        assert_eq!(lending.tick(NOW), []);
+        lending.began(NOW, AttemptIx(1));
+        assert_eq!(lending.tick(NOW), []);
+        let refused = lending.refused();
+        assert_eq!(refused.len(), 2, "{refused:?}");
+        assert!(refused[0].ends_with("nothing is moved here"), "{refused:?}");
+        // What is free is free still, and so is what is given back.
+        assert_eq!(lending.wanted(NOW, 2, request(1)).len(), 1);
+        assert_eq!(lending.returned(NOW, 1), []);
+        assert_eq!(lending.wanted(NOW, 3, request(2)).len(), 1);
+    }
+}
+
 #[test]
 fn nothing_more_is_lent_of_a_container_that_is_wanted_back() {
     let mut lending = lending("fifo+gang");

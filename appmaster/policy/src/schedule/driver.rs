@@ -96,6 +96,8 @@ pub struct SessionDriver {
     scheduler: Box<dyn Scheduler>,
     /// When the policy was last asked.
     asked: Nanos,
+    /// Attempts may be ordered to other slots, and partitions to other homes.
+    moves: bool,
     refused: Vec<Illegal>,
 }
 
@@ -116,7 +118,18 @@ impl SessionDriver {
             session: Session::ordered(scheduler.goes_by_running()),
             scheduler,
             asked: Nanos(0),
+            moves: true,
             refused: Vec::new(),
+        }
+    }
+
+    /// The same for an owner that moves no attempt, and no partition: what is decided of that is refused, since the
+    /// slots would wait for ever for a word that nobody says.
+    #[must_use]
+    pub(crate) fn without_moves(self) -> Self {
+        Self {
+            moves: false,
+            ..self
         }
     }
 
@@ -135,6 +148,7 @@ impl SessionDriver {
     pub fn load(snapshot: Snapshot) -> Self {
         Self {
             asked: snapshot.session.now(),
+            moves: true,
             session: snapshot.session,
             scheduler: snapshot.scheduler.scheduler(),
             refused: Vec::new(),
@@ -256,12 +270,26 @@ impl SessionDriver {
         let Some(decision) = self.scheduler.next(now, &self.session, node) else {
             return false;
         };
-        if let Err(why) = legal(&self.session, &decision, self.scheduler.is_blind()) {
+        let checked = self.carried_out(&decision);
+        let blind = self.scheduler.is_blind();
+        if let Err(why) = checked.and_then(|()| legal(&self.session, &decision, blind)) {
             self.refused.push(Illegal { decision, why });
             return false;
         }
         self.tell(now, &Event::Ordered(decision.clone()));
         decisions.push(decision);
         true
+    }
+
+    /// Whether the driver's owner carries out such a decision.
+    fn carried_out(&self, decision: &Decision) -> Result<(), String> {
+        match decision {
+            Decision::Move { .. } | Decision::Swap { .. } | Decision::Rehome { .. }
+                if !self.moves =>
+            {
+                Err("nothing is moved here".to_owned())
+            }
+            _ => Ok(()),
+        }
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::can_run::{can_run, can_run_blindly, could_run, fits};
-use super::{Decision, JobIx, Session, SlotIx, SlotUse, Stage, TaskIx};
+use super::{Attempt, AttemptIx, Decision, JobIx, Session, SlotIx, SlotUse, Stage, TaskIx};
 
 /// Whether a decision can be carried out, as far as one who is `blind` to elements can tell.
 pub(super) fn legal(session: &Session, decision: &Decision, blind: bool) -> Result<(), String> {
@@ -24,28 +24,17 @@ pub(super) fn legal(session: &Session, decision: &Decision, blind: bool) -> Resu
             takes(session, attempt.job, attempt.stage, *slot, blind)
         }
         Decision::Move { attempt, to } => {
-            let moved = session.attempt(*attempt).ok_or("the attempt is over")?;
-            let settled = session
-                .slot(moved.slot)
-                .is_some_and(|slot| slot.taken == SlotUse::Busy(*attempt));
-            settled
-                .then_some(())
-                .ok_or("the attempt does not run, or moves already")?;
+            let moved = settled(session, *attempt)?;
             free(session, *to)?;
-            let same = session.node_of(*to) == session.node_of(moved.slot);
-            same.then_some(())
-                .ok_or_else(|| "the slots are on two nodes".to_owned())
+            goes_to(session, moved, *to)
         }
         Decision::Swap { one, other } => {
-            let slot = |ix: &super::AttemptIx| {
-                let attempt = session
-                    .attempt(*ix)
-                    .filter(|attempt| attempt.to.is_none())?;
-                session.node_of(attempt.slot)
-            };
-            let same = one != other && slot(one).is_some() && slot(one) == slot(other);
-            same.then_some(())
-                .ok_or_else(|| "not two attempts that run on one node".to_owned())
+            let (first, second) = (settled(session, *one)?, settled(session, *other)?);
+            if one == other {
+                return Err("an attempt changes with itself".to_owned());
+            }
+            goes_to(session, first, second.slot)?;
+            goes_to(session, second, first.slot)
         }
         Decision::Stop { attempt, .. } => {
             let running = session
@@ -62,11 +51,11 @@ pub(super) fn legal(session: &Session, decision: &Decision, blind: bool) -> Resu
                 .ok_or_else(|| "the job or the node is not there".to_owned())
         }
         Decision::Gang { job, slots } => gang(session, *job, slots),
-        Decision::Hold { job, slots, .. } => {
-            let there = !session.has_left(*job) && !slots.is_empty();
+        Decision::Hold { job, slots, until } => {
+            let there = !session.has_left(*job) && !slots.is_empty() && *until > session.now();
             there
                 .then_some(())
-                .ok_or("the job is over, or nothing is to be held")?;
+                .ok_or("the job is over, or nothing is to be held, or for no time")?;
             slots.iter().try_for_each(|slot| free(session, *slot))
         }
     }
@@ -85,6 +74,29 @@ fn free(session: &Session, slot: SlotIx) -> Result<(), String> {
     let free = session.is_free(slot) && session.free_slots(node).any(|other| other == slot);
     free.then_some(())
         .ok_or_else(|| format!("slot {slot} is not free"))
+}
+
+/// An attempt that runs and is to go on: its launcher has said that it has begun, and nothing is ordered of it.
+fn settled(session: &Session, ix: AttemptIx) -> Result<&Attempt, String> {
+    let attempt = session.attempt(ix).ok_or("the attempt is over")?;
+    let slot = session.slot(attempt.slot);
+    let is_settled = slot.is_some_and(|slot| slot.taken == SlotUse::Busy(ix)) && !attempt.stopping;
+    is_settled
+        .then_some(attempt)
+        .ok_or_else(|| "the attempt does not run, or moves or ends already".to_owned())
+}
+
+/// Whether an attempt can go on in another slot: one of its own launcher, which runs its stage.
+fn goes_to(session: &Session, attempt: &Attempt, to: SlotIx) -> Result<(), String> {
+    let (from, to) = (session.slot(attempt.slot), session.slot(to));
+    let (from, to) = from.zip(to).ok_or("the slot is gone")?;
+    if from.container != to.container {
+        return Err("the slots are of two containers".to_owned());
+    }
+    match to.stages.contains(&attempt.stage) {
+        true => Ok(()),
+        false => Err(format!("the slot runs no {:?}", attempt.stage)),
+    }
 }
 
 fn takes(

@@ -1,9 +1,10 @@
 //! Orders are not facts.
 
 use super::bed::{Bed, jobs};
+use crate::schedule::legal::legal;
 use crate::schedule::{
-    AttemptIx, AttemptOutcome, ContainerIx, Decision, Event, JobIx, Nanos, SlotIx, SlotUse, Stage,
-    TaskIx,
+    AttemptIx, AttemptOutcome, Bundle, ContainerIx, Decision, Event, JobIx, Nanos, Slot, SlotIx,
+    SlotUse, Stage, Task, TaskIx, Why,
 };
 
 fn taken(bed: &Bed, slot: u32) -> &SlotUse {
@@ -109,6 +110,54 @@ fn two_attempts_change_places() {
     );
 }
 
+/// An attempt stays with its launcher, in a slot for its stage, and goes nowhere before it has begun.
+#[test]
+fn an_attempt_is_moved_only_where_it_can_go_on() {
+    let mut bed = Bed::new("fifo", 1, 2);
+    // 2 is for reduces, in a second container of the host, as are 3 and 4.
+    let reduce = Slot::free(&[Stage::Reduce]);
+    let any = Slot::free(&[Stage::Map, Stage::Reduce]);
+    let slots = vec![reduce.clone(), any.clone(), any];
+    bed.join_cut(0, Bundle::new(), slots);
+    bed.submit("ann", Stage::Map, 3);
+    let (one, other, third) = (bed.on(0), bed.on(1), bed.on(3));
+    let session = |bed: &Bed| bed.driver.session().clone();
+    let moved = |bed: &Bed, attempt, to| {
+        let to = SlotIx(to);
+        legal(&session(bed), &Decision::Move { attempt, to }, false)
+    };
+    let swapped =
+        |bed: &Bed, one, other| legal(&session(bed), &Decision::Swap { one, other }, false);
+    let not_begun = Err("the attempt does not run, or moves or ends already".to_owned());
+    assert_eq!(moved(&bed, one, 4), not_begun);
+    bed.begin(0);
+    assert_eq!(swapped(&bed, one, other), not_begun);
+    assert_eq!(swapped(&bed, other, one), not_begun);
+    bed.begin(1);
+    bed.begin(3);
+    let apart = Err("the slots are of two containers".to_owned());
+    assert_eq!(moved(&bed, one, 4), apart);
+    assert_eq!(swapped(&bed, one, third), apart);
+    assert_eq!(moved(&bed, third, 4), Ok(()));
+    assert_eq!(swapped(&bed, one, other), Ok(()));
+    assert_eq!(
+        moved(&bed, third, 2),
+        Err("the slot runs no Map".to_owned())
+    );
+    assert!(moved(&bed, one, 1).is_err() && swapped(&bed, one, one).is_err());
+    // A reduce goes to any slot there, and a map not to its.
+    bed.submit("bob", Stage::Reduce, 1);
+    let reduce = bed.begin(2);
+    assert_eq!(moved(&bed, reduce, 4), Ok(()));
+    assert!(swapped(&bed, reduce, third).is_err() && swapped(&bed, third, reduce).is_err());
+    // What ends goes nowhere any more.
+    bed.tell(&Event::Ordered(Decision::Stop {
+        attempt: one,
+        why: Why::Preempted,
+    }));
+    assert_eq!(swapped(&bed, one, other), not_begun);
+}
+
 #[test]
 fn a_lost_container_takes_its_slots_and_its_attempts_are_tried_elsewhere() {
     let mut bed = Bed::new("fifo", 2, 1);
@@ -178,7 +227,6 @@ fn a_job_that_left_is_forgotten_when_its_last_attempt_ends() {
 
 #[test]
 fn slots_cut_anew_keep_what_runs_on_them() {
-    use crate::schedule::Slot;
     let mut bed = Bed::new("fifo", 1, 2);
     bed.submit("ann", Stage::Map, 2);
     bed.begin_all();
@@ -195,7 +243,7 @@ fn slots_cut_anew_keep_what_runs_on_them() {
 
 #[test]
 fn a_device_that_is_back_makes_its_node_fit_for_those_who_wait_for_it() {
-    use crate::schedule::{Bundle, Need, Task};
+    use crate::schedule::Need;
     let mut bed = Bed::new("hpe", 1, 2);
     let need = Need {
         bundle: Bundle::new(),
