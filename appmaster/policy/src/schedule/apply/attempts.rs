@@ -3,7 +3,8 @@
 use super::record_stage;
 use crate::schedule::session::{Attempt, ScheduleState};
 use crate::schedule::{
-    AttemptIx, AttemptOutcome, AttemptPhase, Decision, JobIx, Nanos, SlotIx, SlotUse, Stage, TaskIx,
+    AttemptIx, AttemptOutcome, AttemptPhase, Container, Decision, JobIx, Nanos, Node, SlotIx,
+    SlotUse, Stage, TaskIx,
 };
 
 impl ScheduleState {
@@ -104,7 +105,7 @@ impl ScheduleState {
         self.attempts.insert(ix, attempt);
         self.take(slot, SlotUse::Reserved(why.clone()));
         self.take_pending(job, stage, task);
-        self.spend(job, stage, slot, u64::saturating_sub);
+        self.spend(job, stage, slot, u64::saturating_add);
         self.count(job, stage, 1, 0);
         let record = self
             .jobs
@@ -132,7 +133,7 @@ impl ScheduleState {
         self.used.change(&record.job, moved);
     }
 
-    /// Takes what an attempt needs out of its container and node, or gives it back.
+    /// Takes what an attempt needs out of its container and node, or gives it back: `how` changes what is taken.
     pub(super) fn spend(
         &mut self,
         job: JobIx,
@@ -154,17 +155,23 @@ impl ScheduleState {
             return;
         };
         let node = self.nodes.get_mut(record.container.node.0 as usize);
-        let node = node.map(|record| &mut record.node);
         let Some(node) = node else { return };
-        let (container, node) = (&mut record.container, &mut *node);
         for (name, amount) in need.need.bundle.iter() {
-            let (of, free) = match container.pool.counted(name) {
-                Some(of) => (Some(of), &mut container.free),
-                None => (node.pool.counted(name), &mut node.free),
+            let (pool, free, taken) = match record.container.pool.counts(name) {
+                true => {
+                    let Container { pool, free, .. } = &mut record.container;
+                    (pool, free, &mut record.taken)
+                }
+                false => {
+                    let Node { pool, free, .. } = &mut node.node;
+                    (pool, free, &mut node.taken)
+                }
             };
-            // A policy that is blind takes what is not there, and gives it back.
-            if let Some(of) = of {
-                free.change(name, |there| how(there, amount).min(of));
+            // A policy that is blind takes what is not there; and what was there when it was taken may be less now.
+            taken.change(name, |before| how(before, amount));
+            let taken = taken.amount(name);
+            if let Some(of) = pool.counted(name) {
+                free.change(name, |_| of.saturating_sub(taken));
             }
         }
     }
@@ -233,7 +240,7 @@ impl ScheduleState {
                 *failed = failed.saturating_add(1);
             }
         }
-        self.spend(job, stage, slot, u64::saturating_add);
+        self.spend(job, stage, slot, u64::saturating_sub);
         self.count(job, stage, 0, 1);
         self.free(slot);
         match swaps {

@@ -16,6 +16,7 @@ impl ScheduleState {
         self.next_container = self.next_container.saturating_add(1);
         let mut record = ContainerRecord {
             container: container.clone(),
+            taken: Bundle::new(),
             slots: Vec::new(),
             leaving: None,
         };
@@ -33,6 +34,7 @@ impl ScheduleState {
             if is_first {
                 // What the host has may have changed since its last container went.
                 there.node = node.clone();
+                there.taken = Bundle::new();
             }
             there.has_joined = true;
             there.containers.insert(ix);
@@ -119,16 +121,14 @@ impl ScheduleState {
         let Some(there) = node.and_then(|node| self.nodes.get_mut(node.0 as usize)) else {
             return;
         };
-        let Node {
-            pool: before, free, ..
-        } = &there.node;
-        let mut now_free = pool.clone();
-        for (name, amount) in before.iter() {
-            let taken = amount.saturating_sub(free.amount(name));
-            now_free.change(name, |there| there.saturating_sub(taken));
-        }
         there.node.pool = pool.clone();
-        there.node.free = now_free;
+        there.node.free = pool.clone();
+        for (name, amount) in there.taken.iter() {
+            there
+                .node
+                .free
+                .change(name, |there| there.saturating_sub(amount));
+        }
     }
 
     pub(super) fn lost(&mut self, ix: ContainerIx) {
@@ -178,6 +178,7 @@ impl ScheduleState {
         self.hosts.insert(node.host.clone(), ix);
         self.nodes.push(NodeRecord {
             node,
+            taken: Bundle::new(),
             containers: BTreeSet::new(),
             free: BTreeSet::new(),
             has_joined: false,

@@ -118,6 +118,8 @@ pub(super) struct TaskRecord {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct NodeRecord {
     pub(super) node: Node,
+    /// What attempts there have of it, be it more than there is (any more).
+    pub(super) taken: Bundle,
     pub(super) containers: BTreeSet<ContainerIx>,
     pub(super) free: BTreeSet<SlotIx>,
     /// It has had a container: its rack is known.
@@ -127,6 +129,8 @@ pub(super) struct NodeRecord {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct ContainerRecord {
     pub(super) container: Container,
+    /// What attempts there have of it.
+    pub(super) taken: Bundle,
     pub(super) slots: Vec<SlotIx>,
     /// Wanted back: no new task goes there.
     pub(super) leaving: Option<Nanos>,

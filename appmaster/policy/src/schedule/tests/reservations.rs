@@ -264,3 +264,38 @@ fn a_device_that_is_back_makes_its_node_fit_for_those_who_wait_for_it() {
     assert_eq!(bed.end(0, AttemptOutcome::Failed), []);
     assert_eq!(jobs(&bed.tell(&has(1))), [0]);
 }
+
+/// What is given back is not lent while others still have what is there.
+#[test]
+fn a_pool_that_shrinks_is_not_lent_twice() {
+    use crate::schedule::Need;
+    let mut bed = Bed::new("fifo", 0, 0);
+    let kernels = |count| Bundle::new().with("kernel", count);
+    bed.join(0, 4, kernels(4));
+    let need = Need {
+        bundle: kernels(1),
+        locks: Vec::new(),
+    };
+    let tasks = vec![Task::default(); 6];
+    assert_eq!(bed.submit_job("ann", 0, Stage::Map, tasks, need).len(), 4);
+    bed.begin_all();
+    let has = |count| Event::Pool {
+        container: ContainerIx(0),
+        pool: kernels(count),
+    };
+    // Three have what is one: the next starts when the last of them ends.
+    assert_eq!(bed.tell(&has(1)), []);
+    for slot in 0..3 {
+        assert_eq!(bed.end(slot, AttemptOutcome::Done), [], "{slot}");
+    }
+    assert_eq!(jobs(&bed.end(3, AttemptOutcome::Done)), [0]);
+    // It is there no more, and again.
+    assert_eq!(
+        bed.tell(&Event::Pool {
+            container: ContainerIx(0),
+            pool: Bundle::new()
+        }),
+        []
+    );
+    assert_eq!(jobs(&bed.tell(&has(2))), [0]);
+}
