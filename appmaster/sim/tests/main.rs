@@ -8,7 +8,7 @@ mod hpe;
 mod mixes;
 mod moves;
 
-use policy::schedule::named;
+use policy::schedule::{Decision, named};
 use sim::{RunResult, Workload, WorkloadRun, bench, gantt, record};
 
 fn play(policy: &str, workload: &str) -> RunResult {
@@ -96,6 +96,21 @@ fn a_wide_gang_among_small_jobs_and_the_picture_of_it() {
         assert_eq!(outcome.digest, play(policy, workload).digest);
         assert!(gantt::svg(&outcome).contains("mpi-wide gang 7"));
     }
+}
+
+/// What takes longer because its core is slow has no copy, which would win nothing.
+#[test]
+fn an_attempt_on_a_slow_core_is_as_fast_as_others_there() {
+    let workload = r#"{
+        "start_ms": 0,
+        "nodes": [{ "count": 4, "map_slots": 1, "slow_map_slots": 2 }],
+        "jobs": [{ "name": "a", "maps": { "count": 12, "seconds": 10 } }]
+    }"#;
+    let outcome = play("fifo+speculate", workload);
+    let is_copy = |of: &Decision| matches!(of, Decision::Copy { .. });
+    let copies = outcome.decisions.iter().filter(|(_, of)| is_copy(of));
+    assert_eq!(copies.count(), 0);
+    assert_eq!(ends(&outcome), ["22.222"]);
 }
 
 /// What `gerbil-sim run` prints, without the line that says how long it took, and the charts that it writes.

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Bundle, Nanos, NodeIx, ResourceName};
+use super::{Bundle, Nanos, NodeIx, ResourceName, Speed};
 use crate::Few;
 
 /// A phase of a job whose tasks are alike.
@@ -49,6 +49,18 @@ pub struct Job {
     pub stages: Few<Stage, StageState>,
 }
 
+/// Times of attempts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Measured {
+    /// How many attempts were measured.
+    pub count: u32,
+    /// Their mean time.
+    pub mean: Nanos,
+}
+
+/// Where none was measured on slots of a speed, they are taken to be at most so many times slower than others.
+const SLOWEST: u64 = 4;
+
 /// Where a stage of a job stands.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct StageState {
@@ -64,10 +76,8 @@ pub struct StageState {
     pub runnable: bool,
     /// Since when tasks are pending while none of the stage runs.
     pub waiting_since: Option<Nanos>,
-    /// Mean time of its attempts that ended well.
-    pub mean: Option<Nanos>,
-    /// How many attempts `mean` is of.
-    pub measured: u32,
+    /// Times of its attempts that ended well, by the speed of their slots.
+    pub measured: Few<Speed, Measured>,
     /// Its tasks may be tried a second time while the first attempt runs.
     pub speculative: bool,
 }
@@ -81,6 +91,27 @@ impl StageState {
             speculative: true,
             ..Self::default()
         }
+    }
+
+    /// Mean time of its attempts on slots of this speed; of none, that of others, as long as it may take there at most.
+    #[must_use]
+    pub fn mean(&self, speed: Speed) -> Option<Nanos> {
+        let of_others = || {
+            let longest = self.measured.iter().map(|(_, other)| other.mean).max()?;
+            Some(Nanos(longest.0.saturating_mul(SLOWEST)))
+        };
+        let own = self.measured.get(&speed).map(|measured| measured.mean);
+        own.or_else(of_others)
+    }
+
+    /// One of its attempts has ended well, after this time on a slot of this speed.
+    pub(super) fn measure(&mut self, speed: Speed, span: Nanos) {
+        let before = self.measured.get(&speed).copied().unwrap_or_default();
+        let count = u64::from(before.count);
+        let sum = before.mean.0.saturating_mul(count).saturating_add(span.0);
+        let mean = Nanos(sum.checked_div(count.saturating_add(1)).unwrap_or(span.0));
+        let count = before.count.saturating_add(1);
+        self.measured.insert(speed, Measured { count, mean });
     }
 
     /// Every task is known, and done.

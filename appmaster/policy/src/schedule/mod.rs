@@ -82,7 +82,7 @@ pub use home::home;
 pub use hpe::{Hpe, Window};
 pub use hpe_literal::HpeLiteral;
 pub use ids::{AttemptIx, ContainerIx, JobIx, Nanos, NodeIx, SlotIx, TaskIx};
-pub use job::{Job, Need, Stage, StageState, Task};
+pub use job::{Job, Measured, Need, Stage, StageState, Task};
 pub use named::{POLICIES, UnknownPolicy, WRAPPERS, named, names, of_session};
 pub use place::{Container, Node, Slot, SlotUse, Speed};
 pub use remaining::remaining;

@@ -7,7 +7,7 @@ const SILENT: Nanos = Nanos::from_secs(3);
 
 /// The time left of an attempt, and whether anything vouches for it.
 ///
-/// From the mean of the stage's attempts that ended well, scaled by the attempt's own rate where it
+/// From the mean of the stage's attempts that ended well on slots as fast as its own, scaled by its own rate where it
 /// has told its progress (of one that stands still the rate falls as time goes by); before any has ended, from its
 /// progress alone, which is not sure.
 #[must_use]
@@ -16,7 +16,8 @@ pub fn remaining(session: &Session, attempt: AttemptIx) -> Option<(Nanos, bool)>
     let began = attempt.began?;
     let now = session.now();
     let spent = now.since(began);
-    let mean = session.stage(attempt.job, attempt.stage)?.mean;
+    let speed = session.slot(attempt.slot)?.speed;
+    let mean = session.stage(attempt.job, attempt.stage)?.mean(speed);
     let by_rate = attempt.progress.and_then(|(_, done, of, told)| {
         let silent = now.since(told);
         let stands = silent > SILENT;

@@ -3,8 +3,8 @@
 use super::record_stage;
 use crate::schedule::session::{Attempt, ScheduleState};
 use crate::schedule::{
-    AttemptIx, AttemptOutcome, AttemptPhase, Container, Decision, JobIx, Nanos, Node, SlotIx,
-    SlotUse, Stage, TaskIx,
+    AttemptIx, AttemptOutcome, AttemptPhase, Container, Decision, JobIx, Node, SlotIx, SlotUse,
+    Speed, Stage, TaskIx,
 };
 
 impl ScheduleState {
@@ -240,6 +240,10 @@ impl ScheduleState {
                 *failed = failed.saturating_add(1);
             }
         }
+        let speed = self
+            .slots
+            .get(&slot)
+            .map_or(Speed::Plain, |slot| slot.speed);
         self.spend(job, stage, slot, u64::saturating_sub);
         self.count(job, stage, 0, 1);
         self.free(slot);
@@ -259,15 +263,7 @@ impl ScheduleState {
             .filter(|_| how == AttemptOutcome::Done);
         self.settle(job, stage, task, ix, how == AttemptOutcome::Done);
         if let (Some(span), Some(state)) = (span, record_stage(&mut self.jobs, job, stage)) {
-            let measured = u64::from(state.measured);
-            let sum = state
-                .mean
-                .unwrap_or_default()
-                .0
-                .saturating_mul(measured)
-                .saturating_add(span.0);
-            state.measured = state.measured.saturating_add(1);
-            state.mean = sum.checked_div(measured.saturating_add(1)).map(Nanos);
+            state.measure(speed, span);
         }
         self.index(job, stage);
         self.forget(job);

@@ -2,7 +2,7 @@ use super::bed::{Bed, jobs, started};
 use super::hpe::{gpu, need};
 use crate::schedule::{
     AttemptIx, AttemptOutcome, AttemptPhase, Bundle, ContainerIx, Decision, Event, JobIx, Nanos,
-    Need, NodeIx, SlotIx, Stage, Task, TaskIx, Why, of_session,
+    Need, NodeIx, Slot, SlotIx, Speed, Stage, Task, TaskIx, Why, of_session,
 };
 
 const NONE: [u32; 0] = [];
@@ -304,6 +304,69 @@ fn an_attempt_that_gets_on_is_left_alone_and_one_that_stands_still_is_not() {
         matches!(copies[..], [Decision::Copy { of, .. }] if of == slow),
         "{copies:?}"
     );
+}
+
+/// Two slots of a node are fast and the third is slow; 10 s are 25 there.
+#[test]
+fn attempts_are_compared_with_those_on_slots_as_fast_as_theirs() {
+    let cut = |speed| Slot {
+        speed,
+        ..Slot::free(&[Stage::Map])
+    };
+    let mut bed = Bed::new("fifo+speculate", 0, 0);
+    for node in 0..3 {
+        let slots = [Speed::Fast, Speed::Fast, Speed::Slow].map(cut);
+        bed.join_cut(node, Bundle::new(), slots.into());
+    }
+    bed.submit("ann", Stage::Map, 9);
+    bed.begin_all();
+    let end = |bed: &mut Bed, at, slots: &[u32]| {
+        bed.now = Nanos::from_secs(at);
+        for slot in slots {
+            assert_eq!(bed.end(*slot, AttemptOutcome::Done), []);
+        }
+    };
+    // One fast one, 0, and one slow one, 2, stand still; none of the slow ones has ended at 10 s.
+    end(&mut bed, 10, &[1, 3, 4, 6, 7]);
+    let copies = bed.wait(Nanos::from_secs(6));
+    let fast = bed.on(0);
+    assert!(
+        matches!(copies[..], [Decision::Copy { of, slot }] if of == fast && slot.0 == 3),
+        "{copies:?}"
+    );
+    bed.begin(3);
+    end(&mut bed, 25, &[5, 8]);
+    // A slow one has 37.5 s, and its copy a fast slot.
+    assert_eq!(bed.end(3, AttemptOutcome::Done).len(), 1);
+    bed.end(0, AttemptOutcome::Killed);
+    bed.now = Nanos::from_secs(37);
+    assert_eq!(bed.tell(&Event::Wake), []);
+    let slow = bed.on(2);
+    let copies = bed.wait(Nanos::from_secs(1));
+    assert!(
+        matches!(copies[..], [Decision::Copy { of, slot }] if of == slow && slot.0 == 3),
+        "{copies:?}"
+    );
+}
+
+/// None on a slow slot has ended: a slow one has four times as long as fast ones before it is taken for one that
+/// stands still.
+#[test]
+fn where_none_is_measured_attempts_have_longer() {
+    let mut bed = Bed::new("fifo+speculate", 0, 0);
+    for speed in [Speed::Fast, Speed::Slow] {
+        let slot = Slot {
+            speed,
+            ..Slot::free(&[Stage::Map])
+        };
+        bed.join_cut(u32::from(speed == Speed::Slow), Bundle::new(), vec![slot]);
+    }
+    bed.submit("ann", Stage::Map, 2);
+    bed.begin_all();
+    bed.now = Nanos::from_secs(10);
+    assert_eq!(bed.end(0, AttemptOutcome::Done), []);
+    assert_eq!(bed.wait(Nanos::from_secs(49)), []);
+    assert_eq!(bed.wait(Nanos::from_secs(2)).len(), 1);
 }
 
 #[test]

@@ -15,7 +15,8 @@ const EVERY: Nanos = Nanos::from_secs(1);
 /// Where the policy inside has nothing for a slot, the attempt with the most time left is tried again.
 #[derive(Debug)]
 pub struct Speculate {
-    /// An attempt is slow when it has more than so many hundredths of its stage's mean left.
+    /// An attempt is slow when it has more than so many hundredths of its stage's mean left, as others take on slots as
+    /// fast as its own.
     pub factor: u64,
     /// Copies are at most so many hundredths of the attempts under way, and at least one.
     pub share: u64,
@@ -57,11 +58,15 @@ impl Speculate {
         if u64::try_from(copies).unwrap_or(u64::MAX) >= most.max(1) {
             return None;
         }
-        let slot = |attempt: &Attempt| -> Option<SlotIx> {
-            let need = &session.stage(attempt.job, attempt.stage)?.need;
-            session
-                .free_slots(node)
-                .find(|slot| fits(session, need, attempt.stage, *slot).is_ok())
+        let speed = |slot| session.slot(slot).map(|slot| slot.speed);
+        // Where it would be done no sooner, it is not tried.
+        let slot = |attempt: &Attempt, left: Nanos| -> Option<SlotIx> {
+            let stage = session.stage(attempt.job, attempt.stage)?;
+            session.free_slots(node).find(|slot| {
+                let takes = speed(*slot).and_then(|speed| stage.mean(speed));
+                takes.is_some_and(|takes| takes < left)
+                    && fits(session, &stage.need, attempt.stage, *slot).is_ok()
+            })
         };
         let slow = session.attempts().filter_map(|(ix, attempt)| {
             let elsewhere = session.node_of(attempt.slot) != Some(node);
@@ -74,13 +79,14 @@ impl Speculate {
             let (left, sure) = remaining(session, ix).filter(|_| stage.speculative)?;
             let slow = left >= self.least
                 && u128::from(left.0).saturating_mul(100)
-                    > u128::from(stage.mean?.0).saturating_mul(self.factor.into());
+                    > u128::from(stage.mean(speed(attempt.slot)?)?.0)
+                        .saturating_mul(self.factor.into());
             (sure && slow).then_some((left, std::cmp::Reverse(ix)))
         });
-        let (_, std::cmp::Reverse(of)) = slow.max()?;
+        let (left, std::cmp::Reverse(of)) = slow.max()?;
         Some(Decision::Copy {
             of,
-            slot: slot(session.attempt(of)?)?,
+            slot: slot(session.attempt(of)?, left)?,
         })
     }
 }
