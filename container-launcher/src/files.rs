@@ -3,10 +3,11 @@
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Component, Path};
 
 use job::wire::{Find, Found, FoundFile, FoundPath, Move, Moved};
-use storage::Storage;
+use storage::{Readers, Storage};
 
 use crate::node_facts;
 
@@ -101,6 +102,21 @@ fn stays(path: &str) -> bool {
     parts.peek().is_some() && parts.all(|part| matches!(part, Component::Normal(_)))
 }
 
+/// Who may read a copy of `path`: its owner alone, where the file or a folder between it and `folder` is closed to
+/// all others.
+async fn readers(folder: &Path, path: &str) -> Readers {
+    let mut part = folder.to_owned();
+    for name in Path::new(path).components() {
+        part.push(name);
+        // What cannot be looked at cannot be copied either.
+        let about = tokio::fs::metadata(&part).await;
+        if about.is_ok_and(|about| about.permissions().mode() & 0o077 == 0) {
+            return Readers::Own;
+        }
+    }
+    Readers::ByMask
+}
+
 /// Answers an order to copy files: one after the other, until one cannot be copied.
 pub(crate) async fn carry(folder: &Path, order: Move) -> Moved {
     let mut bytes = 0;
@@ -121,7 +137,10 @@ pub(crate) async fn carry(folder: &Path, order: Move) -> Moved {
             };
             let local = folder.join(&copy.local);
             let copied = match order.out {
-                true => storage.put(&local, &copy.remote).await,
+                true => {
+                    let readers = readers(folder, &copy.local).await;
+                    storage.put_for(&local, &copy.remote, readers).await
+                }
                 false => storage.take(&copy.remote, &local).await,
             };
             match copied.map_err(|error| error.to_string())? {
@@ -197,11 +216,33 @@ mod tests {
         };
         let moved = carry(&here, order(true, "out/deep/a", 3)).await;
         assert_eq!((moved.bytes, moved.trouble.as_str()), (3, ""));
+        let mode = std::fs::metadata(there.join("x/a"))
+            .unwrap()
+            .permissions()
+            .mode();
+        assert_ne!(mode & 0o044, 0, "{mode:o}: as the usual mask leaves it");
         let short = carry(&here, order(false, "short", 4)).await;
         assert!(short.trouble.contains("3 bytes, and had 4"), "{short:?}");
         let moved = carry(&here, order(false, "back/a", 3)).await;
         assert_eq!((moved.bytes, moved.trouble.as_str()), (3, ""));
         assert_eq!(std::fs::read(here.join("back/a")).unwrap(), b"123");
+        // A file that others may not read, and one in such a folder.
+        std::fs::create_dir(here.join("shut")).unwrap();
+        std::fs::write(here.join("shut/c"), "1").unwrap();
+        std::fs::set_permissions(here.join("shut"), std::fs::Permissions::from_mode(0o700))
+            .unwrap();
+        std::fs::write(here.join("secret"), "1").unwrap();
+        std::fs::set_permissions(here.join("secret"), std::fs::Permissions::from_mode(0o600))
+            .unwrap();
+        for local in ["shut/c", "secret"] {
+            let remote = there.join("closed").join(local);
+            let mut order = order(true, local, 1);
+            order.copies[0].remote = remote.display().to_string();
+            let moved = carry(&here, order).await;
+            assert_eq!((moved.bytes, moved.trouble.as_str()), (1, ""), "{local}");
+            let mode = std::fs::metadata(&remote).unwrap().permissions().mode();
+            assert_eq!(mode & 0o077, 0, "{local}: {mode:o}");
+        }
         let again = carry(&here, order(true, "b", 1)).await;
         assert!(again.trouble.contains("exists already"), "{again:?}");
     }

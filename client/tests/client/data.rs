@@ -142,7 +142,7 @@ mod tests {
         let work = folder.path().join("work");
         fs::create_dir(&work).unwrap();
         fs::write(work.join("log.0"), "old").unwrap();
-        let script = "mkdir res; echo $PMI_RANK > res/$PMI_RANK; echo log > log; \
+        let script = "mkdir res; echo $PMI_RANK > res/$PMI_RANK; echo log > log; chmod 600 log; \
                       test $PMI_RANK = 1 || echo one > one; exit $0";
         let line = [
             "--local=2",
@@ -177,6 +177,12 @@ mod tests {
             assert_eq!(read(name), text, "{name}");
         }
         assert_eq!(fs::read_dir(&work).unwrap().count(), 4);
+        let closed = |name: &str| {
+            use std::os::unix::fs::PermissionsExt as _;
+            fs::metadata(work.join(name)).unwrap().permissions().mode() & 0o077 == 0
+        };
+        // As the program has made them.
+        assert!(closed("log.0") && closed("log.1"));
 
         // A folder is never written over.
         let (code, _, said) = run("0").await;

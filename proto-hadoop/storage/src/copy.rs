@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use bytes::BytesMut;
-use tokio::fs::File;
+use tokio::fs::{File, OpenOptions};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::time::timeout;
 
@@ -56,13 +56,20 @@ pub(crate) async fn put(
     }
 }
 
-/// Copies a file into a new one of this machine, with the folders above it; how many bytes it has.
-pub(crate) async fn take(mut from: Reader, path: &Path) -> Result<u64, StorageError> {
+/// The mode of a new file, as far as the mask of new files leaves it.
+pub(crate) const OPEN: u32 = 0o666;
+/// Of one for its owner alone.
+pub(crate) const CLOSED: u32 = 0o600;
+
+/// Copies a file into a new one of this machine, with this mode and the folders above it; how many bytes it has.
+pub(crate) async fn take(mut from: Reader, path: &Path, mode: u32) -> Result<u64, StorageError> {
     if let Some(folder) = path.parent() {
         let made = tokio::fs::create_dir_all(folder);
         within(ANSWER, "making", folder, made).await?;
     }
-    let mut to = within(ANSWER, "writing", path, File::create_new(path)).await?;
+    let mut how = OpenOptions::new();
+    let opened = how.write(true).create_new(true).mode(mode).open(path);
+    let mut to = within(ANSWER, "writing", path, opened).await?;
     let mut length = 0;
     loop {
         let piece = from.next().await?;

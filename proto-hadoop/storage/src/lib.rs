@@ -332,8 +332,29 @@ impl Storage {
     /// # Errors
     /// As [`Self::stat`]; the file cannot be read; something is there already.
     pub async fn put(&self, local: &Path, path: &str) -> Result<u64, StorageError> {
+        self.put_for(local, path, Readers::ByMask).await
+    }
+
+    /// The same for these readers, or fewer.
+    ///
+    /// # Errors
+    /// As [`Self::put`].
+    pub async fn put_for(
+        &self,
+        local: &Path,
+        path: &str,
+        readers: Readers,
+    ) -> Result<u64, StorageError> {
         let from = copy::open(local).await?;
-        let mut to = self.create(path, CreateOptions::default()).await?;
+        if readers != Readers::ByMask {
+            // The folders above it are others' way too.
+            self.make_folder(parent(path)).await?;
+        }
+        let options = CreateOptions {
+            readers,
+            ..CreateOptions::default()
+        };
+        let mut to = self.create(path, options).await?;
         copy::put((local, from), &mut to).await?;
         to.close().await
     }
@@ -355,7 +376,16 @@ impl Storage {
     /// As [`Self::stat`]; the file cannot be written.
     pub async fn take(&self, path: &str, local: &Path) -> Result<u64, StorageError> {
         let from = self.read_from(path, 0).await?;
-        copy::take(from, local).await
+        copy::take(from, local, copy::OPEN).await
+    }
+
+    /// As [`Self::take`], into a file that its owner alone may use.
+    ///
+    /// # Errors
+    /// As [`Self::take`].
+    pub async fn take_closed(&self, path: &str, local: &Path) -> Result<u64, StorageError> {
+        let from = self.read_from(path, 0).await?;
+        copy::take(from, local, copy::CLOSED).await
     }
 
     /// Reads a small file.
