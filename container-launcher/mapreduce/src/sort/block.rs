@@ -93,6 +93,12 @@ impl BlockWriter {
         })
     }
 
+    /// Shows that the task gets on, before what may take any time.
+    #[inline]
+    pub(crate) fn alive(&self) {
+        self.page.alive();
+    }
+
     /// Appends a record to the present partition.
     #[inline]
     pub(crate) fn record(&mut self, key: &[u8], value: &[u8]) -> Result<()> {

@@ -33,14 +33,11 @@ impl<F: FnMut(&[u8], &[u8], &mut Vec<u8>) -> Result<()>> Fold for F {
 struct Limited {
     fold: Box<dyn Fold>,
     most: usize,
-    /// The user's code may take any time for a fold, and a key have any number of them.
-    page: Page,
 }
 
 impl Fold for Limited {
     #[inline]
     fn fold(&mut self, key: &[u8], left: &[u8], right: &[u8], out: &mut Vec<u8>) -> Result<()> {
-        self.page.alive();
         let before = out.len();
         self.fold.fold(key, left, right, out)?;
         let made = out.len() - before;
@@ -106,12 +103,13 @@ const FEW: usize = 8 << 20;
 /// has by this part of it.
 const STALE: usize = 16;
 
-/// The memory of a map's arena, for the next map of the process.
+/// The memory of a map's arena and entries, for the next map of the process.
 #[derive(Default)]
 pub(crate) struct Spare {
     arena: Vec<u8>,
-    /// Bytes of it that were written to.
-    touched: usize,
+    entries: Entries,
+    /// As of a [`Collector`].
+    touched: (usize, usize),
 }
 
 impl Collector {
@@ -128,11 +126,7 @@ impl Collector {
             CombineTable::new(sizes.arena / 4, seeds)
         });
         let most = sizes.record_max;
-        let fold = fold.map(|fold| Limited {
-            fold,
-            most,
-            page: page.clone(),
-        });
+        let fold = fold.map(|fold| Limited { fold, most });
         Self {
             arena: Vec::new(),
             entries: Entries::new(partitions, sizes.arena),
@@ -365,6 +359,8 @@ impl Collector {
                         value.extend_from_slice(value_of(*first));
                         for entry in rest {
                             folded.clear();
+                            // The user's code may take any time for it, and a key have any number of them.
+                            self.page.alive();
                             fold.fold(key_of(*first), &value, value_of(*entry), &mut folded)?;
                             std::mem::swap(&mut value, &mut folded);
                         }
@@ -468,11 +464,12 @@ impl Collector {
         Ok((Arc::new(file), partitions))
     }
 
-    /// Takes the memory of another map's arena, or leaves its own to the next one.
+    /// Takes the memory of another map, or leaves its own to the next one.
     pub(crate) fn recycle(&mut self, spare: &mut Spare) {
         self.clear();
         std::mem::swap(&mut self.arena, &mut spare.arena);
-        std::mem::swap(&mut self.touched.0, &mut spare.touched);
+        self.entries.exchange(&mut spare.entries);
+        std::mem::swap(&mut self.touched, &mut spare.touched);
     }
 }
 

@@ -5,6 +5,7 @@ use super::radix::SortEntry;
 use crate::width::size;
 
 /// Entries in the order in which they came, until they are dealt.
+#[derive(Default)]
 pub(crate) struct Entries {
     list: Vec<SortEntry>,
     /// The partition of each; none where there is only one.
@@ -109,6 +110,13 @@ impl Entries {
     pub(crate) fn clear(&mut self) {
         self.list.clear();
         self.places.clear();
+    }
+
+    /// Changes memory with others, which may be of another number of partitions; none of both has entries.
+    pub(crate) const fn exchange(&mut self, others: &mut Self) {
+        std::mem::swap(&mut self.list, &mut others.list);
+        std::mem::swap(&mut self.places, &mut others.places);
+        std::mem::swap(&mut self.room, &mut others.room);
     }
 
     /// Gives back the memory that is not taken now.

@@ -203,6 +203,7 @@ pub(crate) fn write(
     while merge.advance()? {
         if any && merge.key() == key {
             folded.clear();
+            writer.alive();
             fold.fold(&key, &value, merge.value(), &mut folded)?;
             std::mem::swap(&mut value, &mut folded);
             continue;

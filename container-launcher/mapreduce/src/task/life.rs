@@ -89,8 +89,8 @@ fn scratch() -> Arc<Scratch> {
     Arc::new(Scratch::new(folder.into(), None))
 }
 
-/// A combiner may take any time for each two values, wherever they are folded: as they are emitted, when they are
-/// spilled, and when spills are merged.
+/// A combiner may take any time for each two values, wherever they are folded: as they are emitted, which is a sign of life
+/// by itself, when they are spilled, and when spills are merged.
 #[test]
 fn every_fold_is_a_sign_of_life() {
     let (page, _descriptor) = Page::create().unwrap();
@@ -107,6 +107,7 @@ fn every_fold_is_a_sign_of_life() {
         Ok(())
     };
     let place = hashed::<Text>(1, false);
+    let emitted = page.clone();
     let mut collector = Collector::new(1, sizes, Some(Box::new(fold)), place, scratch(), page);
     // More keys than the table has room for, so that the same ones come to the arena, and to spills, again and again.
     for number in 0..60_000_u32 {
@@ -114,6 +115,7 @@ fn every_fold_is_a_sign_of_life() {
             "a key that is longer than a slot has room for {}",
             number % 15_000
         );
+        emitted.alive();
         collector
             .emit(key.as_bytes(), b"a value of its own")
             .unwrap();
