@@ -3,7 +3,8 @@
 use std::io;
 use std::path::PathBuf;
 
-use gerbil_task::inputs::PatternError;
+use gerbil_task::inputs::InputError;
+use gerbil_task::pattern::PatternError;
 use job::exit::Exit;
 use session::SessionError;
 use staging::StageError;
@@ -43,6 +44,9 @@ pub enum MapReduceError {
     /// What was asked for makes no sense.
     #[error("{0}")]
     Asked(String),
+    /// An input or output names nothing.
+    #[error(transparent)]
+    Input(#[from] InputError),
     /// A pattern that makes no sense.
     #[error(transparent)]
     Pattern(#[from] PatternError),
@@ -96,6 +100,7 @@ impl MapReduceError {
             Self::System { .. } => Exit::Lost,
             Self::Setting(_)
             | Self::Asked(_)
+            | Self::Input(_)
             | Self::Pattern(_)
             | Self::Place { .. }
             | Self::Absent { .. }

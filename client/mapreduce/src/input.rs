@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use gerbil_task::inputs::{braces, commas, is_hidden, is_pattern, matches};
+use gerbil_task::inputs::{as_part, is_hidden, paths};
+use gerbil_task::pattern::{braces, is_pattern, matches, unescaped};
 use gerbil_task::settings::RECURSIVE;
 use proto_hadoop::{FileBlocks, ListingEntry, NameNodeClient};
 use storage::{Address, Status, Storage, StorageError};
@@ -73,14 +74,15 @@ impl From<ListingEntry> for FolderEntry {
 /// The files that `inputs` name, in the order of the inputs and, within each, of their names.
 ///
 /// # Errors
-/// There are none of a name; a folder is inside of a folder, and that is not `recursive`; the file system refuses.
+/// One is empty; there are none of a name; a folder is inside of a folder, and that is not `recursive`; the file system
+/// refuses.
 pub async fn files(
     places: &FileSystems,
     inputs: &[String],
     recursive: bool,
 ) -> Result<Vec<InputFile>, MapReduceError> {
     let mut found = Vec::new();
-    for input in inputs.iter().flat_map(|input| commas(input)) {
+    for input in paths(inputs)? {
         let place = places.find(input)?;
         let storage = places.storage(&place.address)?;
         let name_node = places.name_node(&place.address);
@@ -90,15 +92,8 @@ pub async fn files(
             address: &place.address,
             recursive,
         };
-        if looked.folder(&place.path, &mut found).await? {
-            continue;
-        }
-        let named = looked.expand(&place.path).await?;
-        if named.is_empty() {
-            return Err(absent(input, &place));
-        }
-        for status in named {
-            looked.take(status.into(), &mut found).await?;
+        if !looked.named(&place.path, &mut found).await? {
+            return Err(absent(inputs, input, &place));
         }
     }
     Ok(found)
@@ -112,23 +107,24 @@ pub async fn list(places: &FileSystems, name: &str) -> Result<Vec<InputFile>, Ma
     let place = places.find(name)?;
     let storage = places.storage(&place.address)?;
     let Some(status) = storage.stat(&place.path).await? else {
-        return Err(absent(name, &place));
+        return Err(absent(&[], name, &place));
     };
     let of = |status: Status| found(&place.address, status.into());
     if !status.is_folder {
-        return Ok(vec![of(status)]);
+        return of(status).map(|file| vec![file]);
     }
     let entries = storage.list(&place.path, MOST).await?.into_iter();
     let files = entries.filter(|entry| !entry.is_folder && !is_hidden(entry.name()));
-    Ok(files.map(of).collect())
+    files.map(of).collect()
 }
 
-/// There is nothing of this name; perhaps there is on this machine.
-fn absent(input: &str, place: &Location) -> MapReduceError {
+/// There is nothing of this name, a part of one of the `inputs`; perhaps there is on this machine.
+fn absent(inputs: &[String], input: &str, place: &Location) -> MapReduceError {
     let mut more = String::new();
     if is_pattern(&place.path) {
         more.push_str(" for this pattern");
     }
+    more.push_str(&as_part(inputs, input));
     let is_here = matches!(place.address, Address::Hdfs { .. })
         && !input.contains(':')
         && std::path::Path::new(input).exists();
@@ -144,15 +140,23 @@ fn absent(input: &str, place: &Location) -> MapReduceError {
     }
 }
 
-fn found(address: &Address, entry: FolderEntry) -> InputFile {
-    InputFile {
+fn found(address: &Address, entry: FolderEntry) -> Result<InputFile, MapReduceError> {
+    // What stands in a listing for bytes that are no text.
+    let is_unsure = *address == Address::Shared && entry.path.contains(char::REPLACEMENT_CHARACTER);
+    if is_unsure && !std::path::Path::new(&entry.path).exists() {
+        return Err(MapReduceError::Asked(format!(
+            "{}: this name is not UTF-8, and no task can be told of it: rename the file, or begin its name with _",
+            address.url(&entry.path)
+        )));
+    }
+    Ok(InputFile {
         length: entry.size,
         place: Location {
             address: address.clone(),
             path: entry.path,
         },
         blocks: entry.blocks,
-    }
+    })
 }
 
 /// One file system that is looked at.
@@ -165,19 +169,54 @@ struct Looked<'a> {
 }
 
 impl Looked<'_> {
+    /// Adds the files that an input stands for: those that it describes, else those of just this name. False: there is
+    /// nothing.
+    async fn named(&self, input: &str, into: &mut Vec<InputFile>) -> Result<bool, MapReduceError> {
+        if !is_pattern(input) {
+            let name = unescaped(input);
+            return Ok(self.exact(&name, into).await?
+                || (name != input && self.exact(input, into).await?));
+        }
+        let described = match braces(input) {
+            Ok(patterns) => self.described(&patterns).await?,
+            Err(error) => {
+                return match self.exact(input, into).await? {
+                    true => Ok(true),
+                    false => Err(error.into()),
+                };
+            }
+        };
+        if described.is_empty() {
+            return self.exact(input, into).await;
+        }
+        for status in described {
+            self.take(status.into(), into).await?;
+        }
+        Ok(true)
+    }
+
+    /// Adds the file of a name, or the files of the folder of that name. False: there is nothing.
+    async fn exact(&self, name: &str, into: &mut Vec<InputFile>) -> Result<bool, MapReduceError> {
+        if self.folder(name, into).await? {
+            return Ok(true);
+        }
+        match self.storage.stat(name).await? {
+            Some(status) => self.take(status.into(), into).await.map(|()| true),
+            None => Ok(false),
+        }
+    }
+
     /// Adds the files of a folder, if it is the name of one, which most inputs are, or a file that a NameNode lists: it
     /// costs that one call.
     async fn folder(&self, name: &str, into: &mut Vec<InputFile>) -> Result<bool, MapReduceError> {
-        if is_pattern(name) {
-            return Ok(false);
-        }
         match self.list(name).await {
             // A NameNode lists a file as itself.
             Ok(all) if all.iter().any(|entry| entry.path == name) => {
-                let itself = all.into_iter().find(|entry| entry.blocks.is_some());
-                let is_told = itself.is_some();
-                into.extend(itself.map(|entry| found(self.address, entry)));
-                Ok(is_told)
+                let Some(itself) = all.into_iter().find(|entry| entry.blocks.is_some()) else {
+                    return Ok(false);
+                };
+                into.push(found(self.address, itself)?);
+                Ok(true)
             }
             Ok(all) => self.descend(name, counted(all), into).await.map(|()| true),
             Err(StorageError::Absent { .. }) => Ok(false),
@@ -197,18 +236,11 @@ impl Looked<'_> {
         Ok(all.into_iter().map(FolderEntry::from).collect())
     }
 
-    /// What a name, or a pattern, stands for, by path. Each folder of a pattern is listed once.
-    async fn expand(&self, pattern: &str) -> Result<Vec<Status>, MapReduceError> {
-        let plain = self.storage.stat(pattern).await?;
-        if let Some(status) = plain {
-            return Ok(vec![status]);
-        }
-        if !is_pattern(pattern) {
-            return Ok(Vec::new());
-        }
+    /// What patterns without braces stand for, by path. Each folder of a pattern is listed once.
+    async fn described(&self, patterns: &[String]) -> Result<Vec<Status>, MapReduceError> {
         let (mut all, mut seen) = (Vec::new(), BTreeSet::new());
-        for pattern in braces(pattern)? {
-            for status in self.matching(&pattern).await? {
+        for pattern in patterns {
+            for status in self.matching(pattern).await? {
                 if seen.insert(status.path.clone()) {
                     all.push(status);
                 }
@@ -227,7 +259,7 @@ impl Looked<'_> {
             let mut next = Vec::new();
             for folder in here {
                 if !is_pattern(part) {
-                    let path = format!("{folder}/{part}");
+                    let path = format!("{folder}/{}", unescaped(part));
                     match is_last {
                         true => last.extend(self.storage.stat(&path).await?),
                         false => next.push(path),
@@ -249,7 +281,8 @@ impl Looked<'_> {
                 }
                 for entry in self.storage.list(folder, MOST).await? {
                     let name = entry.name();
-                    if is_hidden(name) || !matches(part.as_bytes(), name.as_bytes()) {
+                    // Hidden files are left out, and hidden folders are gone through.
+                    if (is_last && is_hidden(name)) || !matches(part, name) {
                         continue;
                     }
                     match is_last {
@@ -271,7 +304,7 @@ impl Looked<'_> {
         into: &mut Vec<InputFile>,
     ) -> Result<(), MapReduceError> {
         if !named.is_folder {
-            into.push(found(self.address, named));
+            into.push(found(self.address, named)?);
             return Ok(());
         }
         let open = self.entries(&named.path).await?;
@@ -288,7 +321,7 @@ impl Looked<'_> {
         // Those that come next are last; a folder's files stand where its name does.
         while let Some(entry) = open.pop() {
             if !entry.is_folder {
-                into.push(found(self.address, entry));
+                into.push(found(self.address, entry)?);
                 if into.len() > MOST {
                     return Err(MapReduceError::Asked(format!(
                         "{} has more than {MOST} files; pack them",
@@ -323,8 +356,10 @@ fn counted(mut entries: Vec<FolderEntry>) -> Vec<FolderEntry> {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::ffi::OsStrExt as _;
     use std::sync::Arc;
 
+    use job::exit::Exit;
     use proto_hadoop::conf::Configuration;
 
     use super::{files, list};
@@ -352,8 +387,17 @@ mod tests {
             "x1",
             "x2",
             "y1",
+            "logs/_old/part-0",
+            "logs/new/part-0",
+            "logs/new/_part-1",
+            "odd/m,n",
+            "odd/b{r}ace.txt",
+            "odd/ünï.txt",
+            "odd/a*",
+            "odd/ab",
         ];
         for name in names {
+            std::fs::create_dir_all(root.join(name).parent().unwrap()).unwrap();
             std::fs::write(root.join(name), name).unwrap();
         }
         let places = places();
@@ -395,6 +439,43 @@ mod tests {
             .unwrap_err()
             .to_string();
         assert!(none.ends_with("nothing: there is no such file"), "{none}");
+        for (input, expected) in [
+            ("logs/*/part-0", "logs/_old/part-0 logs/new/part-0"),
+            ("logs/*/*", "logs/_old/part-0 logs/new/part-0"),
+            ("logs/[n]*/_part-1", "logs/new/_part-1"),
+            (r"odd/m\,n", "odd/m,n"),
+            ("odd/m?n", "odd/m,n"),
+            (r"odd/b\{r\}ace.txt", "odd/b{r}ace.txt"),
+            ("odd/b{r}ace.txt", "odd/b{r}ace.txt"),
+            ("odd/?n?.txt", "odd/ünï.txt"),
+            ("odd/[ä-ü]n*", "odd/ünï.txt"),
+            (r"odd/a\*", "odd/a*"),
+            ("odd/a*", "odd/a* odd/ab"),
+            ("odd/a{b,}", "odd/ab"),
+        ] {
+            assert_eq!(
+                named(&[at(input)], false).await.unwrap(),
+                expected,
+                "{input}"
+            );
+        }
+        let comma = named(&[at("odd/m,n")], false)
+            .await
+            .unwrap_err()
+            .to_string();
+        assert!(comma.ends_with(r"m,n (a comma in a name is \,)"), "{comma}");
+        for empty in [String::new(), at("x1,"), at("x1,,") + &at("y1")] {
+            let refused = named(&[empty], false).await.unwrap_err();
+            assert_eq!(refused.exit(), Exit::Usage, "{refused}");
+            assert!(refused.to_string().contains("empty"), "{refused}");
+        }
+        let name = std::ffi::OsStr::from_bytes(b"k\xf6ln");
+        std::fs::write(root.join("in").join(name), "x").unwrap();
+        for input in ["in", "in/k*"] {
+            let refused = named(&[at(input)], true).await.unwrap_err().to_string();
+            assert!(refused.contains("is not UTF-8"), "{refused}");
+        }
+        std::fs::remove_file(root.join("in").join(name)).unwrap();
         let listed = list(&places, &at("in")).await.unwrap();
         let listed: Vec<u64> = listed.iter().map(|file| file.length).collect();
         assert_eq!(listed, [4, 4]);

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::sync::PoisonError;
 
+use gerbil_task::inputs::{check_output, paths};
 use gerbil_task::settings::{
     JOB_NAME, KNOWN, MAP_ATTEMPTS, MAP_MEMORY, MAP_SPECULATIVE, NODE_FAILURES, QUEUE, RECURSIVE,
     REDUCE_ATTEMPTS, REDUCE_MEMORY, REDUCE_SPECULATIVE, REDUCES, SKIP, SKIP_GROUPS, SPLIT_MAX,
@@ -194,6 +195,10 @@ impl JobOrders {
     /// It makes no sense, its output is there, its input is not.
     pub async fn order(&self, submission: Submission) -> Result<JobOrder, MapReduceError> {
         let planned = self.planned(&submission.job)?;
+        check_output(&submission.output)?;
+        if !planned.reads_no_files {
+            paths(&submission.inputs)?;
+        }
         let mut settings = submission.settings;
         let mut notes = check(&settings)?;
         let needs = self.needs.of(planned, &settings).await?;

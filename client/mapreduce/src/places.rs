@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use gerbil_task::inputs::InputError;
 use proto_hadoop::NameNodeClient;
 use staging::StageError;
 use staging::root::named;
@@ -71,6 +72,9 @@ impl FileSystems {
             name: name.to_owned(),
             why: why.to_owned(),
         };
+        if name.is_empty() {
+            return Err(InputError::Empty(String::new()).into());
+        }
         let hadoop = |key: &str| self.cluster.hadoop(key);
         let found = match named(name, &self.cluster.user, &hadoop, None) {
             Ok(found) => found,

@@ -128,7 +128,8 @@ async fn jobs(
             Some((folder, kept))
         }
     };
-    let Some((program, words)) = given.words.split_first() else {
+    let words = given.words.split_first();
+    let Some((program, words)) = words.filter(|(program, _)| !program.is_empty()) else {
         return Err(UsageError::NoProgram.into());
     };
     let path = std::env::var_os("PATH");

@@ -6,6 +6,7 @@ use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, CommandFactory as _, Parser};
 use session::Name;
 
@@ -74,7 +75,7 @@ pub(crate) struct MapReduceArguments {
 
     /// Folder to stage the program in: hdfs://… or file:/… on every node [default: .gerbil in the user's
     /// home folder on the cluster's file system]
-    #[arg(long, value_name = "URL")]
+    #[arg(long, value_name = "URL", value_parser = NonEmptyStringValueParser::new())]
     pub staging: Option<String>,
 
     /// Leave the libraries that the program needs to the nodes
@@ -178,6 +179,7 @@ const AFTER: &str = "\
 Inputs are files, folders, lists with commas and patterns ({a,b} * ? [a-c]);
 names that begin with _ or . are left out. What names no file system lies on
 that of fs.defaultFS, and unless it begins with / in the user's folder there.
+A backslash makes a letter a plain one: 'a\\,b' is one name with a comma.
 file: is a folder that all nodes have mounted. OUT must not be there yet, or
 be empty; with --overwrite it may be there, and goes to the trash, or is removed
 where HDFS has none (fs.trash.interval 0), when the new one is complete, which is

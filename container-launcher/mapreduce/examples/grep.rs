@@ -61,7 +61,8 @@ fn main() -> ExitCode {
             let between = format!("{output}.grep-{}", std::process::id());
             let search = run.job("search").inputs(inputs);
             search.output(&between).wait()?;
-            let sorted = run.job("sort").input(&between).output(&output).wait();
+            let sort = run.job("sort").input_path(&between);
+            let sorted = sort.output(&output).wait();
             run.remove(&between)?;
             sorted.map(drop)
         })

@@ -6,6 +6,7 @@ use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use gerbil_task::inputs::{check_output, paths};
 use gerbil_task::nearest::nearest;
 use lexopt::ValueExt as _;
 use lexopt::prelude::{Long, Short, Value};
@@ -149,11 +150,17 @@ impl Arguments {
                 missing.name, missing.meaning
             )));
         }
-        if self.operands.len() < 2 {
+        let Some((output, inputs)) = self
+            .operands
+            .split_last()
+            .filter(|(_, inputs)| !inputs.is_empty())
+        else {
             return Err(Error::new(
                 "input and output are needed: PROGRAM [OPTIONS] IN... OUT; --help tells more",
             ));
-        }
+        };
+        check_output(output)?;
+        paths(inputs)?;
         Settings::new(self.settings.clone()).check()
     }
 

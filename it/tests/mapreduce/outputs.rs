@@ -76,13 +76,15 @@ fn beside_hadoop(given: &Given) -> Result<()> {
     let here = local(given, &wordcount, &["--reduces", "3", &input], "local")?;
     is_same(&ours, &here)?;
 
-    // Once more in the same session, by patterns, with as many reduces as the input is worth.
+    // Once more in the same session, by patterns, with as many reduces as the input is worth: through a hidden folder,
+    // and to a name with a comma.
+    put(given, "/words/_hidden", &[("ü,c", &texts[2])])?;
     succeeds(
         given,
         &[
             "-q",
             &wordcount,
-            "/words/{in}/[a-b],/words/in/c",
+            r"/words/{in}/[a-b],/words/*n/?\,c",
             "/words/out/again",
         ],
     )?;

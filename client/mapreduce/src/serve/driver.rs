@@ -209,13 +209,16 @@ impl Serving<'_> {
                 why: format!("registers {} jobs and has no driver", plan.jobs.len()),
             });
         };
-        let words = self
-            .run
-            .words
-            .iter()
-            .map(|word| word.to_str().map(str::to_owned));
-        let words: Option<Vec<String>> = words.collect();
-        let words = words.unwrap_or_default();
+        let words = self.run.words.iter().map(|word| {
+            let text = word.to_str().map(str::to_owned);
+            text.ok_or_else(|| {
+                MapReduceError::Asked(format!(
+                    "{}: this name is not UTF-8, and no task can be told of it: rename it",
+                    word.display()
+                ))
+            })
+        });
+        let words = words.collect::<Result<Vec<String>, _>>()?;
         let Some((output, inputs)) = words.split_last().filter(|(_, inputs)| !inputs.is_empty())
         else {
             return Err(MapReduceError::Asked(format!(

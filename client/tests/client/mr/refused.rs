@@ -95,3 +95,38 @@ async fn what_makes_no_sense_is_refused_before_anything_is_staged() {
     assert_eq!(code, Some(0));
     assert!(printed.starts_with("Usage: mr-words"), "{printed}");
 }
+
+/// As an unset variable of a shell is one: what is there already stays.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_empty_word_is_refused_and_touches_nothing() {
+    let night = night().await;
+    let (input, out) = (at(&night, "in"), at(&night, "out"));
+    let old = night.folder.path().join("out/part-r-00000");
+    std::fs::create_dir(old.parent().unwrap()).unwrap();
+    std::fs::write(&old, "old").unwrap();
+    let (begun, listed) = (format!("{input},"), format!("{input},,{input}"));
+    for (words, said) in [
+        (["", &out], "an input is empty (\"\") and names no file"),
+        ([&begun, &out], "which has an empty part"),
+        ([&listed, &out], "which has an empty part"),
+        (
+            [&input, ""],
+            "the output is empty (\"\") and names no folder",
+        ),
+    ] {
+        let overwriting = mr(&night, &["--overwrite"], &program(), &words);
+        let (code, _, told) = told(output(overwriting).await);
+        assert_eq!(code, Some(64), "{told}");
+        assert!(told.contains(said), "{said}: {told}");
+    }
+    for options in [["--staging", ""], ["--report", ""]] {
+        let (code, _, told) = run(&night, &options, &[]).await;
+        assert_eq!(code, Some(64), "{told}");
+        assert!(told.contains(options[0]), "{told}");
+    }
+    let nameless = mr(&night, &[], Path::new(""), &[&input, &out]);
+    let (code, _, said) = told(output(nameless).await);
+    assert_eq!(code, Some(64), "{said}");
+    assert_eq!(std::fs::read(&old).unwrap(), b"old");
+    assert!(submitted(&night).is_empty());
+}

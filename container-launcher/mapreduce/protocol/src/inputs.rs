@@ -1,31 +1,101 @@
-//! Which files inputs name, as Hadoop's `FileInputFormat` reads them: lists with commas, and patterns of `*`, `?`,
-//! `[a-c]` and `{a,b}`. Pure: whoever has a file system asks it.
+//! The paths that inputs name, as Hadoop's `FileInputFormat` reads them: several words, and lists with commas. Pure: both
+//! launchers call it before they look at a file system or touch an output.
 
 use std::fmt;
 
-/// A pattern that makes no sense.
+use crate::pattern::{SPECIAL, split};
+
+/// Words that name nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum PatternError {
-    /// A brace is opened and not closed.
-    Open(String),
-    /// Braces in braces stand for too much.
-    TooMany(String),
+pub enum InputError {
+    /// There is no input.
+    None,
+    /// An input is empty, or a part between its commas is.
+    Empty(String),
+    /// The output is empty.
+    EmptyOutput,
 }
 
-impl fmt::Display for PatternError {
+/// The usual cause of an empty word.
+const UNSET: &str = "is a variable of the command line not set?";
+
+impl fmt::Display for InputError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Open(pattern) => write!(f, "{pattern}: a brace is not closed"),
-            Self::TooMany(pattern) => write!(
+            Self::None => write!(
                 f,
-                "{pattern}: its braces stand for more than {PATTERNS_MAX} names"
+                "the job has no input: name a file or a folder that it reads"
             ),
+            Self::Empty(word) if word.is_empty() => {
+                write!(f, "an input is empty (\"\") and names no file: {UNSET}")
+            }
+            Self::Empty(word) => write!(
+                f,
+                "an input is the list {word:?}, which has an empty part: {UNSET} (\\, is a comma in a name)"
+            ),
+            Self::EmptyOutput => {
+                write!(f, "the output is empty (\"\") and names no folder: {UNSET}")
+            }
         }
     }
 }
 
-impl std::error::Error for PatternError {}
+impl std::error::Error for InputError {}
+
+/// The paths and patterns of `inputs`: each is one, or a list of them. A comma in braces, or behind a backslash, parts
+/// nothing.
+///
+/// # Errors
+/// There is none, or one of them is empty.
+pub fn paths(inputs: &[String]) -> Result<Vec<&str>, InputError> {
+    let mut all = Vec::new();
+    for input in inputs {
+        let parts = split(input);
+        if parts.contains(&"") {
+            return Err(InputError::Empty(input.clone()));
+        }
+        all.extend(parts);
+    }
+    match all.is_empty() {
+        true => Err(InputError::None),
+        false => Ok(all),
+    }
+}
+
+/// Refuses an output that names nothing.
+///
+/// # Errors
+/// It is empty.
+pub fn check_output(output: &str) -> Result<(), InputError> {
+    match output.is_empty() {
+        true => Err(InputError::EmptyOutput),
+        false => Ok(()),
+    }
+}
+
+/// The end of a sentence that says that `path` is not there, if it was a part of a list among the `inputs`; else nothing.
+#[must_use]
+pub fn as_part(inputs: &[String], path: &str) -> String {
+    let is_part = |list: &&String| list.as_str() != path && split(list).contains(&path);
+    let list = inputs.iter().find(is_part);
+    list.map_or_else(String::new, |list| {
+        format!(", as a part of the list {list} (a comma in a name is \\,)")
+    })
+}
+
+/// The input that stands for the one file or folder of this name, whatever letters the name has.
+#[must_use]
+pub fn escaped(name: &str) -> String {
+    let mut input = String::with_capacity(name.len());
+    for letter in name.chars() {
+        if SPECIAL.contains(&letter) || matches!(letter, ',' | '}' | ']' | '\\') {
+            input.push('\\');
+        }
+        input.push(letter);
+    }
+    input
+}
 
 /// Whether a file of this name is none that a folder or a pattern stands for: it begins with `_` or `.`.
 #[must_use]
@@ -33,189 +103,80 @@ pub fn is_hidden(name: &str) -> bool {
     name.starts_with(['_', '.'])
 }
 
-/// Parts at commas outside of braces.
-#[must_use]
-pub fn commas(list: &str) -> Vec<&str> {
-    let (mut parts, mut depth, mut from) = (Vec::new(), 0_usize, 0);
-    for (at, byte) in list.bytes().enumerate() {
-        match byte {
-            b'{' => depth += 1,
-            b'}' => depth = depth.saturating_sub(1),
-            b',' if depth == 0 => {
-                parts.push(list.get(from..at).unwrap_or_default());
-                from = at + 1;
-            }
-            _ => {}
-        }
-    }
-    parts.push(list.get(from..).unwrap_or_default());
-    parts.retain(|part| !part.is_empty());
-    parts
-}
-
-/// Whether `text` is a pattern, and no plain name.
-#[must_use]
-pub fn is_pattern(text: &str) -> bool {
-    text.contains(['*', '?', '[', '{'])
-}
-
-/// Most patterns that braces may make of one.
-pub const PATTERNS_MAX: usize = 10_000;
-
-/// `a{b,c}d` as `abd` and `acd`, in no particular order.
-///
-/// # Errors
-/// As [`PatternError`] tells.
-pub fn braces(pattern: &str) -> Result<Vec<String>, PatternError> {
-    let mut open = vec![pattern.to_owned()];
-    let mut done = Vec::new();
-    while let Some(pattern) = open.pop() {
-        let Some(from) = pattern.find('{') else {
-            done.push(pattern);
-            continue;
-        };
-        let mut depth = 0_usize;
-        let inside = pattern.get(from..).unwrap_or_default();
-        let to = inside.bytes().position(|byte| {
-            match byte {
-                b'{' => depth += 1,
-                b'}' => depth -= 1,
-                _ => {}
-            }
-            depth == 0
-        });
-        let Some(to) = to.map(|to| from + to) else {
-            return Err(PatternError::Open(pattern));
-        };
-        let (before, choices, after) =
-            (&pattern[..from], &pattern[from + 1..to], &pattern[to + 1..]);
-        let mut any = false;
-        for choice in commas(choices) {
-            any = true;
-            open.push(format!("{before}{choice}{after}"));
-        }
-        if !any {
-            open.push(format!("{before}{after}"));
-        }
-        if open.len() + done.len() > PATTERNS_MAX {
-            return Err(PatternError::TooMany(pattern));
-        }
-    }
-    Ok(done)
-}
-
-/// Whether `name` is what `pattern` with `*`, `?`, `[a-c]` and `[^a]` describes.
-#[must_use]
-pub fn matches(pattern: &[u8], name: &[u8]) -> bool {
-    let (mut p, mut n) = (0, 0);
-    // Where to go on when a star must take one byte more.
-    let mut star: Option<(usize, usize)> = None;
-    while n < name.len() {
-        match pattern.get(p) {
-            Some(b'*') => {
-                star = Some((p, n));
-                p += 1;
-                continue;
-            }
-            Some(b'?') => {
-                p += 1;
-                n += 1;
-                continue;
-            }
-            Some(b'[') => {
-                if let Some((inside, next)) = class(pattern, p, name[n]) {
-                    if inside {
-                        p = next;
-                        n += 1;
-                        continue;
-                    }
-                } else if name[n] == b'[' {
-                    p += 1;
-                    n += 1;
-                    continue;
-                }
-            }
-            Some(b'\\') if pattern.get(p + 1) == Some(&name[n]) => {
-                p += 2;
-                n += 1;
-                continue;
-            }
-            Some(byte) if *byte == name[n] => {
-                p += 1;
-                n += 1;
-                continue;
-            }
-            _ => {}
-        }
-        match star {
-            Some((at, taken)) => {
-                star = Some((at, taken + 1));
-                p = at + 1;
-                n = taken + 1;
-            }
-            None => return false,
-        }
-    }
-    pattern[p..].iter().all(|byte| *byte == b'*')
-}
-
-/// Whether `byte` is in the class that begins at `at`, and what follows it; none if it is not closed.
-fn class(pattern: &[u8], at: usize, byte: u8) -> Option<(bool, usize)> {
-    let mut next = at + 1;
-    let negated = matches!(pattern.get(next), Some(b'^' | b'!'));
-    next += usize::from(negated);
-    let (first, mut inside) = (next, false);
-    loop {
-        let from = *pattern.get(next)?;
-        if from == b']' && next > first {
-            return Some((inside != negated, next + 1));
-        }
-        if pattern.get(next + 1) == Some(&b'-')
-            && pattern.get(next + 2).is_some_and(|to| *to != b']')
-        {
-            inside |= (from..=pattern[next + 2]).contains(&byte);
-            next += 3;
-        } else {
-            inside |= from == byte;
-            next += 1;
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{PatternError, braces, commas, matches};
+    use super::{InputError, as_part, check_output, escaped, paths};
+    use crate::pattern::{is_pattern, unescaped};
 
     #[test]
-    fn patterns() {
-        for (pattern, name, expected) in [
-            ("*.txt", "a.txt", true),
-            ("*.txt", "a.txt.gz", false),
-            ("p?rt-[0-3]*", "part-2x", true),
-            ("p?rt-[0-3]*", "part-4x", false),
-            ("[^a]b", "ab", false),
-            ("[^a]b", "cb", true),
-            ("*a*b*", "xxaxxbxx", true),
-            ("*a*b", "xxaxxbxx", false),
-            ("\\*", "*", true),
-            ("[", "[", true),
+    fn words_that_name_nothing_are_refused() {
+        let empty = |word: &str| Err(InputError::Empty(word.to_owned()));
+        for (inputs, expected) in [
+            (&["in"][..], Ok(vec!["in"])),
+            (&["a,b", "c"], Ok(vec!["a", "b", "c"])),
+            (&["a,{b,c}d,e"], Ok(vec!["a", "{b,c}d", "e"])),
+            (&["{a,}b"], Ok(vec!["{a,}b"])),
+            (&[r"m\,n"], Ok(vec![r"m\,n"])),
+            (&[r"m\\,n"], Ok(vec![r"m\\", "n"])),
+            (&[r"a\{,b"], Ok(vec![r"a\{", "b"])),
+            (&["}a,b"], Ok(vec!["}a", "b"])),
+            (&[" "], Ok(vec![" "])),
+            (&[], Err(InputError::None)),
+            (&[""], empty("")),
+            (&["a", ""], empty("")),
+            (&["", "a"], empty("")),
+            (&["in,"], empty("in,")),
+            (&[",in"], empty(",in")),
+            (&["in,,x"], empty("in,,x")),
+            (&[","], empty(",")),
+            (&["a", "b,"], empty("b,")),
         ] {
-            assert_eq!(
-                matches(pattern.as_bytes(), name.as_bytes()),
-                expected,
-                "{pattern} {name}"
-            );
+            let inputs: Vec<String> = inputs.iter().map(|input| (*input).to_owned()).collect();
+            assert_eq!(paths(&inputs), expected, "{inputs:?}");
+        }
+        assert_eq!(check_output(""), Err(InputError::EmptyOutput));
+        assert_eq!(check_output("out"), Ok(()));
+    }
+
+    #[test]
+    fn a_refusal_says_the_word_and_what_to_do() {
+        for (refusal, said) in [
+            (InputError::Empty(String::new()), "an input is empty (\"\")"),
+            (InputError::Empty("in,".to_owned()), "the list \"in,\""),
+            (InputError::EmptyOutput, "the output is empty (\"\")"),
+        ] {
+            let refusal = refusal.to_string();
+            assert!(refusal.contains(said), "{refusal}");
+            assert!(refusal.contains("not set?"), "{refusal}");
         }
     }
 
     #[test]
-    fn lists_and_braces() {
-        assert_eq!(commas("a,{b,c}d,,e"), ["a", "{b,c}d", "e"]);
-        let mut all = braces("x{a,b{1,2}}").unwrap();
-        all.sort();
-        assert_eq!(all, ["xa", "xb1", "xb2"]);
-        assert!(matches!(braces("x{a,b"), Err(PatternError::Open(_))));
-        let many = "{a,b}".repeat(14);
-        assert!(matches!(braces(&many), Err(PatternError::TooMany(_))));
+    fn a_part_that_is_not_there_is_said_to_be_one() {
+        let inputs = ["x".to_owned(), "m,n".to_owned()];
+        assert_eq!(as_part(&inputs, "x"), "");
+        assert_eq!(
+            as_part(&inputs, "m"),
+            r", as a part of the list m,n (a comma in a name is \,)"
+        );
+    }
+
+    #[test]
+    fn an_escaped_name_is_one_input_whatever_letters_it_has() {
+        for name in [
+            "plain",
+            "m,n",
+            "{a,b}",
+            "a*b?c",
+            "[x]",
+            r"back\slash",
+            "ü, é",
+        ] {
+            let input = [escaped(name)];
+            let paths = paths(&input).unwrap();
+            assert_eq!(paths.len(), 1, "{name}");
+            assert!(!is_pattern(paths[0]), "{name}");
+            assert_eq!(unescaped(paths[0]), name);
+        }
     }
 }

@@ -11,6 +11,7 @@ pub mod inputs;
 mod json;
 mod message;
 pub mod nearest;
+pub mod pattern;
 pub mod settings;
 mod shared_page;
 pub mod splits;

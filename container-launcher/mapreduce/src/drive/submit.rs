@@ -1,5 +1,6 @@
 //! A job on its way: put together, submitted, waited for, and what it left.
 
+use gerbil_task::inputs::escaped;
 use gerbil_task::splits::{REDUCES_MAX, reduces as worth};
 use gerbil_task::{Piece, Submission};
 use serde::Serialize;
@@ -45,7 +46,7 @@ impl<'a> Submit<'a> {
         }
     }
 
-    /// Adds an input: a file, folder, list or pattern.
+    /// Adds an input: a file, folder, list or pattern. A backslash makes the letter behind it a plain one.
     #[must_use]
     pub fn input(mut self, path: &str) -> Self {
         self.order.inputs.push(path.to_owned());
@@ -56,6 +57,12 @@ impl<'a> Submit<'a> {
     #[must_use]
     pub fn inputs(self, paths: &[String]) -> Self {
         paths.iter().fold(self, |submit, path| submit.input(path))
+    }
+
+    /// Adds the file or folder of just this name, such as the output of another job, as an input.
+    #[must_use]
+    pub fn input_path(self, path: &str) -> Self {
+        self.input(&escaped(path))
     }
 
     /// Says where the output goes: a folder that is not there yet.

@@ -10,6 +10,7 @@ use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::Instant;
 
+use gerbil_task::inputs::check_output;
 use gerbil_task::{FrameError, FromDriver, Submission, ToDriver, VERSION};
 
 use super::interrupt::{Interrupts, with_interrupts};
@@ -223,6 +224,7 @@ impl<'a> LocalClient<'a> {
                 "submission {number} has been there already: each has a number of its own"
             )));
         }
+        check_output(&submission.output)?;
         let settings = Settings::new(submission.settings);
         Ok(LocalJob {
             spec: app.spec(&submission.job)?,

@@ -5,7 +5,9 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 use gerbil_task::Listed;
+use gerbil_task::inputs::is_hidden;
 
+use super::paths;
 use crate::error::{Context as _, Error, Result};
 
 /// The path of `name`, which may be a `file://` address.
@@ -17,21 +19,21 @@ pub(super) fn path(name: &str) -> PathBuf {
 pub(super) fn list(name: &str) -> Result<Vec<Listed>> {
     let path = path(name);
     let said = || name.to_owned();
-    let listed = |path: &Path, length| Listed {
-        path: path.display().to_string(),
-        length,
+    let listed = |path: &Path, length| -> Result<Listed> {
+        let path = paths::text(path)?.to_owned();
+        Ok(Listed { path, length })
     };
     let status = fs::metadata(&path).context(said)?;
     if !status.is_dir() {
-        return Ok(vec![listed(&path, status.len())]);
+        return Ok(vec![listed(&path, status.len())?]);
     }
     let mut files = Vec::new();
     for entry in fs::read_dir(&path).context(said)? {
         let entry = entry.context(said)?;
-        let hidden = entry.file_name().to_string_lossy().starts_with(['_', '.']);
+        let hidden = is_hidden(&entry.file_name().to_string_lossy());
         let status = fs::metadata(entry.path()).context(said)?;
         if status.is_file() && !hidden {
-            files.push(listed(&entry.path(), status.len()));
+            files.push(listed(&entry.path(), status.len())?);
         }
     }
     files.sort_by(|one, other| one.path.cmp(&other.path));

@@ -1,34 +1,37 @@
 //! Which files are meant: several paths, lists with commas, globs, folders, as Hadoop's `FileInputFormat`.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use gerbil_task::Listed;
-use gerbil_task::inputs::{braces, commas, is_hidden, is_pattern, matches};
+use gerbil_task::inputs::{as_part, is_hidden, paths};
+use gerbil_task::pattern::{braces, is_pattern, matches, unescaped};
 
 use crate::error::{Context as _, Error, Result};
 
 /// The files that `inputs` name, in the order of the inputs and, within each, of their names.
 pub(super) fn files(inputs: &[String], recursive: bool) -> Result<Vec<Listed>> {
     let mut found = Vec::new();
-    for input in inputs.iter().flat_map(|input| commas(input)) {
-        let input = input
+    for given in paths(inputs)? {
+        let input = given
             .strip_prefix("file://")
-            .or_else(|| input.strip_prefix("file:"))
-            .unwrap_or(input);
+            .or_else(|| given.strip_prefix("file:"))
+            .unwrap_or(given);
         if input.contains("://") {
             let words = format!("{input}: without a cluster only files of this machine are read");
             return Err(Error::new(words));
         }
-        let matches = expand(input)?;
+        let matches = named(input)?;
         if matches.is_empty() {
             return Err(Error::new(format!(
-                "{input}: there is no such file{}",
+                "{input}: there is no such file{}{}",
                 if is_pattern(input) {
                     " for this pattern"
                 } else {
                     ""
-                }
+                },
+                as_part(inputs, given)
             )));
         }
         for path in matches {
@@ -38,13 +41,24 @@ pub(super) fn files(inputs: &[String], recursive: bool) -> Result<Vec<Listed>> {
     Ok(found)
 }
 
+/// The name of a file as text, as tasks are told it.
+pub(super) fn text(path: &Path) -> Result<&str> {
+    path.to_str().ok_or_else(|| {
+        Error::new(format!(
+            "{}: this name is not UTF-8, and no task can be told of it: rename the file, or begin its name with _",
+            path.display()
+        ))
+    })
+}
+
 fn take(path: &Path, named: bool, recursive: bool, found: &mut Vec<Listed>) -> Result<()> {
     let shown = || path.display().to_string();
     let about = fs::metadata(path).context(shown)?;
     if !about.is_dir() {
+        let text = text(path)?;
         fs::File::open(path).context(shown)?;
         found.push(Listed {
-            path: shown(),
+            path: text.to_owned(),
             length: about.len(),
         });
         return Ok(());
@@ -68,27 +82,42 @@ fn take(path: &Path, named: bool, recursive: bool, found: &mut Vec<Listed>) -> R
     Ok(())
 }
 
-/// The paths that a pattern stands for, sorted.
-fn expand(pattern: &str) -> Result<Vec<PathBuf>> {
-    if !is_pattern(pattern) || Path::new(pattern).exists() {
-        return Ok(if Path::new(pattern).exists() {
-            vec![pattern.into()]
-        } else {
-            Vec::new()
-        });
+/// What an input stands for: what it describes, else what has just this name.
+fn named(input: &str) -> Result<Vec<PathBuf>> {
+    let described = match is_pattern(input) {
+        true => match braces(input) {
+            Ok(patterns) => described(&patterns)?,
+            Err(error) if !Path::new(input).exists() => return Err(error.into()),
+            Err(_) => Vec::new(),
+        },
+        false => there(unescaped(input).into()).into_iter().collect(),
+    };
+    match described.is_empty() {
+        true => Ok(there(input.into()).into_iter().collect()),
+        false => Ok(described),
     }
+}
+
+fn there(path: PathBuf) -> Option<PathBuf> {
+    Some(path).filter(|path| path.exists())
+}
+
+/// The paths that patterns without braces stand for, sorted.
+fn described(patterns: &[String]) -> Result<Vec<PathBuf>> {
     let mut all = Vec::new();
-    for pattern in braces(pattern)? {
+    for pattern in patterns {
         let mut here: Vec<PathBuf> = vec![if pattern.starts_with('/') {
             "/".into()
         } else {
             PathBuf::new()
         }];
-        for part in pattern.split('/').filter(|part| !part.is_empty()) {
+        let parts: Vec<&str> = pattern.split('/').filter(|part| !part.is_empty()).collect();
+        for (number, part) in parts.iter().enumerate() {
+            let is_last = number + 1 == parts.len();
             let mut next = Vec::new();
             for folder in here {
                 if !is_pattern(part) {
-                    next.extend(Some(folder.join(part)).filter(|path| path.exists()));
+                    next.extend(there(folder.join(unescaped(part))));
                     continue;
                 }
                 let listed = if folder.as_os_str().is_empty() {
@@ -101,8 +130,7 @@ fn expand(pattern: &str) -> Result<Vec<PathBuf>> {
                 };
                 for entry in entries {
                     let name = entry.context(|| listed.display().to_string())?.file_name();
-                    let text = name.to_string_lossy();
-                    if !is_hidden(&text) && matches(part.as_bytes(), text.as_bytes()) {
+                    if describes(part, &name, is_last) {
                         next.push(folder.join(&name));
                     }
                 }
@@ -114,6 +142,13 @@ fn expand(pattern: &str) -> Result<Vec<PathBuf>> {
     all.sort();
     all.dedup();
     Ok(all)
+}
+
+/// Whether a part of a pattern stands for what a folder has: hidden files are left out, and hidden folders are gone
+/// through.
+fn describes(part: &str, name: &OsStr, is_last: bool) -> bool {
+    let name = name.to_string_lossy();
+    !(is_last && is_hidden(&name)) && matches(part, &name)
 }
 
 #[cfg(test)]
@@ -136,7 +171,16 @@ mod tests {
             "x1",
             "x2",
             "y1",
+            "logs/_old/part-0",
+            "logs/new/part-0",
+            "logs/new/_part-1",
+            "odd/m,n",
+            "odd/b{r}ace.txt",
+            "odd/ünï.txt",
+            "odd/a*",
+            "odd/ab",
         ] {
+            fs::create_dir_all(root.join(name).parent().unwrap()).unwrap();
             fs::write(root.join(name), name).unwrap();
         }
         let at = |text: &str| format!("{}/{text}", root.display());
@@ -176,5 +220,51 @@ mod tests {
                 .contains("pattern")
         );
         assert!(names(&["hdfs://n/x".into()], false).is_err());
+        for (input, expected) in [
+            ("logs/*/part-0", "logs/_old/part-0 logs/new/part-0"),
+            ("logs/*/*", "logs/_old/part-0 logs/new/part-0"),
+            ("logs/[n]*/_part-1", "logs/new/_part-1"),
+            (r"odd/m\,n", "odd/m,n"),
+            ("odd/m?n", "odd/m,n"),
+            (r"odd/b\{r\}ace.txt", "odd/b{r}ace.txt"),
+            ("odd/b{r}ace.txt", "odd/b{r}ace.txt"),
+            ("odd/?n?.txt", "odd/ünï.txt"),
+            ("odd/[ä-ü]n*", "odd/ünï.txt"),
+            (r"odd/a\*", "odd/a*"),
+            ("odd/a*", "odd/a* odd/ab"),
+            ("odd/a{b,}", "odd/ab"),
+        ] {
+            assert_eq!(names(&[at(input)], false).unwrap(), expected, "{input}");
+        }
+        for empty in [String::new(), at("x1,"), at("x1,,") + &at("y1")] {
+            let refused = names(&[empty], false).unwrap_err().to_string();
+            assert!(refused.contains("empty"), "{refused}");
+        }
+    }
+
+    #[test]
+    fn a_name_that_no_task_can_be_told_is_refused() {
+        use std::os::unix::ffi::OsStrExt as _;
+        let folder = tempfile::tempdir().unwrap();
+        let name = std::ffi::OsStr::from_bytes(b"k\xf6ln");
+        fs::write(folder.path().join(name), "x").unwrap();
+        let all = folder.path().display().to_string();
+        for input in [all.clone(), format!("{all}/k*")] {
+            let refused = files(&[input], false).unwrap_err().to_string();
+            assert!(refused.contains("is not UTF-8"), "{refused}");
+        }
+        assert!(
+            super::super::files::list(&all)
+                .unwrap_err()
+                .to_string()
+                .contains("is not UTF-8")
+        );
+        // What is left out needs no name.
+        fs::rename(
+            folder.path().join(name),
+            folder.path().join(std::ffi::OsStr::from_bytes(b"_k\xf6ln")),
+        )
+        .unwrap();
+        assert!(files(&[all], false).unwrap().is_empty());
     }
 }

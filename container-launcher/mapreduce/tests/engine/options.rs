@@ -89,6 +89,19 @@ fn what_is_wrong_is_said_in_one_sentence() {
         );
         assert_eq!((code, said), (64, format!("kmeans: {sentence}\n")));
     }
+    for (words, said) in [
+        (["", "out"], "an input is empty (\"\") and names no file"),
+        (["in,", "out"], "the list \"in,\", which has an empty part"),
+        (
+            ["in,,x", "out"],
+            "the list \"in,,x\", which has an empty part",
+        ),
+        (["in", ""], "the output is empty (\"\") and names no folder"),
+    ] {
+        let (code, told) = program("wordcount", &["--local"], &words, &[]);
+        assert_eq!(code, 64, "{told}");
+        assert!(told.contains(said), "{told}");
+    }
     // An option may be given an empty text.
     let empty = ["--local", "--pattern", "", "/no/such/file"];
     let (code, said) = program("grep", &empty, &["out"], &[]);
