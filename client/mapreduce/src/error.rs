@@ -72,6 +72,18 @@ pub enum MapReduceError {
         /// In full.
         url: String,
     },
+    /// The output is a file: an output takes the place of folders alone.
+    #[error("{url} is a file: the output is a folder; choose another, or remove the file")]
+    OutputIsFile {
+        /// In full.
+        url: String,
+    },
+    /// The output is the root.
+    #[error("{url} is the root of its file system, which is no output; choose a folder in it")]
+    OutputIsRoot {
+        /// In full.
+        url: String,
+    },
     /// The file system refuses or does not answer.
     #[error(transparent)]
     Storage(#[from] StorageError),
@@ -104,7 +116,9 @@ impl MapReduceError {
             | Self::Pattern(_)
             | Self::Place { .. }
             | Self::Absent { .. }
-            | Self::OutputExists { .. } => Exit::Usage,
+            | Self::OutputExists { .. }
+            | Self::OutputIsFile { .. }
+            | Self::OutputIsRoot { .. } => Exit::Usage,
             Self::Storage(error) => staging::error::exit_of(error),
             Self::Stage(error) => error.exit(),
             Self::Application { exit, .. } => *exit,

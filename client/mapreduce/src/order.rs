@@ -286,7 +286,10 @@ impl JobOrders {
     /// Nothing has the name of the output, or a folder that is to be overwritten.
     async fn place(&self, output: &Location) -> Result<Place, MapReduceError> {
         let storage = self.places.storage(&output.address)?;
-        let exists = || MapReduceError::OutputExists { url: output.url() };
+        let url = || output.url();
+        if output.path == "/" {
+            return Err(MapReduceError::OutputIsRoot { url: url() });
+        }
         let is_there = Place {
             overwrite: None,
             is_new: false,
@@ -296,7 +299,7 @@ impl JobOrders {
                 is_new: true,
                 ..is_there
             }),
-            Some(status) if !status.is_folder || output.path == "/" => Err(exists()),
+            Some(status) if !status.is_folder => Err(MapReduceError::OutputIsFile { url: url() }),
             Some(_) if self.overwrites => {
                 let overwrite = Overwrite::new(&self.places, output).await?;
                 Ok(Place {
@@ -304,7 +307,7 @@ impl JobOrders {
                     ..is_there
                 })
             }
-            Some(_) => Err(exists()),
+            Some(_) => Err(MapReduceError::OutputExists { url: url() }),
         }
     }
 

@@ -180,9 +180,9 @@ Inputs are files, folders, lists with commas and patterns ({a,b} * ? [a-c]);
 names that begin with _ or . are left out. What names no file system lies on
 that of fs.defaultFS, and unless it begins with / in the user's folder there.
 A backslash makes a letter a plain one: 'a\\,b' is one name with a comma.
-file: is a folder that all nodes have mounted. OUT must not be there yet, or
-be empty; with --overwrite it may be there, and goes to the trash, or is removed
-where HDFS has none (fs.trash.interval 0), when the new one is complete, which is
+file: is a folder that all nodes have mounted. OUT must not be there yet; with
+--overwrite it may be a folder, which goes to the trash, or is removed where
+HDFS has none (fs.trash.interval 0), when the new one is complete, which is
 written beside it (_OUT.new).
 
 Without a session the jobs of the program are one application of YARN's, which

@@ -129,4 +129,15 @@ async fn an_empty_word_is_refused_and_touches_nothing() {
     assert_eq!(code, Some(64), "{said}");
     assert_eq!(std::fs::read(&old).unwrap(), b"old");
     assert!(submitted(&night).is_empty());
+    // What --overwrite does not help is not told to take it.
+    let file = at(&night, "out/part-r-00000");
+    for (taken, why) in [(file.as_str(), "is a file"), ("file:/", "is the root")] {
+        let overwriting = mr(&night, &["--overwrite"], &program(), &[&input, taken]);
+        let (code, _, said) = told(output(overwriting).await);
+        assert_eq!(code, Some(64), "{said}");
+        assert!(
+            said.contains(why) && !said.contains("--overwrite"),
+            "{said}"
+        );
+    }
 }
