@@ -13,6 +13,9 @@ const PROTOCOL: &str = "org.apache.hadoop.hdfs.protocol.ClientProtocol";
 const HAS_LIST: u32 = 1;
 const OLD_HAS_LIST: u32 = 1 << 12;
 
+/// To read, among what may be done with a file.
+const READ: u32 = 4;
+
 /// A machine that stores blocks, as it registered.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct DataNode {
@@ -44,6 +47,8 @@ pub struct FileBlocks {
     pub size: u64,
     /// ms since 1970; 0: not told.
     pub modified_ms: u64,
+    /// It has a writer. Its DataNodes have at least the bytes of its last block that the NameNode lists.
+    pub is_open: bool,
     /// In the order of the file.
     pub blocks: Vec<Block>,
 }
@@ -197,7 +202,9 @@ impl NameNodeClient {
                     return Ok(Some(found));
                 }
                 let is_folder = entry.file_type() == FileType::IsDir;
-                let file = FileBlocks::of(path, entry, &self.user);
+                let is_readable = is_readable(&entry, &self.user)
+                    || (is_open(&entry) && self.may_read(path, &entry).await);
+                let file = FileBlocks::of(path, entry, is_readable);
                 found.push(match is_folder {
                     true => ListingEntry::Folder(file.path),
                     false => ListingEntry::File(file),
@@ -225,6 +232,21 @@ impl NameNodeClient {
             .await
     }
 
+    /// Whether the NameNode lets the user read an entry of the listing of `listed`. It is asked about files with a writer
+    /// alone: a reader opens others at the NameNode, which refuses it there, and reads these from their DataNodes, which
+    /// refuse no user.
+    async fn may_read(&self, listed: &str, entry: &hdfs::HdfsFileStatusProto) -> bool {
+        let request = hdfs::CheckAccessRequestProto {
+            path: path_of(listed, entry),
+            mode: READ,
+        };
+        let plain = |_: hdfs::CheckAccessResponseProto| Ok::<_, Incomplete>(());
+        let called = self
+            .channel
+            .call("checkAccess", Idempotent, &request, plain);
+        called.await.is_ok()
+    }
+
     async fn listing(
         &self,
         path: &str,
@@ -243,18 +265,13 @@ impl NameNodeClient {
 }
 
 impl FileBlocks {
-    /// An entry of the listing of `listed`, made for `user`: of a file that is itself, without a name.
-    fn of(listed: &str, entry: hdfs::HdfsFileStatusProto, user: &str) -> Self {
-        let name = String::from_utf8_lossy(&entry.path);
-        let path = match name.is_empty() {
-            true => listed.to_owned(),
-            false => format!("{}/{name}", listed.trim_end_matches('/')),
-        };
+    /// An entry of the listing of `listed`, which the user who asked may read or not.
+    fn of(listed: &str, entry: hdfs::HdfsFileStatusProto, is_readable: bool) -> Self {
+        let (path, is_open) = (path_of(listed, &entry), is_open(&entry));
         let is_coded = entry.file_encryption_info.is_some() || entry.ec_policy.is_some();
-        let is_plain = !is_coded && is_readable(&entry, user);
         let located = entry.locations.unwrap_or_default();
-        let is_plain = is_plain
-            && !located.under_construction
+        let is_plain = is_readable
+            && !is_coded
             && located.file_encryption_info.is_none()
             && located.ec_policy.is_none();
         let blocks = located.blocks.into_iter();
@@ -262,6 +279,7 @@ impl FileBlocks {
             path,
             size: entry.length,
             modified_ms: entry.modification_time.unwrap_or_default(),
+            is_open,
             blocks: blocks.map(|block| Block::of(block, is_plain)).collect(),
         }
     }
@@ -283,6 +301,21 @@ impl FileBlocks {
         }
         held
     }
+}
+
+/// The path of an entry of the listing of `listed`: that of a file which is itself has no name.
+fn path_of(listed: &str, entry: &hdfs::HdfsFileStatusProto) -> String {
+    let name = String::from_utf8_lossy(&entry.path);
+    match name.is_empty() {
+        true => listed.to_owned(),
+        false => format!("{}/{name}", listed.trim_end_matches('/')),
+    }
+}
+
+/// Whether a file has a writer.
+fn is_open(entry: &hdfs::HdfsFileStatusProto) -> bool {
+    let located = entry.locations.as_ref();
+    located.is_some_and(|located| located.under_construction)
 }
 
 /// Whether a user is sure to be allowed to read a file: DataNodes do not ask. Which groups a user is in only the
@@ -509,7 +542,8 @@ mod tests {
         let plain = |change: fn(&mut hdfs::HdfsFileStatusProto)| {
             let mut entry = file("f", &[(5, &["n1", "n22"])]);
             change(&mut entry);
-            let file = FileBlocks::of("/d", entry, "alice");
+            let is_readable = is_readable(&entry, "alice");
+            let file = FileBlocks::of("/d", entry, is_readable);
             file.blocks.into_iter().next().unwrap().plain
         };
         let whole = PlainBlock {
@@ -519,19 +553,20 @@ mod tests {
             ports: vec![9866, 9866],
         };
         assert_eq!(plain(|_| ()), Some(whole));
+        // What was flushed to it is there.
+        assert!(plain(|entry| located(entry).under_construction = true).is_some());
         let other: fn(&mut hdfs::HdfsFileStatusProto) = |entry| {
             entry.owner = "bob".to_owned();
             entry.permission.perm = 0o1444;
         };
         assert!(plain(other).is_some());
-        let changes: [fn(&mut hdfs::HdfsFileStatusProto); 12] = [
+        let changes: [fn(&mut hdfs::HdfsFileStatusProto); 11] = [
             |entry| entry.owner = "bob".to_owned(),
             |entry| entry.permission.perm = 0o244,
             |entry| entry.permission.perm |= 1 << 12,
             |entry| entry.flags = Some(1),
             |entry| entry.file_encryption_info = Some(bytes::Bytes::new()),
             |entry| entry.ec_policy = Some(bytes::Bytes::new()),
-            |entry| located(entry).under_construction = true,
             |entry| located(entry).ec_policy = Some(bytes::Bytes::new()),
             |entry| located(entry).blocks[0].corrupt = true,
             |entry| located(entry).blocks[0].block_token.identifier = "t".into(),
@@ -541,6 +576,72 @@ mod tests {
         for change in changes {
             assert_eq!(plain(change), None);
         }
+    }
+
+    /// DataNodes would give it to any user.
+    #[tokio::test]
+    async fn a_file_with_a_writer_is_read_by_whom_the_namenode_lets_read_it() {
+        let (listener, address) = peers::listen().await;
+        let server = async {
+            let mut peer = peers::accept(&listener).await;
+            let call = peer.first_call().await;
+            let of_bob = |name: &str, is_open: bool| {
+                let mut entry = file(name, &[(5, &["n1"])]);
+                entry.owner = "bob".to_owned();
+                located(&mut entry).under_construction = is_open;
+                entry
+            };
+            let listing = hdfs::DirectoryListingProto {
+                partial_listing: vec![
+                    of_bob("closed", false),
+                    of_bob("granted", true),
+                    of_bob("kept", true),
+                ],
+                remaining_entries: 0,
+            };
+            let answer = hdfs::GetListingResponseProto {
+                dir_list: Some(listing),
+            };
+            peer.answer(call.id, &answer).await;
+            for path in ["/d/granted", "/d/kept"] {
+                let call = peer.call().await.unwrap();
+                assert_eq!(call.method, "checkAccess");
+                let request: hdfs::CheckAccessRequestProto =
+                    prost::Message::decode(call.parameter.clone()).unwrap();
+                assert_eq!((request.path.as_str(), request.mode), (path, 4));
+                match path {
+                    "/d/granted" => {
+                        peer.answer(call.id, &hdfs::CheckAccessResponseProto {})
+                            .await;
+                    }
+                    _ => {
+                        let class = "org.apache.hadoop.security.AccessControlException";
+                        peer.error(call.id, class, "Permission denied").await;
+                    }
+                }
+            }
+        };
+        let client = NameNodeClient::new(vec![address], "alice");
+        let asked = async {
+            let found = client.blocks("/d", 10).await.unwrap().unwrap();
+            let found: Vec<_> = found
+                .iter()
+                .map(|file| {
+                    (
+                        file.path.as_str(),
+                        file.is_open,
+                        file.blocks[0].plain.is_some(),
+                    )
+                })
+                .collect();
+            let expected = [
+                ("/d/closed", false, false),
+                ("/d/granted", true, true),
+                ("/d/kept", true, false),
+            ];
+            assert_eq!(found, expected);
+        };
+        tokio::join!(server, asked);
     }
 
     fn located(entry: &mut hdfs::HdfsFileStatusProto) -> &mut hdfs::LocatedBlocksProto {

@@ -129,6 +129,7 @@ mod tests {
             path: "/f".into(),
             size: 250,
             modified_ms: 0,
+            is_open: false,
             blocks: vec![
                 block(0, 100, &["a", "b"]),
                 block(100, 100, &["c", "b"]),

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use gerbil_task::Piece;
 use job::{BlockAt, BlockPlaces};
-use proto_hadoop::{Block, FileBlocks};
-use storage::BlockNode;
+use proto_hadoop::{Block, FileBlocks, PlainBlock};
+use storage::{BlockNode, Known, LocatedBlock};
 
 /// Blocks of one piece that are told at the most: whoever reads more of them may ask the NameNode once.
 const MOST: usize = 64;
@@ -26,7 +26,12 @@ impl Located {
     /// The blocks that are read for a piece, as far as they can be read without asking the NameNode: those that it is of, the
     /// one behind them, where its last record may end, and the file's first one, which may have a header.
     pub(crate) fn blocks(&mut self, piece: &Piece, file: &FileBlocks) -> Vec<BlockAt> {
-        if file.size != piece.size || self.told >= MOST_OF_A_JOB {
+        // A task that opens a file with a writer learns nothing of its last block's bytes from the NameNode.
+        let (most, most_of_all) = match file.is_open {
+            true => (usize::MAX, usize::MAX),
+            false => (MOST, MOST_OF_A_JOB),
+        };
+        if file.size != piece.size || self.told >= most_of_all {
             return Vec::new();
         }
         let end = piece.offset.saturating_add(piece.length);
@@ -36,7 +41,7 @@ impl Located {
             .blocks
             .partition_point(|block| block.offset.saturating_add(block.length) <= piece.offset);
         let to = file.blocks.partition_point(|block| block.offset < end) + 1;
-        let read = file.blocks.iter().take(to).skip(from).take(MOST);
+        let read = file.blocks.iter().take(to).skip(from).take(most);
         first
             .chain(read)
             .filter_map(|block| self.block(block))
@@ -46,15 +51,8 @@ impl Located {
     fn block(&mut self, block: &Block) -> Option<BlockAt> {
         let plain = block.plain.as_ref().filter(|_| !block.nodes.is_empty())?;
         self.told += 1;
-        let nodes = block.nodes.iter().zip(&plain.ports);
-        let nodes = nodes.map(|(node, port)| {
-            let node = BlockNode {
-                host: node.host.clone(),
-                address: node.address.clone(),
-                port: *port,
-            };
-            place(&mut self.nodes, &mut self.places.nodes, &node.to_string())
-        });
+        let nodes = nodes(block, plain)
+            .map(|node| place(&mut self.nodes, &mut self.places.nodes, &node.to_string()));
         Some(BlockAt {
             offset: block.offset,
             length: block.length,
@@ -71,6 +69,36 @@ impl Located {
     }
 }
 
+/// A file as storage reads it by its blocks.
+pub(crate) fn known(file: &FileBlocks) -> Known {
+    let blocks = file.blocks.iter().filter_map(|block| {
+        let plain = block.plain.as_ref().filter(|_| !block.nodes.is_empty())?;
+        Some(LocatedBlock {
+            offset: block.offset,
+            length: block.length,
+            pool: plain.pool.clone(),
+            id: plain.id,
+            generation: plain.generation,
+            nodes: nodes(block, plain).collect(),
+        })
+    });
+    Known {
+        size: file.size,
+        modified_ms: file.modified_ms,
+        blocks: blocks.collect(),
+    }
+}
+
+/// The DataNodes of a block.
+fn nodes<'a>(block: &'a Block, plain: &'a PlainBlock) -> impl Iterator<Item = BlockNode> + 'a {
+    let nodes = block.nodes.iter().zip(&plain.ports);
+    nodes.map(|(node, port)| BlockNode {
+        host: node.host.clone(),
+        address: node.address.clone(),
+        port: *port,
+    })
+}
+
 /// The place of something, where it has none the next one.
 fn place(known: &mut BTreeMap<String, u64>, all: &mut Vec<String>, what: &str) -> u64 {
     if let Some(place) = known.get(what) {
@@ -84,7 +112,7 @@ fn place(known: &mut BTreeMap<String, u64>, all: &mut Vec<String>, what: &str) -
 
 #[cfg(test)]
 mod tests {
-    use proto_hadoop::{DataNode, PlainBlock};
+    use proto_hadoop::DataNode;
 
     use super::*;
 
@@ -109,6 +137,7 @@ mod tests {
             path: "/f".into(),
             size: blocks * BLOCK,
             modified_ms: 0,
+            is_open: false,
             blocks: (0..blocks).map(block).collect(),
         }
     }
@@ -139,6 +168,12 @@ mod tests {
             assert!(!located.blocks(&piece(0, 1, &file), &file).is_empty());
         }
         assert_eq!(located.blocks(&piece(0, 1, &file), &file), []);
+        let open = FileBlocks {
+            is_open: true,
+            ..file.clone()
+        };
+        let all = located.blocks(&piece(0, 200 * BLOCK, &open), &open);
+        assert_eq!(all.len(), 200);
         let places = located.into_places();
         assert_eq!(places.pools, ["BP-1"]);
         assert_eq!(places.nodes.len(), 3);

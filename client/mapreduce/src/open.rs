@@ -8,6 +8,7 @@ use tokio::io::AsyncWriteExt as _;
 use tokio::net::unix::pipe;
 
 use crate::error::MapReduceError;
+use crate::located;
 use crate::places::{FileSystems, Location};
 
 /// A file that is open for reading.
@@ -38,11 +39,11 @@ pub async fn open(places: &FileSystems, name: &str, from: u64) -> Result<Opened,
         url: place.url(),
         more: more.to_owned(),
     };
-    match storage.stat(&place.path).await? {
+    let size = match storage.stat(&place.path).await? {
         None => return Err(absent("")),
         Some(status) if status.is_folder => return Err(absent("; it is a folder")),
-        Some(_) => {}
-    }
+        Some(status) => status.size,
+    };
     if place.address == Address::Shared {
         return mounted(&place).await;
     }
@@ -50,7 +51,10 @@ pub async fn open(places: &FileSystems, name: &str, from: u64) -> Result<Opened,
         doing: "make a pipe",
         source,
     };
-    let reader = storage.read_from(&place.path, from).await?;
+    let mut reader = storage.read_from(&place.path, from).await?;
+    if reader.size() < size {
+        reader = with_a_writer(places, &place, from).await?.unwrap_or(reader);
+    }
     let (into, out) = pipe::pipe().map_err(system)?;
     Ok(Opened {
         file: out.into_blocking_fd().map_err(system)?,
@@ -60,6 +64,25 @@ pub async fn open(places: &FileSystems, name: &str, from: u64) -> Result<Opened,
             into,
         }),
     })
+}
+
+/// Opens a file that has a writer, up to the length that the NameNode lists; `None`: it has no writer any more.
+async fn with_a_writer(
+    places: &FileSystems,
+    place: &Location,
+    from: u64,
+) -> Result<Option<Reader>, MapReduceError> {
+    let Some(client) = places.name_node(&place.address) else {
+        return Ok(None);
+    };
+    let told = client.blocks(&place.path, 1).await.ok().flatten();
+    let Some(file) = told.and_then(|files| files.into_iter().find(|file| file.is_open)) else {
+        return Ok(None);
+    };
+    let storage = places.storage(&place.address)?;
+    let known = located::known(&file);
+    let reader = storage.read_known(&place.path, (from, known.size), known);
+    Ok(Some(reader.await?))
 }
 
 async fn mounted(place: &Location) -> Result<Opened, MapReduceError> {

@@ -1,10 +1,12 @@
-//! What HDFS may refuse a job that has begun: room for its output, a block of its input, a file of its input.
+//! What HDFS may refuse a job that has begun: room for its output, a block of its input, a file of its input. And files
+//! that are still being written, which it does not refuse.
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, ensure};
+use hdfs_native::{ClientBuilder, WriteOptions};
 use it::bed::{Case, DEADLINE, Given};
 use it::session::{shows, stop, told};
 use it::{expect, wait};
@@ -15,6 +17,7 @@ pub const CASES: &[(&str, Case)] = &[
     ("an output for which a quota leaves no room", quota),
     ("an input with a block that no DataNode has", no_replica),
     ("an input that vanishes before its map begins", vanished),
+    ("inputs that are still being written", being_written),
 ];
 
 /// No task fails more often.
@@ -127,5 +130,46 @@ fn vanished(given: &Given) -> Result<()> {
     expect::sentence(&finished, 1, &words)?;
     is_gone(given, "/vanish/out")?;
     shows(given, "no job runs, 0 waiting, 1 ended")?;
+    stop(given, "s")
+}
+
+/// As collectors of logs have them open: one is new, one was closed and is appended to. What was flushed is read.
+fn being_written(given: &Given) -> Result<()> {
+    put(
+        given,
+        "/open/in",
+        &[("appended", "a b\n"), ("closed", "a\n")],
+    )?;
+    start(given)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(1)
+        .enable_all()
+        .build()?;
+    let client = ClientBuilder::new()
+        .with_url(format!("hdfs://{}", given.cluster.name_node_address()))
+        .with_user(given.cluster.user())
+        .with_config_dir("/nonexistent")
+        .build()?;
+    let written = runtime.block_on(async {
+        let options = WriteOptions::default();
+        let mut begun = client.create("/open/in/begun", options).await?;
+        begun.write_bytes("a c\n".repeat(3).into()).await?;
+        begun.hsync().await?;
+        let mut appended = client.append("/open/in/appended").await?;
+        appended.write_bytes("b\n".into()).await?;
+        appended.hsync().await?;
+        anyhow::Ok([begun, appended])
+    })?;
+    let wordcount = program("wordcount")?;
+    for (input, output, counts) in [
+        ("/open/in", "/open/out", "a\t5\nb\t2\nc\t3\n"),
+        ("/open/in/b*", "/open/by-pattern", "a\t3\nc\t3\n"),
+    ] {
+        succeeds(given, &[&wordcount, input, output])?;
+        let counted = files(given, output)?.remove("part-r-00000");
+        let counted = String::from_utf8(counted.unwrap_or_default())?;
+        ensure!(counted == counts, "{input}: {counted}");
+    }
+    drop(written);
     stop(given, "s")
 }

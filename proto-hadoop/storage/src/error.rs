@@ -172,6 +172,17 @@ pub enum StorageError {
         /// The whole name.
         url: String,
     },
+    /// The last part of a file cannot be read before its writer has closed it.
+    #[error(
+        "{url} is still being written, and none of its DataNodes gives what lies behind byte {at}: close it first, or \
+         leave it out"
+    )]
+    BeingWritten {
+        /// The whole name.
+        url: String,
+        /// Bytes that the NameNode tells of.
+        at: u64,
+    },
     /// A file of this machine.
     #[error("{doing} {}: {source}", path.display())]
     Local {

@@ -261,12 +261,15 @@ impl Hdfs {
             let (asks, client) = (Arc::clone(&self.asks), self.client.clone());
             let mut steps = Steps::new(from, known.size);
             steps.expected = end;
-            let known = (known, self.data_nodes.clone());
+            let known = (known.clone(), self.data_nodes.clone());
             if let Some(reading) = Reading::known(asks, client, path, steps, known).await {
                 return Ok(reading);
             }
         }
+        let size = known.size;
         let mut reading = self.open(path, from).await?;
+        let now = reading.size();
+        reading.check_writer(size, now).await?;
         reading.expect(end);
         Ok(reading)
     }

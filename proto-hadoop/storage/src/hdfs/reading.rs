@@ -151,6 +151,7 @@ impl Reading {
             .await?;
         let (planned, now) = (self.steps.size, reader.file_length() as u64);
         if planned != now {
+            self.check_writer(planned, now).await?;
             let url = self.asks.url(&self.path);
             return Err(StorageError::Changed { url, planned, now });
         }
@@ -166,6 +167,27 @@ impl Reading {
         self.steps.at = self.at;
         self.source = Source::Told(Box::new(reader), None);
         Ok(())
+    }
+
+    /// Refuses a file that has fewer bytes here than in a listing: the others are in a block that is still being written,
+    /// whose bytes the NameNode leaves out when a reader opens the file.
+    pub(super) async fn check_writer(
+        &mut self,
+        planned: u64,
+        now: u64,
+    ) -> Result<(), StorageError> {
+        if now >= planned {
+            return Ok(());
+        }
+        let call = calls::get_file_info(&self.client, &self.path);
+        let status = self.asks.within(ANSWER, "reading", &self.path, call);
+        match status.await?.length as u64 >= planned {
+            true => Err(StorageError::BeingWritten {
+                url: self.asks.url(&self.path),
+                at: now,
+            }),
+            false => Ok(()),
+        }
     }
 
     /// Of which block of the file an error is, where that is what an error is of.
