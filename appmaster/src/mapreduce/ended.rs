@@ -306,7 +306,6 @@ impl MapReduce {
     }
 
     fn end_of_attempt(&mut self, ix: AttemptIx, how: AttemptOutcome) {
-        self.tasks_ended = Some(self.now);
         self.want(MapReduceEffect::Over { attempt: ix, how });
     }
 }

@@ -97,6 +97,7 @@ impl MapReduce {
         let results = std::mem::take(&mut self.results);
         let commit = FolderWork::Commit(results.into_values().collect());
         self.want(MapReduceEffect::Folder(commit));
+        self.commit_began = Some(self.now);
         self.end(MapReduceVerdict::Success, true, false);
     }
 

@@ -172,9 +172,9 @@ pub(crate) struct MapReduce {
     shown: wire::TasksPhase,
     /// It was said that the output folder has to wait.
     folder_waits: bool,
-    /// When the first task was started, and the last one ended.
+    /// When the first task was started, and, all having ended well, the commit.
     tasks_began: Option<Millis>,
-    tasks_ended: Option<Millis>,
+    commit_began: Option<Millis>,
     /// Attempts that are over.
     past: Past,
 }
@@ -227,7 +227,7 @@ impl MapReduce {
             shown: wire::TasksPhase::default(),
             folder_waits: false,
             tasks_began: None,
-            tasks_ended: None,
+            commit_began: None,
             past: Past::default(),
             description,
         }
@@ -335,7 +335,7 @@ impl MapReduce {
             let from = from.map_or(to.0, |from| from.0);
             to.0.saturating_sub(from)
         };
-        let ended = self.tasks_ended.unwrap_or(self.now);
+        let ended = self.commit_began.unwrap_or(self.now);
         TasksReport {
             counters: self.counters.clone(),
             maps: count(self.description.splits.len()),
@@ -344,7 +344,7 @@ impl MapReduce {
             no_device_attempts: self.no_device_attempts,
             found_needs: self.found_needs(),
             tasks_ms: since(self.tasks_began, ended),
-            commit_ms: since(self.tasks_ended, self.now),
+            commit_ms: since(self.commit_began, self.now),
         }
     }
 

@@ -36,6 +36,22 @@ fn what_became_of_a_job_is_kept_before_its_verdict_is_told() {
 }
 
 #[test]
+fn a_job_that_ends_early_has_committed_nothing() {
+    let mut bed = Bed::new(2, 0);
+    let quick = bed.place(Stage::Map, 0, 1);
+    bed.joined(1);
+    bed.started(1, quick);
+    bed.now = Millis(40);
+    bed.done(1, quick, None);
+    let slow = bed.place(Stage::Map, 1, 1);
+    bed.started(1, slow);
+    bed.now = Millis(12_000);
+    bed.tell(WorkEvent::ClientLeft);
+    let report = bed.job.report();
+    assert_eq!((report.tasks_ms, report.commit_ms), (12_000, 0));
+}
+
+#[test]
 fn files_that_cannot_be_brought_are_a_failure_of_who_waits_for_them() {
     let mut bed = Bed::new(2, 0);
     bed.place(Stage::Map, 0, 1);
