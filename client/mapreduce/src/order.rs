@@ -11,7 +11,7 @@ use gerbil_task::settings::{
     SPLIT_PACK,
 };
 use gerbil_task::splits::{self, REDUCES_MAX};
-use gerbil_task::{Listed, PlannedJob, Submission};
+use gerbil_task::{Listed, PlannedJob, Submission, said};
 use job::{BlockPlaces, FileAt, MapReduceJob, MpiProgram, Split, StageNeed, StageTerms};
 use policy::{MiB, Resources};
 use storage::Address;
@@ -243,6 +243,8 @@ impl JobOrders {
         };
         let name = settings.get(JOB_NAME).filter(|name| !name.is_empty());
         let name = name.unwrap_or(&planned.name).clone();
+        said::check_name(&name)
+            .map_err(|error| MapReduceError::Setting(format!("{JOB_NAME}: {error}")))?;
         let job = MapReduceJob {
             program: MpiProgram::default(),
             node_failures: number(&settings, NODE_FAILURES)?.unwrap_or(FAILURES_OF_A_NODE),

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
-use gerbil_task::{FromTask, Plan, VERSION};
+use gerbil_task::{FromTask, Plan, VERSION, said};
 
 use crate::error::MapReduceError;
 use crate::process::{AbandonsGroup, HELLO, RoleGroup, RoleProcess, no_hello};
@@ -52,11 +52,26 @@ fn ask(program: &Path, group: &RoleGroup) -> Result<Planned, MapReduceError> {
                  gerbil-mapreduce of this gerbil"
             )));
         }
-        other => return Err(refused(format!("said {other:?} before hello"))),
+        other => {
+            return Err(refused(format!(
+                "said {} before hello",
+                said::message(&other)
+            )));
+        }
     };
     let plan = process.connection.receive();
     match plan.map_err(|error| refused(format!("said no plan: {error}")))? {
-        FromTask::Plan { plan } => Ok(Planned { plan, digest }),
-        other => Err(refused(format!("said {other:?} instead of its plan"))),
+        FromTask::Plan { plan } => {
+            let names = plan.jobs.iter().map(|job| job.name.as_str());
+            let mut names = std::iter::once(plan.name.as_str()).chain(names);
+            match names.try_for_each(said::check_name) {
+                Ok(()) => Ok(Planned { plan, digest }),
+                Err(error) => Err(refused(format!("said a plan in which {error}"))),
+            }
+        }
+        other => Err(refused(format!(
+            "said {} instead of its plan",
+            said::message(&other)
+        ))),
     }
 }

@@ -10,9 +10,10 @@ use std::os::fd::{AsFd as _, OwnedFd};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use gerbil_task::said::NAME_MAX;
 use gerbil_task::{
     Connection, FrameError, FromTask, Page, Phase, ReduceOrder, ToTask, VERSION, Welcome,
-    records_digest,
+    check_index, records_digest, said,
 };
 use job::JobId;
 use tokio::sync::mpsc;
@@ -119,6 +120,11 @@ pub(crate) enum TaskFailure {
     Died { greeted: bool },
 }
 
+/// Something is wrong with what a map has left.
+fn of_output(error: impl std::error::Error) -> TaskFailure {
+    TaskFailure::Sentence(error.to_string())
+}
+
 impl From<FrameError> for TaskFailure {
     fn from(error: FrameError) -> Self {
         Self::Sentence(error.to_string())
@@ -147,7 +153,8 @@ impl Conversation {
             FromTask::Hello { version, plan } => (version, plan),
             other => {
                 return Err(TaskFailure::Sentence(format!(
-                    "it said {other:?} before hello"
+                    "it said {} before hello",
+                    said::message(&other)
                 )));
             }
         };
@@ -199,13 +206,14 @@ impl Conversation {
                     no_room,
                 } => {
                     return Err(TaskFailure::Said {
-                        sentence,
-                        missing: no_device.then_some(device),
+                        sentence: said::sentence(&sentence),
+                        missing: no_device.then(|| said::cut(&device, NAME_MAX)),
                         no_room,
                     });
                 }
                 other => {
-                    let sentence = format!("it said {other:?} in the middle of a task");
+                    let other = said::message(&other);
+                    let sentence = format!("it said {other} in the middle of a task");
                     return Err(TaskFailure::Sentence(sentence));
                 }
             };
@@ -247,8 +255,11 @@ impl Conversation {
     fn finish(&mut self, mut said: FromTask) -> Result<Done, TaskFailure> {
         let output = match (&*self.task, &mut said) {
             (ToTask::Map(map), FromTask::MapDone { partitions, .. }) if map.partitions > 0 => {
+                let file = File::from(self.connection.descriptor()?);
+                let length = file.metadata().map_err(of_output)?.len();
+                check_index(partitions, map.partitions, length).map_err(of_output)?;
                 let output = MapOutput {
-                    file: self.connection.descriptor()?.into(),
+                    file,
                     // Whoever reads a part of it is told by this launcher where that is.
                     partitions: std::mem::take(partitions),
                 };
@@ -284,8 +295,9 @@ impl Conversation {
     /// What the user's code says of itself, for people.
     fn note(&self, text: &str) {
         let line = text.lines().next().unwrap_or_default();
+        let line: String = line.chars().take(STATUS_MAX).collect();
         let mut status = self.status.lock().unwrap_or_else(PoisonError::into_inner);
-        *status = line.chars().take(STATUS_MAX).collect();
+        *status = said::sentence(&line);
     }
 
     /// The next message, within the deadline if there is one, and while the process lives.

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use gerbil_task::said;
 use job::wire::PrintedStream;
 use tokio::io::AsyncReadExt as _;
 use tokio::net::unix::pipe;
@@ -45,7 +46,8 @@ impl Printed {
         let text = String::from_utf8_lossy(&tail);
         let lines: Vec<&str> = text.trim_end().lines().collect();
         let first = lines.len().saturating_sub(TAIL_LINES);
-        lines.get(first..).unwrap_or_default().join("\n")
+        let lines = lines.into_iter().skip(first).map(said::sentence);
+        lines.collect::<Vec<String>>().join("\n")
     }
 
     fn add(&self, piece: &[u8]) {

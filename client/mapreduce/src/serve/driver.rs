@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use gerbil_task::{FromDriver, Submission, ToDriver, VERSION};
+use gerbil_task::{FromDriver, Submission, ToDriver, VERSION, said};
 
 use super::{DriverWorkDone, FAILED, RunEnd, Serving, Submitted};
 use crate::driver::{DriverMessage, DriverReply};
@@ -79,13 +79,15 @@ impl Serving<'_> {
             FromDriver::Remove { path } => self.remove(&path),
             FromDriver::Done => self.is_done = true,
             FromDriver::Failed { sentence } => {
-                let sentence = match sentence.starts_with("panicked") {
-                    true => format!("the driver {sentence}"),
-                    false => sentence,
-                };
                 // One that does not get over a refusal has failed for that.
                 let refused = self.refused.as_ref();
                 let refused = refused.filter(|refused| refused.sentence == sentence);
+                let sentence = match said::sentence(&sentence) {
+                    sentence if sentence.starts_with("panicked") => {
+                        format!("the driver {sentence}")
+                    }
+                    sentence => sentence,
+                };
                 let refused = refused.map(|refused| refused.code);
                 let jobs = self.ended.values().rev();
                 let failed = jobs.map(|(ended, _)| ended.code).find(|code| *code != 0);
@@ -93,7 +95,8 @@ impl Serving<'_> {
                 self.lost(RunEnd { code, sentence }).await;
             }
             other => {
-                let sentence = format!("the driver said {other:?}, which makes no sense here");
+                let other = said::message(&other);
+                let sentence = format!("the driver said {other}, which makes no sense here");
                 let code = FAILED;
                 self.lost(RunEnd { code, sentence }).await;
             }

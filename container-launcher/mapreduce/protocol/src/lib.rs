@@ -7,11 +7,13 @@ mod digest;
 mod driver;
 mod footprint;
 mod frame;
+mod index;
 pub mod inputs;
 mod json;
 mod message;
 pub mod nearest;
 pub mod pattern;
+pub mod said;
 pub mod settings;
 mod shared_page;
 pub mod splits;
@@ -23,6 +25,7 @@ pub use digest::records_digest;
 pub use driver::{FromDriver, Listed, Submission, ToDriver};
 pub use footprint::Footprint;
 pub use frame::{Connection, DRIVER_FRAME_MAX, FRAME_MAX, FrameError};
+pub use index::{IndexError, check_index};
 pub use message::{
     FromTask, MapOrder, Partition, Piece, Plan, PlannedJob, ReduceOrder, Source, ToTask, Welcome,
 };

@@ -11,7 +11,7 @@ use std::process::Stdio;
 use std::time::Instant;
 
 use gerbil_task::inputs::check_output;
-use gerbil_task::{FrameError, FromDriver, Submission, ToDriver, VERSION};
+use gerbil_task::{FrameError, FromDriver, Submission, ToDriver, VERSION, said};
 
 use super::interrupt::{Interrupts, with_interrupts};
 use super::process::{HELLO, LEAVE, LOOK, RoleProcess};
@@ -63,7 +63,8 @@ impl<'a> LocalClient<'a> {
             FromDriver::Hello { version, plan } => (version, plan),
             other => {
                 return Err(Error::new(format!(
-                    "the driver said {other:?} before hello"
+                    "the driver said {} before hello",
+                    said::message(&other)
                 )));
             }
         };
@@ -164,10 +165,11 @@ impl<'a> LocalClient<'a> {
                     files::remove(&output, &self.outputs).map(|()| ToDriver::Removed)
                 }
                 FromDriver::Done => return self.leave(),
-                FromDriver::Failed { sentence } => return Err(failed(&sentence)),
+                FromDriver::Failed { sentence } => return Err(failed(&said::sentence(&sentence))),
                 other => {
                     return Err(Error::new(format!(
-                        "the driver said {other:?} in the middle"
+                        "the driver said {} in the middle",
+                        said::message(&other)
                     )));
                 }
             };

@@ -8,7 +8,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
 use gerbil_task::{
-    Connection, FrameError, FromTask, LAUNCHER_VARIABLE, ROLE_VARIABLE, ToTask, VERSION,
+    Connection, FrameError, FromTask, LAUNCHER_VARIABLE, ROLE_VARIABLE, ToTask, VERSION, said,
 };
 
 use super::blame::how;
@@ -136,7 +136,10 @@ impl Slot<'_> {
         process.connection.set_deadline(Some(HELLO))?;
         let (version, plan) = match process.connection.receive() {
             Ok(FromTask::Hello { version, plan }) => (version, plan),
-            Ok(other) => return Err(Error::new(format!("said {other:?} before hello"))),
+            Ok(other) => {
+                let other = said::message(&other);
+                return Err(Error::new(format!("said {other} before hello")));
+            }
             Err(FrameError::Closed) => {
                 return Err(Error::new(
                     "ended before it said hello: is `main()` of the job the first statement of main?",

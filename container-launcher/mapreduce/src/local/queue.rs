@@ -269,14 +269,6 @@ impl TaskQueue {
         file: Option<Spill>,
     ) -> Result<Option<String>> {
         let task = order.task;
-        if partitions.len() != self.reduces as usize {
-            let words = format!(
-                "map {task} has {} partitions where there are {} reduces",
-                partitions.len(),
-                self.reduces
-            );
-            return Err(Error::new(words));
-        }
         let mut state = self.lock();
         let mut note = None;
         if let (Some(file), Some(output)) = (file, state.outputs.get_mut(task as usize)) {

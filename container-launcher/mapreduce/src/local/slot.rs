@@ -4,7 +4,9 @@ use std::fs::File;
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::time::{Duration, Instant};
 
-use gerbil_task::{Footprint, FrameError, FromTask, Page, ToTask, VERSION, Welcome};
+use gerbil_task::{
+    Footprint, FrameError, FromTask, Page, ToTask, VERSION, Welcome, check_index, said,
+};
 
 use super::blame::AttemptFailure;
 use super::commit::Committer;
@@ -174,7 +176,7 @@ impl Slot<'_> {
                 }
                 FromTask::Status { text } => {
                     if !self.quiet {
-                        crate::say(&format!("{}: {text}", work.title()));
+                        crate::say(&format!("{}: {}", work.title(), said::sentence(&text)));
                     }
                     continue;
                 }
@@ -186,8 +188,14 @@ impl Slot<'_> {
                         return Err(Error::new("a reduce ended as a map").into());
                     };
                     let file = if order.partitions > 0 {
-                        let file = process.connection.descriptor()?;
-                        Some(self.outputs.keep(file, self.scratch, &self.footprint)?)
+                        let file = File::from(process.connection.descriptor()?);
+                        let length = file.metadata().context(|| "map output")?.len();
+                        check_index(&partitions, order.partitions, length)
+                            .context(|| work.title())?;
+                        Some(
+                            self.outputs
+                                .keep(file.into(), self.scratch, &self.footprint)?,
+                        )
                     } else {
                         None
                     };
@@ -203,11 +211,14 @@ impl Slot<'_> {
                     self.queue.reduce_done(counters);
                     return Ok(());
                 }
-                FromTask::Failed { sentence, .. } => return Err(self.failed(work, &sentence)),
+                FromTask::Failed { sentence, .. } => {
+                    return Err(self.failed(work, &said::sentence(&sentence)));
+                }
                 other => {
                     return Err(Error::new(format!(
-                        "{}: said {other:?} in the middle",
-                        work.title()
+                        "{}: said {} in the middle",
+                        work.title(),
+                        said::message(&other)
                     ))
                     .into());
                 }
