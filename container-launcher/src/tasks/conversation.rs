@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use gerbil_task::said::NAME_MAX;
 use gerbil_task::{
     Connection, FrameError, FromTask, Page, Phase, ReduceOrder, ToTask, VERSION, Welcome,
-    check_index, records_digest, said,
+    check_index, count_written, records_digest, said,
 };
 use job::JobId;
 use tokio::sync::mpsc;
@@ -276,6 +276,11 @@ impl Conversation {
             Some(files) => files.map_err(TaskFailure::Sentence)?,
             None => return Err(TaskFailure::Died { greeted: true }),
         };
+        if let (true, FromTask::MapDone { counters, .. } | FromTask::ReduceDone { counters }) =
+            (files.is_whole, &mut said)
+        {
+            count_written(counters, files.bytes);
+        }
         let left = output.map(|(map, output)| {
             let left = Left {
                 digest: records_digest(&output.partitions),

@@ -26,8 +26,8 @@ pub(super) struct Files {
     /// None: the order names none.
     output: Option<Arc<AttemptOutput>>,
     names: BTreeSet<String>,
-    /// Of each file, whether it is written and closed, or why not.
-    written: Vec<oneshot::Receiver<Result<(), String>>>,
+    /// Of each file its bytes, once it is written and closed, or why it is not.
+    written: Vec<oneshot::Receiver<Result<u64, String>>>,
 }
 
 /// What became of an attempt's files.
@@ -37,6 +37,8 @@ pub(crate) struct OutputWritten {
     pub(crate) is_whole: bool,
     /// Then their names, unless there are very many.
     pub(crate) names: Vec<String>,
+    /// And how many bytes they have, all together.
+    pub(crate) bytes: u64,
 }
 
 impl Files {
@@ -116,14 +118,16 @@ impl Files {
             _ => Vec::new(),
         };
         carrier.wait(None, async move {
+            let mut bytes = 0_u64;
             for file in written {
                 let broken = |_| "what writes the output was broken off".to_owned();
-                file.await.map_err(broken)??;
+                bytes = bytes.saturating_add(file.await.map_err(broken)??);
             }
             output.keep();
             Ok(OutputWritten {
                 is_whole: true,
                 names,
+                bytes,
             })
         })
     }
@@ -154,7 +158,7 @@ async fn drain(
     output: Arc<AttemptOutput>,
     gone: CancellationToken,
     trouble: Trouble,
-) -> Result<(), String> {
+) -> Result<u64, String> {
     let drained = drain_by(from, to, &output, &gone).await;
     if let Err(sentence) = &drained {
         trouble.keep(sentence.clone());
@@ -167,7 +171,7 @@ async fn drain_by(
     mut to: Writer,
     output: &AttemptOutput,
     gone: &CancellationToken,
-) -> Result<(), String> {
+) -> Result<u64, String> {
     tokio::select! {
         filled = to.fill(from) => filled.map_err(|error| lost(output, &error))?,
         () = overdue(gone) => {
@@ -175,7 +179,7 @@ async fn drain_by(
         }
     }
     let closed = to.close().await;
-    closed.map(drop).map_err(|error| lost(output, &error))
+    closed.map_err(|error| lost(output, &error))
 }
 
 async fn overdue(gone: &CancellationToken) {

@@ -106,6 +106,7 @@ fn told(done: Done, exchange: &mut Exchange) -> Result<TaskEnded, String> {
         said: serde_json::to_string(&done.said).map_err(|error| error.to_string())?,
         has_files: done.files.is_whole,
         files: done.files.names,
+        output_bytes: done.files.bytes,
         gathered_bytes: done.gathered_ahead,
         ..TaskEnded::default()
     };

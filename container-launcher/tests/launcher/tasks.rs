@@ -8,7 +8,7 @@ use job::wire::mpi_event::Event;
 use job::wire::rank_ended;
 use job::wire::task_ended::How;
 use job::wire::task_order::Order;
-use job::wire::{EndTask, Program, ReadLog, StartTask};
+use job::wire::{EndTask, Program, ReadLog, StartTask, TaskEnded};
 use policy::MiB;
 use policy::commit::JobVerdict;
 
@@ -28,6 +28,16 @@ const FILES: [(&str, &str); 2] = [
 fn folder_of(launcher: &Launcher, process: u32) -> std::path::PathBuf {
     let job = launcher.folder.path().join(format!("jobs/{JOB}"));
     job.join(".gerbil-tasks").join(process.to_string())
+}
+
+/// What a task has counted of its output.
+#[cfg(test)]
+fn written(ended: &TaskEnded) -> u64 {
+    let (FromTask::MapDone { counters, .. } | FromTask::ReduceDone { counters }) = done(ended)
+    else {
+        panic!("{ended:?}");
+    };
+    counters["org.apache.hadoop.mapreduce.lib.output.FileOutputFormatCounter"]["BYTES_WRITTEN"]
 }
 
 #[tokio::test]
@@ -53,6 +63,8 @@ async fn maps_and_a_reduce_run_beside_ranks() {
     let reduced = bed.run(&mut link, 2, &reduce(&[0, 1])).await;
     assert!(matches!(done(&reduced), FromTask::ReduceDone { .. }));
     assert!(reduced.has_files);
+    let bytes = u64::try_from("!side\t1\na\t3\nb\t1\nc\t1\n".len()).unwrap();
+    assert_eq!((reduced.output_bytes, written(&reduced)), (bytes, bytes));
     let verdict = bed
         .commit(&["attempt_m_000001_0", "attempt_r_000000_0"])
         .await;
@@ -80,6 +92,8 @@ async fn what_one_attempt_of_each_task_has_written_is_the_output_of_a_job_withou
         let ended = bed.run(&mut link, task, &bed.map(task, 0, 0)).await;
         assert!(matches!(done(&ended), FromTask::MapDone { .. }));
         assert!(ended.has_files, "{ended:?}");
+        let bytes = [12, 4][usize::try_from(task).unwrap()];
+        assert_eq!((ended.output_bytes, written(&ended)), (bytes, bytes));
         // Nobody looks at what a process printed that ended well.
         assert!(!folder_of(&launcher, task).exists());
     }

@@ -56,7 +56,8 @@ fn history(given: &Given) -> Result<()> {
     );
     let counters = told(&["counters", &job(&well)])?;
     ensure!(
-        counters.contains("\n\t\tMAP_INPUT_RECORDS=2\n"),
+        counters.contains("\n\t\tMAP_INPUT_RECORDS=2\n")
+            && counters.contains("\n\t\tBYTES_WRITTEN="),
         "{counters}"
     );
     let words = told(&["history", &job(&badly)])?;

@@ -21,6 +21,16 @@ pub fn add(sums: &mut Counters, counters: Counters) {
     }
 }
 
+/// Adds the bytes that a task has written to the output of its job: its launcher counts them, whatever engine the task has.
+pub fn count_written(counters: &mut Counters, bytes: u64) {
+    let group = counters.entry(WRITTEN.to_owned()).or_default();
+    let sum = group.entry("BYTES_WRITTEN".to_owned()).or_default();
+    *sum = sum.saturating_add(bytes);
+}
+
+/// Hadoop's group of what is written to the output.
+const WRITTEN: &str = "org.apache.hadoop.mapreduce.lib.output.FileOutputFormatCounter";
+
 #[cfg(test)]
 mod tests {
     use super::{Counters, add};

@@ -20,7 +20,7 @@ pub mod splits;
 
 pub use blame::{Blame, Page, Phase};
 pub use blamed::{Blamed, changed, how, vanished};
-pub use counters::{Counters, add};
+pub use counters::{Counters, add, count_written};
 pub use digest::records_digest;
 pub use driver::{FromDriver, Listed, Submission, ToDriver};
 pub use footprint::Footprint;

@@ -93,19 +93,25 @@ impl Committer {
             .context(at(&path))
     }
 
-    /// An attempt has ended well: its files are the task's.
-    pub(crate) fn commit_task(&self, attempt: &str, task: &str) -> Result<()> {
+    /// An attempt has ended well: its files are the task's. How many bytes they have; none: it has written no files.
+    pub(crate) fn commit_task(&self, attempt: &str, task: &str) -> Result<Option<u64>> {
         let from = self.attempt(attempt);
         let to = self.output.join("_temporary/0").join(task);
         match fs::rename(&from, &to) {
-            Err(error) if error.kind() == ErrorKind::NotFound && !from.exists() => Ok(()),
+            Err(error) if error.kind() == ErrorKind::NotFound && !from.exists() => return Ok(None),
             // A map that is done again: what it has left now counts.
             Err(error) if error.kind() == ErrorKind::DirectoryNotEmpty => {
                 fs::remove_dir_all(&to).context(at(&to))?;
-                fs::rename(&from, &to).context(at(&to))
+                fs::rename(&from, &to).context(at(&to))?;
             }
-            other => other.context(at(&to)),
+            other => other.context(at(&to))?,
         }
+        let mut bytes = 0;
+        for file in fs::read_dir(&to).context(at(&to))? {
+            let about = file.and_then(|file| file.metadata()).context(at(&to))?;
+            bytes += about.len();
+        }
+        Ok(Some(bytes))
     }
 
     /// An attempt has failed.
@@ -173,7 +179,9 @@ mod tests {
         committer.create("attempt_1", "part-r-00000").unwrap();
         assert!(committer.create("attempt_0", "../x").is_err());
         committer.abort_task("attempt_1");
-        committer.commit_task("attempt_0", "task_0").unwrap();
+        let written = committer.commit_task("attempt_0", "task_0").unwrap();
+        assert_eq!(written, Some(1));
+        assert_eq!(committer.commit_task("attempt_2", "task_2").unwrap(), None);
         assert!(!out.join("part-r-00000").exists());
         assert!(
             Committer::begin(&out)

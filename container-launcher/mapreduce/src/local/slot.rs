@@ -5,7 +5,8 @@ use std::os::fd::{AsFd as _, OwnedFd};
 use std::time::{Duration, Instant};
 
 use gerbil_task::{
-    Footprint, FrameError, FromTask, Page, ToTask, VERSION, Welcome, check_index, said,
+    Footprint, FrameError, FromTask, Page, ToTask, VERSION, Welcome, check_index, count_written,
+    said,
 };
 
 use super::blame::AttemptFailure;
@@ -181,7 +182,7 @@ impl Slot<'_> {
                     continue;
                 }
                 FromTask::MapDone {
-                    counters,
+                    mut counters,
                     partitions,
                 } => {
                     let LocalTask::Map(order) = work else {
@@ -199,15 +200,19 @@ impl Slot<'_> {
                     } else {
                         None
                     };
-                    self.committer.commit_task(&attempt, &task)?;
+                    if let Some(bytes) = self.committer.commit_task(&attempt, &task)? {
+                        count_written(&mut counters, bytes);
+                    }
                     let note = self.queue.map_done(order, counters, partitions, file)?;
                     if let Some(note) = note {
                         crate::say(&note);
                     }
                     return Ok(());
                 }
-                FromTask::ReduceDone { counters } => {
-                    self.committer.commit_task(&attempt, &task)?;
+                FromTask::ReduceDone { mut counters } => {
+                    if let Some(bytes) = self.committer.commit_task(&attempt, &task)? {
+                        count_written(&mut counters, bytes);
+                    }
                     self.queue.reduce_done(counters);
                     return Ok(());
                 }
