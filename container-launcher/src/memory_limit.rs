@@ -1,8 +1,9 @@
 //! Ends the process that has too much, before YARN ends the whole container for it.
 //!
 //! Every three seconds a NodeManager adds up what the processes of a container have resident, and ends the
-//! container where that is more than the container was given. In a session several jobs share one: only the
-//! process that went beyond its own share of it is to end, and its job with it.
+//! container where that is more than the container was given; where it does not look, the kernel ends
+//! some process when the node has no memory left. Only the process that went beyond its own share is to end, and
+//! its job with it: in a session several jobs share a container.
 //!
 //! What is compared: the launcher and all that descends from it, pages that processes share counted for each of
 //! them, as the NodeManager does. Address space is not: whether that is checked the NodeManager alone knows.

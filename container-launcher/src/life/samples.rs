@@ -38,20 +38,18 @@ impl Life<'_> {
 
     /// When the processes are looked at next: for what they use, or for what the container may have.
     fn look_again_at(&self, now: Instant, look: &Look) -> Instant {
-        let next = look.next.into();
-        if !self.is_shared() {
-            return next;
-        }
+        let next: Instant = look.next.into();
         let given_kib = self.given_kib();
         let pause = memory_limit::pause(look.container_kib, given_kib);
         next.min(now + pause.max(samples::pause_after(look.took)))
     }
 
-    /// Where several jobs may be, the one that has too much ends alone.
+    /// The process that has too much ends, and the others of the container with it only if its job wants that: YARN would
+    /// end all of them, where it looks at all.
     async fn keep_below_limit(&mut self, look: &Look) {
         let now = Instant::now();
         let is_dying = |at: Instant| now.duration_since(at) < memory_limit::DYING;
-        if !self.is_shared() || self.killed_for_memory.is_some_and(is_dying) {
+        if self.killed_for_memory.is_some_and(is_dying) {
             return;
         }
         let held = look.usages.iter().map(|(job, usage)| {
@@ -75,11 +73,6 @@ impl Life<'_> {
             self.killed_for_memory = Some(now);
             share.over_share(&over, &mut self.container).await;
         }
-    }
-
-    /// Jobs of a session are in this container.
-    fn is_shared(&self) -> bool {
-        self.jobs.keys().any(|job| job.is_of_session())
     }
 
     /// The memory that YARN has given the container.

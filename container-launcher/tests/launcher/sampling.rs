@@ -1,6 +1,7 @@
 //! What a launcher tells of its ranks while they run.
 
-use job::wire::RankUsage;
+use job::wire::{OutOfMemory, RankUsage, Share};
+use policy::MiB;
 
 use crate::support::{Appmaster, share};
 
@@ -37,6 +38,36 @@ async fn ranks_are_sampled_with_their_children_while_they_change() {
     for _ in 0..2 {
         link.ended().await;
     }
+    link.leave().await;
+    assert_eq!(launcher.exit().await.code(), Some(0), "{}", launcher.log());
+    launcher.nothing_left().await;
+}
+
+/// Rank 1 holds all that it reads.
+const EATS: &str = "#!/bin/sh\n\
+    test $PMI_RANK = 0 && exec sleep 60\n\
+    exec tail < /dev/zero\n";
+
+#[tokio::test]
+async fn a_rank_of_a_job_by_itself_that_has_more_than_its_share_is_ended() {
+    let mut am = Appmaster::start().await;
+    let mut launcher = am.launcher_with_memory(&[("script", EATS)], MiB(300));
+    let mut link = am.link().await;
+    let of_both = share(2, &[0, 1], "script");
+    let share = Share {
+        memory_mib: 150,
+        ..of_both
+    };
+    link.run(share).await;
+    let ended = link.ended().await;
+    assert_eq!((ended.rank, ended.out_of_memory()), (1, OutOfMemory::Share));
+    assert!(
+        launcher.log().contains("where 150 are its share"),
+        "{}",
+        launcher.log()
+    );
+    link.stop(0).await;
+    assert_eq!(link.ended().await.rank, 0);
     link.leave().await;
     assert_eq!(launcher.exit().await.code(), Some(0), "{}", launcher.log());
     launcher.nothing_left().await;

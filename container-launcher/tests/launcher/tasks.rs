@@ -203,7 +203,7 @@ async fn output_that_cannot_be_written_and_input_that_has_changed_are_told_truly
 #[tokio::test]
 async fn a_task_is_seen_and_one_that_does_not_get_on_is_ended_with_its_place() {
     let mut am = Appmaster::start().await;
-    let launcher = am.launcher_with_memory(MiB(1536));
+    let launcher = am.launcher_with_memory(&[], MiB(1536));
     let mut link = am.link().await;
     let mut bed = Bed::new(&["b\n!status\n!stand\n"]).await;
     bed.set_up().await;
@@ -290,7 +290,7 @@ async fn a_task_is_seen_and_one_that_does_not_get_on_is_ended_with_its_place() {
 #[tokio::test]
 async fn the_task_that_has_too_much_ends_before_its_container_does() {
     let mut am = Appmaster::start().await;
-    let launcher = am.launcher_with_memory(MiB(300));
+    let launcher = am.launcher_with_memory(&[], MiB(300));
     let mut link = am.link().await;
     let bed = Bed::new(&["!stand\n", "!eat\n"]).await;
     bed.set_up().await;

@@ -100,8 +100,8 @@ impl Appmaster {
     }
 
     /// Starts a launcher in a container of so much memory.
-    pub fn launcher_with_memory(&self, memory: MiB) -> Launcher {
-        let container = self.container_with(&[], b"ticket", None, memory);
+    pub fn launcher_with_memory(&self, files: &[(&str, &str)], memory: MiB) -> Launcher {
+        let container = self.container_with(files, b"ticket", None, memory);
         Self::launcher_in(Command::new(binary()), container)
     }
 
