@@ -9,12 +9,13 @@
 //!
 //! Invariants: both ends show the launchers' certificate; a launcher gives away what maps of that job have left,
 //! and nothing else; whoever is silent for [`SILENCE`] is given up; at most [`SERVED_MAX`] connections are served at a
-//! time, which send by turns, dealt over their jobs ([`turns`]).
+//! time, which send by turns, dealt over their jobs ([`turns`]); connections that are not authenticated yet take none of these places ([`door`]).
 
 mod ahead;
 mod bring;
 #[cfg(test)]
 mod cost;
+mod door;
 mod exchange;
 mod frames;
 mod gather;
@@ -38,7 +39,8 @@ pub(crate) use serve::Server;
 const OPEN: Duration = Duration::from_secs(10);
 /// Longest silence in the middle.
 const SILENCE: Duration = Duration::from_secs(30);
-/// Connections that are served at the same time: each has a thread. Others wait until one is done.
+/// Connections that are served at the same time, to launchers of the application: each has a thread. Others wait until
+/// one is done.
 const SERVED_MAX: usize = 128;
 /// Whoever fetches has something after so long, or knows that it gets nothing: a task in which neither has
 /// happened hangs at something else.

@@ -1,7 +1,7 @@
 //! Gives other launchers what maps have left here.
 
 use std::io::{self, ErrorKind, Write};
-use std::net::{Ipv6Addr, SocketAddr, TcpListener, TcpStream};
+use std::net::{IpAddr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
 use std::os::unix::fs::FileExt as _;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -15,6 +15,7 @@ use job::tls::{self, TlsError};
 use job::wire::{FetchRequest, FetchedPart};
 use tokio_rustls::rustls::{ServerConfig, ServerConnection, StreamOwned};
 
+use super::door::{Caller, Door};
 use super::map_outputs::{MapOutput, MapOutputs};
 use super::turns::Turns;
 use super::{OPEN, SERVED_MAX, SILENCE, frames};
@@ -41,6 +42,7 @@ struct Serving {
     /// The certificate that every launcher of the application shows, DER.
     launcher: Vec<u8>,
     kept: MapOutputs,
+    door: Door<TcpStream>,
     served: ConnectionLimit,
     turns: Turns,
     closed: Arc<AtomicBool>,
@@ -82,6 +84,7 @@ impl Server {
             tls: Arc::new(keys.server()?),
             launcher: tls::certificate(&place.certificate)?.as_ref().to_vec(),
             kept,
+            door: Door::default(),
             served: ConnectionLimit::default(),
             turns: Turns::default(),
             closed: Arc::clone(&closed),
@@ -139,29 +142,48 @@ fn every(port: u16) -> io::Result<TcpListener> {
 
 fn let_in(listener: &TcpListener, serving: &Arc<Serving>) {
     loop {
-        // Whoever finds no place waits in the kernel's queue: it is not turned away, which it would take for a
-        // fault.
-        serving.served.take();
-        let stream = match listener.accept() {
-            Ok((stream, _from)) => stream,
+        // A connection without a place waits: a launcher takes one that is closed for a fault.
+        serving.door.wait();
+        let (stream, from) = match listener.accept() {
+            Ok((stream, from)) => (stream, from.ip()),
             Err(_exhausted) => {
-                serving.served.leave();
                 thread::park_timeout(SHORT_PAUSE);
                 continue;
             }
         };
         if serving.closed.load(Ordering::Relaxed) {
+            serving.door.close();
             return;
         }
+        if let Caller::LookedAt(stream) = serving.door.comes(from, stream) {
+            look_at(serving, Some((from, stream)));
+        }
+    }
+}
+
+/// Authenticates a connection and serves it, on a thread of its own.
+fn look_at(serving: &Arc<Serving>, mut next: Option<(IpAddr, TcpStream)>) {
+    while let Some((from, stream)) = next.take() {
         let own = Arc::clone(serving);
         let thread = thread::Builder::new().name("fetch".into());
         let started = thread.stack_size(STACK).spawn(move || {
-            // A launcher that is cut off tells what is missing; a stranger is no news.
-            drop(own.serve(stream));
-            own.served.leave();
+            let known = own.known(stream);
+            // It keeps its place of a handshake until it has one of those that are served.
+            let is_known = known.is_ok();
+            if is_known {
+                own.served.take();
+            }
+            look_at(&own, own.door.leaves(from));
+            if let Ok(peer) = known {
+                // A launcher that is cut off tells what is missing; a stranger is no news.
+                drop(own.serve(peer));
+            }
+            if is_known {
+                own.served.leave();
+            }
         });
         if started.is_err() {
-            serving.served.leave();
+            next = serving.door.leaves(from);
         }
     }
 }
@@ -195,12 +217,8 @@ impl ConnectionLimit {
 }
 
 impl Serving {
-    fn serve(&self, mut stream: TcpStream) -> io::Result<()> {
-        lane::set_up(&stream)?;
-        stream.set_write_timeout(Some(SILENCE))?;
-        let connection = self.known(&mut stream)?;
-        stream.set_read_timeout(Some(SILENCE))?;
-        let mut peer = StreamOwned::new(connection, stream);
+    fn serve(&self, mut peer: FetchingPeer) -> io::Result<()> {
+        peer.sock.set_read_timeout(Some(SILENCE))?;
         let request: FetchRequest = frames::receive(&mut peer)?;
         if request.build != job::BUILD {
             return Err(ErrorKind::InvalidData.into());
@@ -262,12 +280,14 @@ impl Serving {
 
 impl Serving {
     /// Lets a launcher in. All of that has one deadline: a stranger who says a byte now and then keeps no place.
-    fn known(&self, stream: &mut TcpStream) -> io::Result<ServerConnection> {
+    fn known(&self, mut stream: TcpStream) -> io::Result<FetchingPeer> {
+        lane::set_up(&stream)?;
+        stream.set_write_timeout(Some(SILENCE))?;
         let until = Instant::now() + OPEN;
         let mut peer = ServerConnection::new(Arc::clone(&self.tls)).map_err(io::Error::other)?;
         while peer.is_handshaking() {
             while peer.wants_write() {
-                peer.write_tls(stream)?;
+                peer.write_tls(&mut stream)?;
             }
             if !peer.is_handshaking() {
                 break;
@@ -277,18 +297,18 @@ impl Serving {
                 return Err(ErrorKind::TimedOut.into());
             }
             stream.set_read_timeout(Some(left))?;
-            if peer.read_tls(stream)? == 0 {
+            if peer.read_tls(&mut stream)? == 0 {
                 return Err(ErrorKind::UnexpectedEof.into());
             }
             if let Err(error) = peer.process_new_packets() {
                 // Why not is said to it.
-                drop(peer.write_tls(stream));
+                drop(peer.write_tls(&mut stream));
                 return Err(io::Error::new(ErrorKind::InvalidData, error));
             }
         }
         let shown = peer.peer_certificates().and_then(|chain| chain.first());
         match shown.is_some_and(|shown| shown.as_ref() == self.launcher) {
-            true => Ok(peer),
+            true => Ok(StreamOwned::new(peer, stream)),
             false => Err(ErrorKind::PermissionDenied.into()),
         }
     }

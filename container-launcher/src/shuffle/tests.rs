@@ -1,6 +1,6 @@
 use std::fs::File;
 use std::io::{Read as _, Seek as _, Write as _};
-use std::net::{TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier};
@@ -11,6 +11,7 @@ use job::JobId;
 use job::LauncherContext;
 use policy::scratch::ScratchLimits;
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
+use tokio::net::TcpSocket;
 
 use super::bring::{FetchError, Fetched, Onto, PartitionFetch, Unfetched};
 use super::*;
@@ -265,6 +266,30 @@ fn nobody_but_a_launcher_of_the_application_is_served() {
         let refused = bring(&fetcher, &server, &[0]).unwrap_err();
         assert!(matches!(refused.why, FetchError::Io { .. }), "{refused}");
     }
+}
+
+/// More connections than are served at a time, all of one address.
+#[tokio::test(flavor = "multi_thread")]
+async fn strangers_who_say_nothing_keep_no_launcher_out() {
+    let (launcher, _) = keys();
+    let kept = MapOutputs::default();
+    let server = Server::open(&launcher, kept.clone()).unwrap();
+    kept.keep(JOB, 0, output(&[b"", b"part"]));
+    let address = SocketAddr::from(([127, 0, 0, 1], server.address().port()));
+    let mut strangers = Vec::new();
+    for _ in 0..SERVED_MAX + 50 {
+        let stranger = TcpSocket::new_v4().unwrap();
+        stranger
+            .bind(SocketAddr::from(([127, 0, 0, 2], 0)))
+            .unwrap();
+        strangers.push(stranger.connect(address).await.unwrap());
+    }
+    let fetcher = Fetcher::new(&launcher).unwrap();
+    let (_, bytes) = bring(&fetcher, &server, &[0]).unwrap();
+    assert_eq!(bytes, b"\0\0\0part");
+    // Their handshakes are still waited for.
+    let waits = strangers[0].try_read(&mut [0]).unwrap_err();
+    assert_eq!(waits.kind(), std::io::ErrorKind::WouldBlock);
 }
 
 #[test]
