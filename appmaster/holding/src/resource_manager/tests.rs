@@ -76,7 +76,7 @@ impl Script {
         match call.releases.iter().find(|id| id.attempt != ATTEMPT) {
             Some(id) => Err(Refusal::yarn(
                 "InvalidContainerReleaseException",
-                &format!(
+                format!(
                     "Cannot release container : {id} not belonging to this application attempt : {ATTEMPT}"
                 ),
             )),
