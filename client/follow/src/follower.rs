@@ -28,8 +28,8 @@ use crate::explained::Sink;
 use crate::keys::ClientKeys;
 use crate::output::Layout;
 use crate::progress::Progress;
-use crate::signals::Signals;
 use crate::streams::InputSource;
+use terminal::signals::Signals;
 
 pub use in_session::InSession;
 pub use session_guard::SessionGuard;

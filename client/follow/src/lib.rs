@@ -2,7 +2,7 @@
 //!
 //! [`submit`] hands the application over, with the [`keys`] of this one job. A [`follower::Follower`] waits
 //! for its ApplicationMaster, over whichever of its [`attempts`] there are, attaches to it ([`dial`]),
-//! mirrors output ([`streams`], and [`lanes`] where it is much), input and [`signals`], and says how the
+//! mirrors output ([`streams`], and [`lanes`] where it is much), input and [`terminal::signals`], and says how the
 //! job [`ended`]. With `--deploy-mode client` the ApplicationMaster is a task of this process
 //! ([`unmanaged`]). What was decided on the way is [`explained`], what it came to is a [`report`].
 //!
@@ -31,23 +31,17 @@ pub mod pattern;
 pub mod progress;
 mod queue_holders;
 pub mod report;
-mod say;
-pub mod signals;
 pub mod streams;
 pub mod submit;
-pub mod table;
 mod task_log;
-mod terminal;
 pub mod timeout;
 pub mod timing;
 pub mod unmanaged;
-pub mod write_whole;
 
 pub use error::FollowError;
 pub use hdfs_copy::CopyFolder;
 pub use logged::task_logs;
 pub use logs::logs;
 pub use output::Layout;
-pub use say::say;
 pub use task_log::task_log;
-pub use terminal::described as terminal;
+pub use terminal::{say, signals, table};

@@ -10,8 +10,8 @@ use tokio::time::timeout;
 use tonic::Status;
 use tonic::transport::Channel;
 
-use crate::say::say;
-use crate::table::{Column, table};
+use terminal::say;
+use terminal::table::{Column, table};
 
 /// For an ApplicationMaster that looks at what it knows.
 const ANSWERS: Duration = Duration::from_secs(15);

@@ -13,8 +13,8 @@ use tonic::transport::Channel;
 use crate::conclusion::SIGPIPE;
 use crate::output::Layout;
 use crate::progress::Progress;
-use crate::say::say;
 use crate::streams::{OutputEnd, Wide, output};
+use terminal::say;
 
 /// For an ApplicationMaster that is reached to begin.
 const BEGINS: Duration = Duration::from_secs(15);

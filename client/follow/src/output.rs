@@ -14,7 +14,7 @@ use crate::error::FollowError;
 use crate::hdfs_copy::{CopyFolder, HdfsCopy, name_of};
 use crate::label::Labels;
 use crate::pattern::{Pattern, Subject};
-use crate::write_whole::write_whole;
+use terminal::write_whole;
 
 /// Files that are open at once: a job may have more ranks than we may have descriptors.
 const OPEN_MAX: usize = 128;

@@ -9,7 +9,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use job::wire;
 use proto_hadoop::ApplicationId;
 
-use crate::say::say;
+use terminal::say;
 
 /// In a pipe a wait is mentioned after this, and again when its reason changes.
 const PATIENCE: Duration = Duration::from_secs(5);

@@ -15,9 +15,9 @@ use tokio::task::spawn_blocking;
 
 use crate::descriptor;
 use crate::error::FollowError;
-use crate::say::say;
-use crate::signals::Signals;
 use crate::timing::Stamps;
+use terminal::say;
+use terminal::signals::Signals;
 
 /// A report that is read again, at most, bytes: a million ranks without their samples.
 const BYTES_MAX: u64 = 512 * 1024 * 1024;

@@ -10,7 +10,7 @@ use tokio::time::timeout;
 use tonic::Status;
 use tonic::transport::Channel;
 
-use crate::say::say;
+use terminal::say;
 
 /// For an ApplicationMaster that asks a launcher.
 const ANSWERS: Duration = Duration::from_secs(15);

@@ -7,7 +7,7 @@ use job::exit::Exit;
 use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, BufReader};
 use tokio::sync::mpsc;
 
-use follow::write_whole::write_whole;
+use terminal::write_whole;
 
 use crate::system::{SystemError, system};
 

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use follow::Layout;
 use follow::pattern::Pattern;
 use follow::streams::StandardInput;
-use follow::terminal;
 
 use super::PlanError;
 use crate::arguments::{Arguments, CopyTo};
@@ -54,7 +53,7 @@ impl StreamPlan {
         Ok(Self {
             layout,
             input,
-            terminal: streams.pty.then(terminal),
+            terminal: streams.pty.then(terminal::described),
             explain: given.reporting.explain.is_some(),
         })
     }

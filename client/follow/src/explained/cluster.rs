@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use job::explain::{Snapshot, SnapshotNode};
 
 use super::{Labels, ROWS, count, short, stamp};
-use crate::table::{Column, table};
+use terminal::table::{Column, table};
 
 /// Its limits, and its nodes with the freest first.
 pub(super) fn words(snapshot: &Snapshot) -> Vec<String> {

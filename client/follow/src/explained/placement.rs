@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use job::explain::{PassedOver, Placed, PlacedNode};
 
 use super::{Labels, ROWS, count, short, some, stamp};
-use crate::table::{Column, table};
+use terminal::table::{Column, table};
 
 /// The nodes used, in order of ranks, and those passed over.
 pub(super) fn words(placed: &Placed) -> Vec<String> {

@@ -13,8 +13,8 @@ use nix::fcntl::OFlag;
 
 use crate::descriptor;
 use crate::error::FollowError;
-use crate::say::say;
-use crate::signals::Signals;
+use terminal::say;
+use terminal::signals::Signals;
 
 /// Between two looks whether a pipe is read by now.
 const UNREAD: Duration = Duration::from_millis(50);

@@ -12,7 +12,7 @@ use crate::conclusion::Written;
 use crate::ended::{Ended, judge};
 use crate::error::FollowError;
 use crate::kill::kill;
-use crate::say::say;
+use terminal::say;
 
 /// Each for the ResourceManager to take the verdict from the ApplicationMaster, which goes on trying
 /// without us, and for its own account of a job that is lost.

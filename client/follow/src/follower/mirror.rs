@@ -17,11 +17,11 @@ use super::attach::Attached;
 use super::order::order;
 use crate::attempts;
 use crate::conclusion::{Given, SIGPIPE, Written};
-use crate::say::say;
-use crate::signals::{self, SIGTSTP, SignalRequest};
 use crate::streams::{self, OutputEnd};
-use crate::terminal::{self, Raw};
 use crate::timeout::WaitTimeout;
+use terminal::Raw;
+use terminal::say;
+use terminal::signals::{self, SIGTSTP, SignalRequest};
 
 /// Between two thoughts of how long something has lasted.
 const REMIND: Duration = Duration::from_secs(1);

@@ -18,8 +18,8 @@ use crate::kill::kill;
 use crate::pace::Pace;
 use crate::progress::Progress;
 use crate::queue_holders::Holders;
-use crate::say::say;
 use crate::timeout::WaitTimeout;
+use terminal::say;
 
 /// Between two looks at the application.
 const PACE: Pace = Pace {

@@ -13,7 +13,7 @@ use super::patiently;
 use super::submitted_application::{Followed, SubmittedApplication};
 use crate::ended::{by_verdict, judge};
 use crate::error::FollowError;
-use crate::say::say;
+use terminal::say;
 
 impl SubmittedApplication<'_> {
     /// Until the last word is said and the last byte is written.

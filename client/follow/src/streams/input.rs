@@ -19,6 +19,8 @@ use tokio_stream::wrappers::ReceiverStream;
 use tonic::Request;
 use tonic::transport::Channel;
 
+use terminal::say;
+
 /// Chunks between the thread that reads and the network.
 const INPUT_QUEUE: usize = 2;
 

@@ -19,7 +19,7 @@ use tonic::Status;
 use crate::lanes::{Door, Lanes, Take};
 use crate::output::{Layout, OutputWriter};
 use crate::progress::Aside;
-use crate::say::say;
+use terminal::say;
 
 /// Chunks between the network and the thread that writes.
 const OUTPUT_QUEUE: usize = 16;

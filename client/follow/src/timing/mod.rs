@@ -5,7 +5,7 @@ mod ranks;
 use job::report::{Phases, Report};
 
 use crate::explained;
-use crate::table::{Column, table};
+use terminal::table::{Column, table};
 
 /// Clocks that are closer, us, are as good as one.
 const WORTH_A_WORD_US: i64 = 1_000_000;

@@ -3,7 +3,7 @@
 use job::report::RankReport;
 
 use crate::explained::count;
-use crate::table::{Column, table};
+use terminal::table::{Column, table};
 
 /// With more ranks than this a row stands for a node.
 const ALONE: usize = 32;

@@ -6,7 +6,8 @@ use job::wire::WindowSize;
 use rustix::termios::{OptionalActions, Termios, tcgetattr, tcgetwinsize, tcsetattr};
 
 /// Keys are handed on as they are pressed, until this is dropped.
-pub(crate) struct Raw {
+#[derive(Debug)]
+pub struct Raw {
     terminal: Stdin,
     before: Termios,
 }
@@ -50,7 +51,7 @@ pub fn described() -> job::Terminal {
 }
 
 /// The size of the window; `None` where standard input is no terminal.
-pub(crate) fn size() -> Option<WindowSize> {
+pub fn size() -> Option<WindowSize> {
     let size = tcgetwinsize(std::io::stdin()).ok()?;
     (size.ws_col > 0).then(|| WindowSize {
         rows: size.ws_row.into(),
