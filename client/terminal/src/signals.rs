@@ -3,7 +3,11 @@
 use nix::sys::signal::{
     SaFlags, SigAction, SigHandler, SigSet, Signal as Number, raise, sigaction,
 };
+use std::sync::mpsc::{SyncSender, sync_channel};
+use std::thread;
+
 use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::mpsc;
 
 /// What a signal asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,9 +20,18 @@ pub enum SignalRequest {
     Pause,
 }
 
-/// The signals that are listened to.
+/// Signals that wait to be heard: more than a person types.
+const WAITING: usize = 16;
+
+/// The signals that are listened to, by a thread of their own: they are heard whatever the threads of the command's
+/// runtime are held up with.
 #[derive(Debug)]
 pub struct Signals {
+    asked: mpsc::Receiver<SignalRequest>,
+}
+
+/// What that thread listens to.
+struct Listened {
     /// What was ignored when we started stays so: `nohup`, or a job in the background of a script.
     ending: [(u8, Option<Signal>); 3],
     forwarded: [(u8, Option<Signal>); 3],
@@ -39,6 +52,61 @@ pub const SIGTSTP: u8 = 20;
 impl Signals {
     /// Listens from now on.
     pub fn listen() -> std::io::Result<Self> {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_io()
+            .build()?;
+        let (sender, asked) = mpsc::channel(WAITING);
+        let (begun, begins) = sync_channel(1);
+        let listener = thread::Builder::new().name("signals".into());
+        listener.spawn(move || runtime.block_on(pass_on(&sender, &begun)))?;
+        let begun = begins.recv();
+        begun.map_err(std::io::Error::other)??;
+        Ok(Self { asked })
+    }
+
+    /// The next one.
+    pub async fn next(&mut self) -> SignalRequest {
+        match self.asked.recv().await {
+            Some(asked) => asked,
+            // The thread lasts as long as this does.
+            None => std::future::pending().await,
+        }
+    }
+
+    /// The next one that ends the run; before ranks exist there is nobody to forward others to.
+    pub async fn ending(&mut self) -> u8 {
+        loop {
+            match self.next().await {
+                SignalRequest::End(number) => return number,
+                SignalRequest::Pause => pause(),
+                SignalRequest::Forward(_) => {}
+            }
+        }
+    }
+}
+
+/// Says whether it listens, and then passes on what is heard, until nobody wants it any more.
+async fn pass_on(sender: &mpsc::Sender<SignalRequest>, begun: &SyncSender<std::io::Result<()>>) {
+    let mut listened = match Listened::new() {
+        Ok(listened) => listened,
+        Err(error) => {
+            let _heard = begun.send(Err(error)).is_ok();
+            return;
+        }
+    };
+    let _heard = begun.send(Ok(())).is_ok();
+    loop {
+        let asked = tokio::select! {
+            asked = listened.next() => asked,
+            () = sender.closed() => return,
+        };
+        // One more than anybody types says nothing new.
+        let _heard = sender.try_send(asked).is_ok();
+    }
+}
+
+impl Listened {
+    fn new() -> std::io::Result<Self> {
         // A command in the background that reads the terminal would be stopped, and with it the
         // answers to the ApplicationMaster. Ignored, the read fails and counts as the input's end.
         set(Number::SIGTTIN, SigHandler::SigIgn)?;
@@ -58,7 +126,7 @@ impl Signals {
     }
 
     /// The next one.
-    pub async fn next(&mut self) -> SignalRequest {
+    async fn next(&mut self) -> SignalRequest {
         let [interrupt, terminate, hangup] = &mut self.ending;
         let [first, second, third] = &mut self.forwarded;
         tokio::select! {
@@ -69,17 +137,6 @@ impl Signals {
             number = one(second) => SignalRequest::Forward(number),
             number = one(third) => SignalRequest::Forward(number),
             _ = one(&mut self.pause) => SignalRequest::Pause,
-        }
-    }
-
-    /// The next one that ends the run; before ranks exist there is nobody to forward others to.
-    pub async fn ending(&mut self) -> u8 {
-        loop {
-            match self.next().await {
-                SignalRequest::End(number) => return number,
-                SignalRequest::Pause => pause(),
-                SignalRequest::Forward(_) => {}
-            }
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use crate::foreign::Foreign;
 use comfy_table::{
     CellAlignment, ColumnConstraint, ContentArrangement, Row, Table, Width, presets::NOTHING,
 };
@@ -37,21 +38,25 @@ pub fn span(age: Duration) -> String {
     }
 }
 
-/// The heading and the rows, each behind `indent` blanks. Only the last column is broken into more
+/// The heading and the rows, each behind `indent` blanks; cells are words of others, as [`Foreign`] shows them. Only the last column is broken into more
 /// than one line where a line would become too long.
 pub fn table(
     indent: u16,
     columns: &[Column],
     rows: impl IntoIterator<Item = Vec<String>>,
 ) -> Vec<String> {
+    let last = columns.len().saturating_sub(1);
     let mut table = Table::new();
     table
         .load_preset(NOTHING)
         .set_content_arrangement(ContentArrangement::Dynamic)
         .set_width(WIDTH.saturating_sub(indent))
         .set_header(Row::from(columns.iter().map(|column| column.heading())))
-        .add_rows(rows);
-    let last = columns.len().saturating_sub(1);
+        .add_rows(rows.into_iter().map(|row| {
+            let cells = row.iter().enumerate();
+            let cells = cells.map(|(index, cell)| Foreign::cell(cell, index == last).to_string());
+            cells.collect::<Vec<String>>()
+        }));
     for (index, column) in columns.iter().enumerate() {
         let Some(set) = table.column_mut(index) else {
             continue;
@@ -102,6 +107,18 @@ mod tests {
             "  n2                     512/1  short"
         );
         assert!(lines.iter().all(|line| line.len() <= 88), "{lines:#?}");
+    }
+
+    #[test]
+    fn a_cell_is_one_line_that_nothing_obeys() {
+        let cell = "a\n\u{1b}[2Jb".to_owned();
+        let lines = table(0, &[Column::Left("name")], [vec![cell]]);
+        assert_eq!(lines, ["name", "a\\n\\x1b[2Jb"]);
+        let columns = ["user", "queue", "program"].map(Column::Left);
+        let long = vec!["x".repeat(1_000_000); 3];
+        let lines = table(0, &columns, [long]);
+        let bytes: usize = lines.iter().map(String::len).sum();
+        assert!(bytes < 20_000, "{bytes}");
     }
 
     #[test]
