@@ -1,24 +1,21 @@
 //! `--dry-run`: what would be asked of the cluster now, without asking for it.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::{self, ErrorKind, Write};
 
 use follow::explained::words;
-use follow::say;
-use follow::signals::Signals;
 use follow::submit::AM_MEMORY_MIB;
 use job::exit::Exit;
 use job::explain::{Amount, DryRun, Explained, NotPlaced, Outlook};
 use policy::allocate::place;
 use policy::{ClusterView, Counted, Demand, MiB, Millis, NodeShare, Resources, Vcores};
 use proto_hadoop::ApplicationClient;
+use terminal::{Text, print, say};
 
 use crate::arguments::DeployMode;
 use crate::cluster::Cluster;
 use crate::failure::Failure;
 use crate::plan::Plan;
 use crate::preflight;
-use crate::system::system;
 
 /// Which calculator the scheduler counts with.
 const CALCULATOR: &str = "yarn.scheduler.capacity.resource-calculator";
@@ -29,12 +26,8 @@ pub(crate) async fn run(
     cluster: &Cluster,
     plan: &Plan,
     json: bool,
-    mut signals: Signals,
 ) -> Result<u8, Failure> {
-    let checked = tokio::select! {
-        checked = preflight::look(rm, plan) => checked?,
-        signal = signals.ending() => return Ok(128u8.saturating_add(signal)),
-    };
+    let checked = preflight::look(rm, plan).await?;
     checked.remarks.iter().for_each(say);
     if let Some(reason) = &checked.chosen {
         say(format!(
@@ -57,13 +50,10 @@ pub(crate) async fn run(
         counting_is_set: setting.is_some(),
     };
     let refused = preflight::check_room(&checked.demand, &view, &checked.elsewhere).err();
-    print(
-        &mut io::stdout().lock(),
-        &checked.demand,
-        &view,
-        refused.map(|failure| failure.to_string()),
-        known,
-    )
+    let refused = refused.map(|failure| failure.to_string());
+    let (text, code) = told(&checked.demand, &view, refused, known);
+    print(text).await?;
+    Ok(code)
 }
 
 /// What the scheduler counts, as far as the settings on this machine tell: `setting` is the value
@@ -89,31 +79,29 @@ struct KnownTerms {
     counting_is_set: bool,
 }
 
-/// Prints the cluster, the placement and the outlook to `out`. `refused` is why the job could not run
-/// even on an empty cluster.
-///
-/// Returns 0 when the job would start, now or after waiting, otherwise [`Exit::Impossible`]'s code.
-fn print(
-    out: &mut impl Write,
+/// The cluster, the placement and the outlook, and what the command returns: 0 when the job would start, now or after
+/// waiting, otherwise [`Exit::Impossible`]'s code. `refused` is why the job could not run even on an empty cluster.
+fn told(
     demand: &Demand,
     cluster: &ClusterView,
     refused: Option<String>,
     known: KnownTerms,
-) -> Result<u8, Failure> {
+) -> (Text, u8) {
     let (events, outlook) = decide(demand, cluster, refused, known);
-    let written = write(out, &events, known.json).and_then(|()| out.flush());
-    match written {
-        Ok(()) => {}
-        // As in `gerbil-run --dry-run … | head`.
-        Err(error) if error.kind() == ErrorKind::BrokenPipe => {}
-        Err(error) => {
-            return Err(system("write to standard output", Exit::Staging)(error).into());
+    let text = match known.json {
+        true => {
+            let lines = events
+                .iter()
+                .map(|event| serde_json::to_string(event).unwrap_or_default());
+            Text::Json(lines.collect::<Vec<_>>().join("\n"))
         }
-    }
-    Ok(match outlook {
+        false => Text::Lines(events.iter().flat_map(words).collect()),
+    };
+    let code = match outlook {
         Outlook::Starts | Outlook::Waits => Exit::Success.code(),
         Outlook::Never => Exit::Impossible.code(),
-    })
+    };
+    (text, code)
 }
 
 fn decide(
@@ -186,20 +174,6 @@ fn rounded(size: Resources, cluster: &ClusterView) -> Resources {
     }
 }
 
-fn write(out: &mut impl Write, events: &[Explained], json: bool) -> io::Result<()> {
-    for event in events {
-        if json {
-            serde_json::to_writer(&mut *out, event)?;
-            writeln!(out)?;
-        } else {
-            words(event)
-                .iter()
-                .try_for_each(|line| writeln!(out, "{line}"))?;
-        }
-    }
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
     use std::num::NonZeroU32;
@@ -226,6 +200,14 @@ mod tests {
         }
     }
 
+    fn shown((text, code): (Text, u8)) -> (u8, String) {
+        match text {
+            Text::Lines(lines) => (code, lines.join("\n")),
+            Text::Json(text) => (code, text),
+            Text::Whole(_) => panic!("{text:?}"),
+        }
+    }
+
     fn run(processes: u32, used_mib: u64, oversubscribe: bool, json: bool) -> (u8, String) {
         let demand = Demand {
             oversubscribe,
@@ -236,9 +218,7 @@ mod tests {
             appmaster: Some(Resources::new(256, 1)),
             counting_is_set: false,
         };
-        let mut out = Vec::new();
-        let code = print(&mut out, &demand, &cluster(used_mib), None, known).unwrap();
-        (code, String::from_utf8(out).unwrap())
+        shown(told(&demand, &cluster(used_mib), None, known))
     }
 
     #[test]
@@ -289,10 +269,8 @@ mod tests {
             counting_is_set: true,
         };
         let refused = Some("one process wants 9 vcores".to_owned());
-        let mut out = Vec::new();
-        let code = print(&mut out, &demand, &cluster(0), refused, known).unwrap();
+        let (code, words) = shown(told(&demand, &cluster(0), refused, known));
         assert_eq!(code, 65);
-        let words = String::from_utf8(out).unwrap();
         assert!(
             words.contains("no placement ever: one process wants 9 vcores"),
             "{words}"

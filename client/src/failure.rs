@@ -91,6 +91,9 @@ pub(crate) enum Failure {
         /// As typed.
         text: String,
     },
+    /// Standard output takes no more.
+    #[error(transparent)]
+    Print(#[from] terminal::PrintError),
     /// Output cannot be kept on HDFS.
     #[error(transparent)]
     HdfsCopy(#[from] storage::StorageError),
@@ -111,6 +114,7 @@ impl Failure {
             Self::Plan(error) => error.exit(),
             Self::Cluster(error) => error.exit(),
             Self::System(error) => error.exit,
+            Self::Print(error) => error.exit(),
             Self::Settings(_) => Exit::Config,
             Self::NotBegun { exit, .. } => *exit,
             Self::Unreachable { .. } => Exit::Unavailable,

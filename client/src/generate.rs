@@ -1,10 +1,13 @@
 //! Texts made from the definition of the command line: the manual page, completions for shells, and the
 //! page on other launchers' options.
 
-use std::io::{self, Write as _};
+use std::io;
+use std::process::ExitCode;
 
 use clap::CommandFactory as _;
 use clap_complete::Shell;
+use job::exit::Exit;
+use terminal::{Text, print_at_once, say};
 
 use crate::arguments::{Arguments, Form, page};
 use crate::subcommands;
@@ -38,11 +41,22 @@ pub(crate) fn text(form: Form) -> io::Result<Vec<u8>> {
     Ok(text)
 }
 
-/// Writes it to standard output.
-pub(crate) fn print(form: Form) -> io::Result<()> {
-    let mut stdout = io::stdout().lock();
-    stdout.write_all(&text(form)?)?;
-    stdout.flush()
+/// Writes it to standard output; what the command returns.
+pub(crate) fn print(form: Form) -> ExitCode {
+    let text = match text(form) {
+        Ok(text) => text,
+        Err(error) => {
+            say(format_args!("cannot write: {error}"));
+            return ExitCode::from(Exit::Staging.code());
+        }
+    };
+    match print_at_once(Text::Whole(text)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            say(&error);
+            ExitCode::from(error.exit().code())
+        }
+    }
 }
 
 #[cfg(test)]

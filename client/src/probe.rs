@@ -1,13 +1,12 @@
 //! `gerbil probe`: what this node has, as its launchers would tell it.
 
-use std::io::Write as _;
 use std::process::{Command, ExitCode, Stdio};
 
 use ::job::Role;
 use ::job::element::{Element, ElementKind};
 use ::job::exit::Exit;
-use follow::say;
 use session::nodes::words;
+use terminal::{Text, print_at_once, say};
 
 use crate::subcommands::ProbeArguments;
 
@@ -19,13 +18,17 @@ pub(crate) fn main(given: &ProbeArguments) -> ExitCode {
     match elements(given) {
         Ok(elements) => {
             let text = match (given.json, given.node_attributes) {
-                (true, _) => serde_json::to_string(&elements).unwrap_or_default(),
-                (false, true) => attributes(&elements).join("\n"),
-                (false, false) => lines(&elements).join("\n"),
+                (true, _) => Text::Json(serde_json::to_string(&elements).unwrap_or_default()),
+                (false, true) => Text::Lines(attributes(&elements)),
+                (false, false) => Text::Lines(lines(&elements)),
             };
-            // A reader that has left has seen enough.
-            drop(writeln!(std::io::stdout().lock(), "{text}"));
-            ExitCode::from(Exit::Success.code())
+            match print_at_once(text) {
+                Ok(()) => ExitCode::from(Exit::Success.code()),
+                Err(error) => {
+                    say(&error);
+                    ExitCode::from(error.exit().code())
+                }
+            }
         }
         Err(why) => {
             say(format!("cannot look at this node: {why}"));

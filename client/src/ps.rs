@@ -1,26 +1,25 @@
 //! One's own jobs on the cluster: `gerbil ps`, `gerbil-run --ps`. Those of a session stand below its
 //! application, as far as it answers.
 
-use std::io::Write as _;
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Duration;
 
 use job::exit::Exit;
 use proto_hadoop::ApplicationClient;
 use proto_hadoop::yarn::{ApplicationFilter, ApplicationReport, Rows, YarnApplicationState};
 
+use follow::FollowError;
 use follow::follower::reason;
 use follow::progress::short_reason;
-use follow::signals::Signals;
-use follow::table::{Column, span, table};
 use follow::timing::now_us;
-use follow::{FollowError, say};
+use terminal::table::{Column, span, table};
+use terminal::{Foreign, Text, print, say};
 
 use session::status::{JobStatus, short};
 
 use crate::cluster::Cluster;
 use crate::failure::Failure;
-use crate::system::system;
 use crate::{frame, sessions};
 
 /// Where an application waits or runs.
@@ -34,48 +33,33 @@ const LIVE: [YarnApplicationState; 5] = [
 
 /// The whole command under the name `gerbil`.
 pub(crate) fn main(json: bool) -> ExitCode {
-    frame::main(async move {
-        let signals = Signals::listen();
-        let mut signals = signals.map_err(system("listen to signals", Exit::Lost))?;
+    frame::interrupted_anywhere(async move {
         let cluster = match Cluster::find() {
             Err(_no_hadoop) if !sessions::clusters_here().is_empty() => None,
-            found => Some(found?),
+            found => Some(Arc::new(found?)),
         };
-        ps(cluster.as_ref(), json, &mut signals).await
+        ps(cluster, json).await
     })
 }
 
 /// Prints those on a cluster, if there is one, and those of sessions on this machine; the exit code.
-pub(crate) async fn ps(
-    cluster: Option<&Cluster>,
-    json: bool,
-    signals: &mut Signals,
-) -> Result<u8, Failure> {
-    let asked = async { tokio::join!(everywhere(cluster), sessions::jobs()) };
-    let (reports, jobs) = tokio::select! {
-        (reports, jobs) = asked => (reports?, jobs),
-        signal = signals.ending() => return Ok(128u8.saturating_add(signal)),
-    };
-    let mut text = String::new();
+pub(crate) async fn ps(cluster: Option<Arc<Cluster>>, json: bool) -> Result<u8, Failure> {
+    let (reports, jobs) = tokio::join!(everywhere(cluster.as_deref()), sessions::jobs());
+    let reports = reports?;
     if json {
         let all = reports.iter().map(|report| value(report, &jobs));
-        text = serde_json::Value::from_iter(all).to_string();
-        text.push('\n');
+        let text = serde_json::Value::from_iter(all).to_string();
+        print(Text::Json(text)).await?;
     } else if reports.is_empty() {
-        match cluster {
+        match cluster.as_deref() {
             Some(Cluster { user, .. }) => {
                 say(format!("no job of {user} waits or runs on this cluster"));
             }
             None => say("no job of yours waits or runs on this machine"),
         }
     } else {
-        for line in lines(&reports, &jobs, now_us() / 1000) {
-            text.push_str(&line);
-            text.push('\n');
-        }
+        print(Text::Lines(lines(&reports, &jobs, now_us() / 1000))).await?;
     }
-    // A reader that has left has seen enough.
-    let _read = std::io::stdout().lock().write_all(text.as_bytes()).is_ok();
     Ok(Exit::Success.code())
 }
 
@@ -173,10 +157,13 @@ fn lines(reports: &[ApplicationReport], jobs: &[JobStatus], now_ms: i64) -> Vec<
                 "{:.0} %",
                 f64::from(report.progress.clamp(0.0, 1.0)) * 100.0
             ),
-            match (report.state, reason(report)) {
-                (YarnApplicationState::Running, _) => report.name.clone(),
-                (_, Some(reason)) => format!("{}: {}", report.name, short_reason(&reason)),
-                (state, None) => format!("{}: {state:?}", report.name),
+            {
+                let name = Foreign::name(&report.name);
+                match (report.state, reason(report)) {
+                    (YarnApplicationState::Running, _) => name.to_string(),
+                    (_, Some(reason)) => format!("{name}: {}", short_reason(&reason)),
+                    (state, None) => format!("{name}: {state:?}"),
+                }
             },
         ]
     };

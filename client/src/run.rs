@@ -6,6 +6,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::Duration;
 
 use follow::attempts::Attempts;
 use follow::ended::Ended;
@@ -14,15 +15,17 @@ use follow::follower::{Follower, SubmittedApplication};
 use follow::keys::JobKeys;
 use follow::progress::Progress;
 use follow::report::{ClientFacts, Destination};
-use follow::signals::Signals;
 use follow::streams::InputSource;
 use follow::submit::{ApplicationTerms, submit};
 use follow::timeout::WaitTimeout;
-use follow::{kill, say, timing, unmanaged};
+use follow::{kill, timing, unmanaged};
 use job::exit::Exit;
 use job::explain::{Explained, Submitted};
 use job::wire::FinalState;
 use proto_hadoop::{ApplicationClient, ApplicationId};
+use terminal::signals::Signals;
+use terminal::{blocking, interruptible, say};
+use tokio::time::timeout;
 
 use crate::arguments::{Arguments, DeployMode, Reporting};
 use crate::cluster::Cluster;
@@ -33,9 +36,12 @@ use crate::local::Local;
 use crate::outcome::report_outcome;
 use crate::plan::Plan;
 use crate::ps::ps;
-use crate::system::system;
+use crate::system::{SystemError, system};
 use crate::upload::{BroughtFiles, staged, staging_meanwhile};
 use crate::{data, dry_run, frame, generate, list, preflight, sessions};
+
+/// For YARN to hear that an application is to end that it may just have been given.
+const LAST_ORDER: Duration = Duration::from_secs(2);
 
 /// From the command line to the exit code.
 ///
@@ -48,38 +54,37 @@ pub(crate) fn main(words: impl IntoIterator<Item = OsString>) -> ExitCode {
         Err(error) => return error.show(),
     };
     if let Some(form) = given.generate {
-        return match generate::print(form) {
-            Ok(()) => ExitCode::SUCCESS,
-            Err(error) => {
-                say(format!("cannot write: {error}"));
-                ExitCode::from(Exit::Staging.code())
-            }
-        };
+        return generate::print(form);
     }
-    frame::main(run(given, started_us))
+    frame::main(async |signals| Box::pin(run(given, started_us, signals)).await)
 }
 
-async fn run(mut given: Arguments, started_us: i64) -> Result<u8, Failure> {
+async fn run(mut given: Arguments, started_us: i64, signals: &mut Signals) -> Result<u8, Failure> {
     if !given.reporting.quiet {
         given.notes.iter().for_each(say);
     }
-    let signals = Signals::listen();
-    let signals = signals.map_err(system("listen to signals", Exit::Lost))?;
     if let Some(list) = given.reporting.list.take() {
         return Box::pin(listed(&list, given.reporting, signals)).await;
     }
     given.named()?;
     let Some(nodes) = given.local.local else {
-        let cluster = match given.session.session.clone() {
-            Some(name) => sessions::cluster_of_job(&name, &mut given)?,
-            None => Cluster::find()?,
+        let found = blocking(signals, move || {
+            let cluster = match given.session.session.clone() {
+                Some(name) => sessions::cluster_of_job(&name, &mut given)?,
+                None => Cluster::find()?,
+            };
+            Ok::<_, Failure>((cluster, given))
+        });
+        let (cluster, given) = match found.await.map_err(thread())? {
+            ControlFlow::Continue(found) => found?,
+            ControlFlow::Break(signal) => return Ok(128u8.saturating_add(signal)),
         };
-        return Box::pin(on(&cluster, given, signals, started_us)).await;
+        return Box::pin(on(Arc::new(cluster), given, signals, started_us)).await;
     };
     let local = Local::start(nodes).await?;
     given.staging.get_or_insert_with(|| local.staging());
     let outcome = match local.settings() {
-        Ok(cluster) => Box::pin(on(&cluster, given, signals, started_us)).await,
+        Ok(cluster) => Box::pin(on(Arc::new(cluster), given, signals, started_us)).await,
         Err(failure) => Err(failure.into()),
     };
     local.stop().await;
@@ -87,11 +92,22 @@ async fn run(mut given: Arguments, started_us: i64) -> Result<u8, Failure> {
 }
 
 /// The jobs of `list`. Hadoop's settings are read where one of its lines needs them.
-async fn listed(list: &Path, reporting: Reporting, mut signals: Signals) -> Result<u8, Failure> {
-    let destination = match destination(&reporting, &mut signals).await? {
+async fn listed(list: &Path, reporting: Reporting, signals: &mut Signals) -> Result<u8, Failure> {
+    let destination = match destination(&reporting, signals).await? {
         ControlFlow::Continue(destination) => destination,
         ControlFlow::Break(signal) => return Ok(128u8.saturating_add(signal)),
     };
+    let (path, of_all) = (list.to_owned(), reporting.clone());
+    let reading = blocking(signals, move || checked(&path, &of_all));
+    let jobs = match reading.await.map_err(thread())? {
+        ControlFlow::Continue(jobs) => jobs?,
+        ControlFlow::Break(signal) => return Ok(128u8.saturating_add(signal)),
+    };
+    Ok(list::run(jobs, &reporting, destination, signals).await?)
+}
+
+/// The jobs of `list`, every line of it checked.
+fn checked(list: &Path, reporting: &Reporting) -> Result<list::JobList, Failure> {
     let (hadoops, local) = (OnceCell::new(), OnceCell::new());
     let check = |mut given: Arguments| {
         if let Some(name) = given.session.session.clone() {
@@ -113,17 +129,13 @@ async fn listed(list: &Path, reporting: Reporting, mut signals: Signals) -> Resu
             Err(_) => Ok(()),
         }
     };
-    let jobs = list::read(list, &reporting, &check, &mut signals).await?;
-    let jobs = match jobs {
-        ControlFlow::Continue(jobs) => jobs,
-        ControlFlow::Break(signal) => return Ok(128u8.saturating_add(signal)),
-    };
+    let jobs = list::read(list, reporting, &check)?;
     for cluster in [hadoops, local] {
         if let Some(Err(failure)) = cluster.into_inner() {
             return Err(failure.into());
         }
     }
-    Ok(list::run(jobs, &reporting, destination, &mut signals).await?)
+    Ok(jobs)
 }
 
 /// Where the report comes to lie, if one is wanted.
@@ -140,66 +152,118 @@ async fn destination(
 
 /// One run on `cluster`.
 async fn on(
-    cluster: &Cluster,
+    cluster: Arc<Cluster>,
     given: Arguments,
-    mut signals: Signals,
+    signals: &mut Signals,
     started_us: i64,
 ) -> Result<u8, Failure> {
     let rm = cluster.rm();
     if let Some(id) = &given.kill {
-        return end(&rm, id, &mut signals).await;
+        return end(&rm, id, signals).await;
     }
     if given.ps {
-        return ps(Some(cluster), false, &mut signals).await;
+        return frame::spawned(signals, ps(Some(cluster), false)).await;
     }
     if let Some(id) = &given.data.checkpoint {
         let root = given.staging.as_deref();
-        return Ok(data::ask(&rm, id, root, cluster, &mut signals).await?);
+        return Ok(data::ask(&rm, id, root, &cluster, signals).await?);
     }
     let reporting = given.reporting.clone();
-    let destination = match destination(&reporting, &mut signals).await? {
+    let destination = match destination(&reporting, signals).await? {
         ControlFlow::Continue(destination) => destination,
         ControlFlow::Break(signal) => return Ok(128u8.saturating_add(signal)),
     };
     let ends = given.ends.clone();
     let kept = given.data.kept();
-    if let (true, Some(name)) = (reporting.dry_run, given.session.session.clone()) {
-        return tokio::select! {
-            looked = sessions::dry_run(&name, given, cluster) => looked,
-            signal = signals.ending() => Ok(128u8.saturating_add(signal)),
-        };
-    }
     if reporting.dry_run {
-        let quiet = reporting.quiet;
-        let plan = Plan::new(given, cluster)?;
-        if !quiet {
-            plan.notes.iter().for_each(say);
-        }
-        return dry_run::run(&rm, cluster, &plan, reporting.json, signals).await;
+        return dry(rm, cluster, given, signals).await;
     }
     let mut own = ClientFacts::default();
     own.stamps.started_us = started_us;
     let outcome = match given.session.session.clone() {
-        None => Box::pin(job(given, cluster, &rm, &mut signals, &mut own)).await,
-        Some(name) => Box::pin(sessions::job(&name, given, cluster, &mut signals, &mut own)).await,
+        None => Box::pin(job(given, cluster, &rm, signals, &mut own)).await,
+        Some(name) => Box::pin(sessions::job(&name, given, cluster, signals, &mut own)).await,
     };
     own.stamps.finished_us = timing::now_us();
-    report_outcome(
-        outcome,
-        &reporting,
-        &ends,
-        &kept,
-        destination,
-        own,
-        &mut signals,
-    )
-    .await
+    report_outcome(outcome, &reporting, &ends, &kept, destination, own, signals).await
+}
+
+/// What would become of a job.
+async fn dry(
+    rm: ApplicationClient,
+    cluster: Arc<Cluster>,
+    given: Arguments,
+    signals: &mut Signals,
+) -> Result<u8, Failure> {
+    if let Some(name) = given.session.session.clone() {
+        let looked = async move { sessions::dry_run(&name, given, &cluster).await };
+        return frame::spawned(signals, looked).await;
+    }
+    let json = given.reporting.json;
+    let plan = match plan_of(given, &cluster, signals).await? {
+        ControlFlow::Continue(plan) => plan,
+        ControlFlow::Break(signal) => return Ok(128u8.saturating_add(signal)),
+    };
+    match interruptible(signals, dry_run::run(&rm, &cluster, &plan, json)).await {
+        ControlFlow::Continue(looked) => looked,
+        ControlFlow::Break(signal) => Ok(128u8.saturating_add(signal)),
+    }
+}
+
+/// There is no thread for what may take long.
+pub(crate) fn thread() -> impl FnOnce(std::io::Error) -> SystemError {
+    system("start a thread", Exit::Lost)
+}
+
+/// The plan of a job, unless a signal ends the wait for what is read for it (`Break`).
+async fn plan_of(
+    given: Arguments,
+    cluster: &Arc<Cluster>,
+    signals: &mut Signals,
+) -> Result<ControlFlow<u8, Plan>, Failure> {
+    let (quiet, cluster) = (given.reporting.quiet, Arc::clone(cluster));
+    let planning = blocking(signals, move || Plan::new(given, &cluster));
+    let plan = match planning.await.map_err(thread())? {
+        ControlFlow::Continue(plan) => plan?,
+        ControlFlow::Break(signal) => return Ok(ControlFlow::Break(signal)),
+    };
+    if !quiet {
+        plan.notes.iter().for_each(say);
+    }
+    Ok(ControlFlow::Continue(plan))
+}
+
+/// The same, with places for the job's output.
+pub(crate) async fn planned(
+    given: Arguments,
+    cluster: &Arc<Cluster>,
+    signals: &mut Signals,
+) -> Result<ControlFlow<u8, Plan>, Failure> {
+    let plan = match plan_of(given, cluster, signals).await? {
+        ControlFlow::Continue(plan) => plan,
+        ControlFlow::Break(signal) => return Ok(ControlFlow::Break(signal)),
+    };
+    let layout = plan.streams.layout.clone();
+    match blocking(signals, move || layout.prepare())
+        .await
+        .map_err(thread())?
+    {
+        ControlFlow::Continue(prepared) => prepared?,
+        ControlFlow::Break(signal) => return Ok(ControlFlow::Break(signal)),
+    }
+    if let Some(copy) = &plan.streams.layout.hdfs_copy {
+        match interruptible(signals, copy.prepare()).await {
+            ControlFlow::Continue(prepared) => prepared?,
+            ControlFlow::Break(signal) => return Ok(ControlFlow::Break(signal)),
+        }
+    }
+    Ok(ControlFlow::Continue(plan))
 }
 
 /// One job, from its command line to its end. `own` learns what the report is to say of it.
 async fn job(
     given: Arguments,
-    cluster: &Cluster,
+    cluster: Arc<Cluster>,
     rm: &ApplicationClient,
     signals: &mut Signals,
     own: &mut ClientFacts,
@@ -212,14 +276,10 @@ async fn job(
         },
     };
     let quiet = given.reporting.quiet;
-    let mut plan = Plan::new(given, cluster)?;
-    if !quiet {
-        plan.notes.iter().for_each(say);
-    }
-    plan.streams.layout.prepare()?;
-    if let Some(copy) = &plan.streams.layout.hdfs_copy {
-        copy.prepare().await?;
-    }
+    let mut plan = match planned(given, &cluster, signals).await? {
+        ControlFlow::Continue(plan) => plan,
+        ControlFlow::Break(signal) => return Ok(Ended::unsubmitted(signal)),
+    };
     own.program.clone_from(&plan.program.name);
     own.processes = plan.placement.wanted.processes.get();
     let mut progress = Progress::new(quiet);
@@ -243,7 +303,7 @@ async fn job(
             staged(
                 BroughtFiles::from(&plan),
                 plan.deployment.staging.clone(),
-                cluster,
+                &cluster,
                 Arc::clone(&moved)
             ),
             moving,
@@ -275,10 +335,14 @@ async fn job(
                 plan.deployment.interface.as_deref(),
             );
             let known = &cluster.resource_managers.client;
-            Some(unmanaged::place(rm, ports, interface, known).await?)
+            let place = unmanaged::place(rm, ports, interface, known);
+            match interruptible(signals, place).await {
+                ControlFlow::Continue(place) => Some(place?),
+                ControlFlow::Break(signal) => return Ok(Ended::unsubmitted(signal)),
+            }
         }
     };
-    let description = describe(&plan, &checked, cluster, &staged);
+    let description = describe(&plan, &checked, &cluster, &staged);
     let application = ApplicationTerms {
         id: checked.application.id,
         name: plan.deployment.name.clone(),
@@ -289,7 +353,23 @@ async fn job(
         unmanaged: plan.deployment.mode == DeployMode::Client,
         places: checked.appmaster.clone(),
     };
-    submit(rm, application, &description, &staged.staged, &keys).await?;
+    let id = application.id;
+    let submitted = submit(rm, application, &description, &staged.staged, &keys);
+    match interruptible(signals, submitted).await {
+        ControlFlow::Continue(submitted) => submitted?,
+        ControlFlow::Break(signal) => {
+            // It may be there or on its way, and nobody is to follow it.
+            let killed = kill::kill(rm, &id, "interrupted by the user");
+            let _gone = timeout(LAST_ORDER, interruptible(signals, killed))
+                .await
+                .is_ok();
+            return Ok(Ended {
+                code: 128u8.saturating_add(signal),
+                sentence: format!("{id} was interrupted while it was being submitted"),
+                verdict: None,
+            });
+        }
+    }
     own.application = checked.application.id.to_string();
     if !plan.deployment.is_local {
         progress.submitted(checked.application.id, &plan.deployment.queue);
@@ -342,7 +422,8 @@ async fn come_home(
     let mut ended = match ended {
         Ok(ended) => ended,
         Err(failure) => {
-            data::get::forget(fetched).await;
+            // What is left of it lies in the staging folder, as that of a job whose client was killed.
+            let _forgotten = interruptible(signals, data::get::forget(fetched)).await;
             return Err(failure);
         }
     };

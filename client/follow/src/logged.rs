@@ -1,6 +1,5 @@
 //! Of which attempts at the tasks of a job there may be something to read.
 
-use std::io::Write as _;
 use std::time::Duration;
 
 use job::exit::Exit;
@@ -10,8 +9,8 @@ use tokio::time::timeout;
 use tonic::Status;
 use tonic::transport::Channel;
 
-use terminal::say;
 use terminal::table::{Column, table};
+use terminal::{Text, print, say};
 
 /// For an ApplicationMaster that looks at what it knows.
 const ANSWERS: Duration = Duration::from_secs(15);
@@ -61,9 +60,10 @@ pub async fn task_logs(
         };
         vec![name, of.state, of.host]
     });
-    // A reader that has left has seen enough.
-    let text = table(0, &columns, rows).join("\n");
-    let _read = writeln!(std::io::stdout().lock(), "{text}").is_ok();
+    if let Err(error) = print(Text::Lines(table(0, &columns, rows))).await {
+        say(&error);
+        return Ok(error.exit().code());
+    }
     say(said);
     Ok(Exit::Success.code())
 }

@@ -9,7 +9,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use job::wire;
 use proto_hadoop::ApplicationId;
 
-use terminal::say;
+use terminal::{Foreign, said_so_far, say};
 
 /// In a pipe a wait is mentioned after this, and again when its reason changes.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -123,9 +123,9 @@ impl Progress {
     }
 
     /// What is being done now.
-    pub fn show(&mut self, what: impl Into<String>) {
+    pub fn show(&mut self, what: impl AsRef<str>) {
         if let Some(bar) = &self.bar {
-            bar.set_message(what.into());
+            bar.set_message(Foreign::sentence(what.as_ref()).to_string());
         }
     }
 
@@ -134,9 +134,9 @@ impl Progress {
         if self.quiet {
             return;
         }
-        let mut reason = short_reason(reason);
+        let mut reason = Foreign::sentence(&short_reason(reason)).to_string();
         if !self.held.is_empty() {
-            reason = format!("{reason}; {}", self.held);
+            reason = format!("{reason}; {}", Foreign::sentence(&self.held));
         }
         if let Some(bar) = &self.bar {
             bar.set_message(match self.application.as_str() {
@@ -226,7 +226,11 @@ impl Aside {
     /// As [`Progress::aside`]; also when the line has been taken away for good since.
     pub fn aside(&self, speak: impl FnOnce()) {
         match &self.bar {
-            Some(bar) if !bar.is_finished() => bar.suspend(speak),
+            // What is said is on the terminal before the line is there again.
+            Some(bar) if !bar.is_finished() => bar.suspend(|| {
+                speak();
+                said_so_far();
+            }),
             Some(_) | None => speak(),
         }
     }

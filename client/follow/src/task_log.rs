@@ -1,6 +1,5 @@
 //! What an attempt at a task has printed.
 
-use std::io::{self, Write};
 use std::time::Duration;
 
 use job::exit::Exit;
@@ -10,7 +9,7 @@ use tokio::time::timeout;
 use tonic::Status;
 use tonic::transport::Channel;
 
-use terminal::say;
+use terminal::{Foreign, Text, print, say, write_stderr};
 
 /// For an ApplicationMaster that asks a launcher.
 const ANSWERS: Duration = Duration::from_secs(15);
@@ -40,37 +39,34 @@ pub async fn task_log(
     if stdout.head.is_empty() && stderr.head.is_empty() {
         say(format!(
             "attempt {} at {what}, on {}, has printed nothing",
-            log.attempt, log.host
+            log.attempt,
+            Foreign::name(&log.host)
         ));
         return Ok(Exit::Success.code());
     }
-    let written = print(&stdout, &mut io::stdout().lock())
-        .and_then(|()| print(&stderr, &mut io::stderr().lock()));
-    // A reader that has left has seen enough.
-    if let Err(error) = written
-        && error.kind() != io::ErrorKind::BrokenPipe
-    {
-        say(format!("cannot write what {what} has printed: {error}"));
-        return Ok(Exit::Staging.code());
+    if let Err(error) = print(Text::Whole(whole(stdout))).await {
+        say(format!("{error}, where what {what} has printed belongs"));
+        return Ok(error.exit().code());
     }
+    write_stderr(whole(stderr));
     Ok(Exit::Success.code())
 }
 
-fn print(stream: &wire::PrintedStream, to: &mut impl Write) -> io::Result<()> {
-    to.write_all(&stream.head)?;
+/// The bytes as they were printed, and what is left out between them.
+fn whole(stream: wire::PrintedStream) -> Vec<u8> {
+    let mut bytes = stream.head;
     if stream.left_out > 0 {
-        let line = match stream.head.ends_with(b"\n") {
-            true => "",
-            false => "\n",
-        };
-        writeln!(
-            to,
-            "{line}[gerbil: {} bytes of output are left out here]",
+        if !bytes.ends_with(b"\n") {
+            bytes.push(b'\n');
+        }
+        let words = format!(
+            "[gerbil: {} bytes of output are left out here]\n",
             stream.left_out
-        )?;
+        );
+        bytes.extend(words.into_bytes());
     }
-    to.write_all(&stream.tail)?;
-    to.flush()
+    bytes.extend(stream.tail);
+    bytes
 }
 
 #[cfg(test)]
@@ -85,9 +81,7 @@ mod tests {
                 left_out,
                 tail: tail.into(),
             };
-            let mut all = Vec::new();
-            print(&stream, &mut all).unwrap();
-            String::from_utf8(all).unwrap()
+            String::from_utf8(whole(stream)).unwrap()
         };
         assert_eq!(printed("a\n", 0, ""), "a\n");
         assert_eq!(printed("a\nb", 0, "c\n"), "a\nbc\n");

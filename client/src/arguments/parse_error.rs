@@ -6,8 +6,8 @@ use std::io::{self, Write as _};
 use std::process::ExitCode;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use follow::say;
 use job::exit::Exit;
+use terminal::{PrintError, Text, print_at_once, say, write_stderr};
 
 use crate::hostfile::HostListError;
 
@@ -35,20 +35,31 @@ pub(crate) enum Help {
 }
 
 impl ParseError {
-    /// Shows it, and tells what the command returns. Nothing better can be done when even this cannot be
-    /// shown.
+    /// Shows it, and tells what the command returns.
     pub(crate) fn show(&self) -> ExitCode {
         match self {
             Self::Help { text, asked } => {
-                let _shown = match (text, asked) {
+                let shown = match (text, asked) {
                     // On the stream that fits, in colour on a terminal.
-                    (Help::Defined(text), _) => text.print().is_ok(),
-                    (Help::Usage(text), true) => write!(io::stdout(), "{text}").is_ok(),
-                    (Help::Usage(text), false) => write!(io::stderr(), "{text}").is_ok(),
+                    (Help::Defined(text), _) => text.print().and_then(|()| io::stdout().flush()),
+                    (Help::Usage(text), true) => {
+                        return match print_at_once(Text::Whole(text.as_bytes().to_vec())) {
+                            Ok(()) => ExitCode::SUCCESS,
+                            Err(error) => refused(&error),
+                        };
+                    }
+                    (Help::Usage(text), false) => {
+                        write_stderr(*text);
+                        Ok(())
+                    }
                 };
-                match asked {
-                    true => ExitCode::SUCCESS,
-                    false => ExitCode::from(Exit::Usage.code()),
+                match (shown, asked) {
+                    // A reader that has left has seen enough.
+                    (Err(error), true) if error.kind() != io::ErrorKind::BrokenPipe => {
+                        refused(&PrintError::from(error))
+                    }
+                    (_, true) => ExitCode::SUCCESS,
+                    (_, false) => ExitCode::from(Exit::Usage.code()),
                 }
             }
             Self::Refused(sentence) => {
@@ -57,6 +68,12 @@ impl ParseError {
             }
         }
     }
+}
+
+/// Standard output takes no more.
+fn refused(error: &PrintError) -> ExitCode {
+    say(error);
+    ExitCode::from(error.exit().code())
 }
 
 impl fmt::Display for ParseError {

@@ -48,16 +48,12 @@ pub(crate) enum ListError {
     NoJob,
     #[error("asks for --explain, --report or --timing, which a dry run of the list cannot give")]
     Dry,
-    /// The thread that reads it.
-    #[error("{0}")]
-    BrokenOff(tokio::task::JoinError),
 }
 
 impl ListError {
     /// What the command returns.
     pub(crate) const fn exit(&self) -> Exit {
         match self {
-            Self::BrokenOff(_) => Exit::Lost,
             Self::System(error) => error.exit,
             _ => Exit::Usage,
         }

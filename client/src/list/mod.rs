@@ -14,7 +14,6 @@ mod table;
 use std::fs::File;
 use std::io::{self, Write};
 use std::num::NonZeroU16;
-use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -72,22 +71,14 @@ struct Brief {
 /// The jobs of a list, read and checked.
 pub(crate) struct JobList(Vec<ListedJob>);
 
-/// Reads the jobs of `list`, unless a signal ends the wait for them (`Break`): it may be a pipe into
-/// which nobody writes. `check` looks at each line that was read.
-pub(crate) async fn read(
+/// Reads the jobs of `list`, which may be a pipe into which nobody writes. `check` looks at each line that was read.
+pub(crate) fn read(
     list: &Path,
     reporting: &Reporting,
     check: &dyn Fn(Arguments) -> Result<(), String>,
-    signals: &mut Signals,
-) -> Result<ControlFlow<u8, JobList>, ListError> {
-    let path = list.to_owned();
-    let text = tokio::select! {
-        text = spawn_blocking(move || lines::text(&path)) => text,
-        signal = signals.ending() => return Ok(ControlFlow::Break(signal)),
-    };
-    let text = text.map_err(ListError::BrokenOff)??;
-    let jobs = lines::read(list, &text, reporting, check)?;
-    Ok(ControlFlow::Continue(JobList(jobs)))
+) -> Result<JobList, ListError> {
+    let text = lines::text(list)?;
+    Ok(JobList(lines::read(list, &text, reporting, check)?))
 }
 
 /// Runs `jobs` and returns the highest of their exit codes.
@@ -372,6 +363,7 @@ impl ListedJob {
 
 #[cfg(test)]
 mod tests {
+    use std::ops::ControlFlow;
     use std::os::unix::fs::PermissionsExt as _;
 
     use super::*;

@@ -1,6 +1,6 @@
 //! What stands at the end of a list.
 
-use follow::table::Column;
+use terminal::table::Column;
 
 use super::ListedJobDone;
 
@@ -30,7 +30,7 @@ pub(super) fn table(done: &[ListedJobDone]) -> Vec<String> {
             short(&done.sentence),
         ]
     };
-    let mut lines = follow::table::table(0, &columns, done.iter().map(row));
+    let mut lines = terminal::table::table(0, &columns, done.iter().map(row));
     let failed = done.iter().filter(|done| done.exit_code != 0);
     lines.push(match failed.count() {
         0 => format!("all {} succeeded", done.len()),

@@ -12,13 +12,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use follow::signals::Signals;
 use job::Role;
 use job::exit::Exit;
 use proto_hadoop::ApplicationClient;
 use proto_hadoop::conf::Configuration;
 use proto_hadoop::yarn::ApplicationFilter;
 use serde::{Deserialize, Serialize};
+use terminal::signals::Signals;
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, BufReader};
 use tokio::process::{Child, Command};
 use tokio::time::{Instant, sleep, timeout};
@@ -27,7 +27,6 @@ use super::Local;
 use crate::cluster::{Cluster, ClusterError, user};
 use crate::failure::Failure;
 use crate::frame;
-use crate::system::system;
 
 /// Between two looks whether anything runs.
 const LOOK: Duration = Duration::from_millis(500);
@@ -133,12 +132,10 @@ pub(crate) fn main(mut words: impl Iterator<Item = String>) -> ExitCode {
     nix::unistd::setsid().ok();
     let nodes = words.next().and_then(|nodes| nodes.parse().ok());
     let first = words.next().and_then(|first| first.parse().ok());
-    frame::main(serve(nodes.unwrap_or(1), first.unwrap_or(1)))
+    frame::main(async |signals| serve(nodes.unwrap_or(1), first.unwrap_or(1), signals).await)
 }
 
-async fn serve(nodes: u8, first: i32) -> Result<u8, Failure> {
-    let signals = Signals::listen();
-    let mut signals = signals.map_err(system("listen to signals", Exit::Lost))?;
+async fn serve(nodes: u8, first: i32, signals: &mut Signals) -> Result<u8, Failure> {
     let started = match Local::for_session(nodes, first).await {
         Ok(local) => written(&local).map(|cluster| (local, cluster)),
         Err(error) => Err(error.to_string()),

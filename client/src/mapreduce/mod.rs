@@ -5,9 +5,10 @@ mod past;
 mod shown;
 mod timing;
 
+use std::ffi::OsStr;
 use std::io::Write;
 use std::ops::ControlFlow;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -16,8 +17,6 @@ use ::job::exit::Exit;
 use follow::explained::Sink;
 use follow::progress::Progress;
 use follow::report::Destination;
-use follow::say;
-use follow::signals::Signals;
 use follow::timing::now_us;
 use gerbil_task::settings::{SKIP, SKIP_GROUPS};
 use mapreduce_client::jobs::{BroughtProgram, JobRunner};
@@ -29,13 +28,16 @@ use mapreduce_client::serve::DriverRun;
 use mapreduce_client::settings::RunSettings;
 use mapreduce_client::{Cluster as Hadoops, serve};
 use policy::MiB;
-use session::{Reached, reach};
+use session::{Name, Reached, SessionRecord, SessionsFolder, reach};
 use staging::program::locate;
+use terminal::signals::Signals;
+use terminal::{Foreign, Text, blocking, interruptible, print, say};
 
 use crate::arguments::session_of_environment;
 use crate::cluster::Cluster;
 use crate::failure::Failure;
 use crate::frame;
+use crate::run::thread;
 use crate::sessions::{cluster_of, folder, is_here};
 use crate::subcommands::MapReduceArguments;
 use crate::system::system;
@@ -49,12 +51,10 @@ use timing::Timing;
 
 /// The whole command.
 pub(crate) fn main(given: MapReduceArguments) -> ExitCode {
-    frame::main(run(given))
+    frame::main(async |signals| Box::pin(run(given, signals)).await)
 }
 
-async fn run(given: MapReduceArguments) -> Result<u8, Failure> {
-    let signals = Signals::listen();
-    let mut signals = signals.map_err(system("listen to signals", Exit::Lost))?;
+async fn run(given: MapReduceArguments, signals: &mut Signals) -> Result<u8, Failure> {
     let mut report = MapReduceReport {
         started_us: now_us(),
         program: given.words.first().map_or_else(String::new, |program| {
@@ -67,19 +67,19 @@ async fn run(given: MapReduceArguments) -> Result<u8, Failure> {
         Some(path) if path == Path::new("-") => {
             return Err(UsageError::ReportOnOutput.into());
         }
-        Some(path) => match Destination::open(path, &mut signals).await? {
+        Some(path) => match Destination::open(path, signals).await? {
             ControlFlow::Continue(destination) => Some(destination),
             ControlFlow::Break(signal) => return Ok(128u8.saturating_add(signal)),
         },
     };
     let explain = match &given.explain {
         None => None,
-        Some(file) => match Sink::open(given.json, file.as_deref(), &mut signals).await? {
+        Some(file) => match Sink::open(given.json, file.as_deref(), signals).await? {
             ControlFlow::Continue(sink) => Some(sink),
             ControlFlow::Break(signal) => return Ok(128u8.saturating_add(signal)),
         },
     };
-    let outcome = Box::pin(jobs(given, explain, &mut signals, &mut report)).await;
+    let outcome = Box::pin(jobs(given, explain, signals, &mut report)).await;
     let Some(destination) = destination else {
         return outcome;
     };
@@ -93,7 +93,7 @@ async fn run(given: MapReduceArguments) -> Result<u8, Failure> {
     report.exit_code = code.into();
     report.finished_us = now_us();
     let fill = move |out: &mut dyn Write| Ok(serde_json::to_writer(out, &report)?);
-    let code = destination.write(fill, code, &mut signals).await;
+    let code = destination.write(fill, code, signals).await;
     outcome.map(|_code| code)
 }
 
@@ -113,29 +113,25 @@ async fn jobs(
         let name = name.clone();
         return Err(UsageError::SizedSession { option, name }.into());
     }
-    let mut staging = given.staging;
-    let cluster = match &name {
-        Some(name) => cluster_of(name, &mut staging)?,
-        None => Cluster::find()?,
-    };
-    let kept = match name {
-        None => None,
-        Some(name) => {
-            let folder = folder()?;
-            let kept = folder.find_session(&name)?;
-            is_here(&kept, &cluster)?;
-            report.session = name.to_string();
-            Some((folder, kept))
-        }
-    };
     let words = given.words.split_first();
     let Some((program, words)) = words.filter(|(program, _)| !program.is_empty()) else {
         return Err(UsageError::NoProgram.into());
     };
-    let path = std::env::var_os("PATH");
-    let program = locate(program.as_ref(), path.as_deref())?;
-    let program = std::path::absolute(program);
-    let program = program.map_err(system("find the working folder", Exit::Staging))?;
+    if let Some(name) = &name {
+        report.session = name.to_string();
+    }
+    let (program, staging) = (program.clone(), given.staging);
+    let opened = blocking(signals, move || Opened::new(name, staging, &program)).await;
+    let opened = opened.map_err(thread())?;
+    let Opened {
+        cluster,
+        kept,
+        staging,
+        program,
+    } = match opened {
+        ControlFlow::Continue(opened) => opened?,
+        ControlFlow::Break(signal) => return Ok(128u8.saturating_add(signal)),
+    };
     let hadoops = Hadoops {
         configuration: cluster.configuration.clone(),
         user: cluster.user.clone(),
@@ -206,6 +202,13 @@ async fn jobs(
     let outcome = serve(run, signals, &mut shown).await?;
     let ended = own.end(&outcome, signals).await;
     shown.clear();
+    if !shown.planned.is_empty() {
+        let planned = Text::Lines(std::mem::take(&mut shown.planned));
+        match interruptible(signals, print(planned)).await {
+            ControlFlow::Continue(printed) => printed?,
+            ControlFlow::Break(signal) => return Ok(128u8.saturating_add(signal)),
+        }
+    }
     if let Err(failure) = ended {
         say(failure);
     }
@@ -213,11 +216,52 @@ async fn jobs(
         timing.lines().iter().for_each(say);
     }
     if !outcome.sentence.is_empty() && !shown.has_said(&outcome.sentence) {
-        say(&outcome.sentence);
+        say(Foreign::sentence(&outcome.sentence));
     }
     report.sentence = outcome.sentence;
     report.jobs = shown.into_jobs();
     Ok(outcome.code)
+}
+
+/// What is read on this machine before anybody is asked.
+struct Opened {
+    cluster: Cluster,
+    /// The session, and where it is kept.
+    kept: Option<(SessionsFolder, SessionRecord)>,
+    staging: Option<String>,
+    program: PathBuf,
+}
+
+impl Opened {
+    fn new(
+        name: Option<Name>,
+        mut staging: Option<String>,
+        program: &OsStr,
+    ) -> Result<Self, Failure> {
+        let cluster = match &name {
+            Some(name) => cluster_of(name, &mut staging)?,
+            None => Cluster::find()?,
+        };
+        let kept = match name {
+            None => None,
+            Some(name) => {
+                let folder = folder()?;
+                let kept = folder.find_session(&name)?;
+                is_here(&kept, &cluster)?;
+                Some((folder, kept))
+            }
+        };
+        let path = std::env::var_os("PATH");
+        let program = locate(program.as_ref(), path.as_deref())?;
+        let program = std::path::absolute(program);
+        let program = program.map_err(system("find the working folder", Exit::Staging))?;
+        Ok(Self {
+            cluster,
+            kept,
+            staging,
+            program,
+        })
+    }
 }
 
 /// The last part of a program's name.

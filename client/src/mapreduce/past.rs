@@ -1,21 +1,19 @@
 //! `gerbil mr list`, `status`, `counters`, `history`: jobs that are over, and those that are not.
 
-use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
 use ::job::exit::Exit;
 use ::job::history::JobHistory;
-use follow::say;
-use follow::signals::Signals;
-use follow::table::{Column, span, table};
 use follow::timing::now_us;
 use mapreduce_client::Cluster as Hadoops;
 use mapreduce_client::history::{History, Past, page, text};
 use scan::{ProgramStage, ScanRequest, detect};
 use session::JobName;
 use session::status::short;
+use terminal::table::{Column, span, table};
+use terminal::{Foreign, Text, print, say};
 
 use crate::arguments::session_of_environment;
 use crate::cluster::Cluster;
@@ -32,12 +30,10 @@ const LISTED: usize = 50;
 
 /// The whole command.
 pub(crate) fn main(given: PastArguments) -> ExitCode {
-    frame::main(run(given))
+    frame::interrupted_anywhere(run(given))
 }
 
 async fn run(given: PastArguments) -> Result<u8, Failure> {
-    let signals = Signals::listen();
-    let mut signals = signals.map_err(system("listen to signals", Exit::Lost))?;
     if let PastTask::Scan {
         file,
         shipped,
@@ -45,7 +41,7 @@ async fn run(given: PastArguments) -> Result<u8, Failure> {
     } = given.task
     {
         let text = scanned(file, shipped, json).await?;
-        print(&text);
+        print(text).await?;
         return Ok(Exit::Success.code());
     }
     let mut staging = given.staging;
@@ -58,38 +54,37 @@ async fn run(given: PastArguments) -> Result<u8, Failure> {
         user: cluster.user.clone(),
     };
     let history = History::open(&hadoops, staging.as_deref())?;
-    tokio::select! {
-        shown = Box::pin(show(&cluster, &history, given.task)) => shown,
-        signal = signals.ending() => Ok(128u8.saturating_add(signal)),
-    }
+    Box::pin(show(&cluster, &history, given.task)).await
 }
 
 async fn show(cluster: &Cluster, history: &History, task: PastTask) -> Result<u8, Failure> {
     let text = match task {
         PastTask::List { json } => return list(cluster, history, json).await,
         PastTask::Status { job } => match under_way(job).await? {
-            Some(words) => words,
-            None => text::status(&history.find(job).await?),
+            Some(words) => Text::of(&words),
+            None => Text::of(&text::status(&history.find(job).await?)),
         },
-        PastTask::Counters { job } => text::counters(&over(history, job).await?.report.counters),
+        PastTask::Counters { job } => {
+            Text::of(&text::counters(&over(history, job).await?.report.counters))
+        }
         PastTask::History { job, json, html } => {
             let found = over(history, job).await?;
             match (json, html) {
-                (true, _) => serde_json::to_string_pretty(&found).unwrap_or_default(),
-                (false, true) => page::page(&found),
-                (false, false) => text::history(&found),
+                (true, _) => Text::Json(serde_json::to_string_pretty(&found).unwrap_or_default()),
+                (false, true) => Text::of(&page::page(&found)),
+                (false, false) => Text::of(&text::history(&found)),
             }
         }
         PastTask::Kill { job } => return sessions::kill(job).await,
         // It needs no cluster.
         PastTask::Scan { .. } => return Ok(Exit::Success.code()),
     };
-    print(&text);
+    print(text).await?;
     Ok(Exit::Success.code())
 }
 
 /// What a program needs, in lines or as JSON.
-async fn scanned(file: PathBuf, shipped: Vec<PathBuf>, json: bool) -> Result<String, Failure> {
+async fn scanned(file: PathBuf, shipped: Vec<PathBuf>, json: bool) -> Result<Text, Failure> {
     std::fs::metadata(&file).map_err(|source| UsageError::Program {
         path: file.clone(),
         source,
@@ -117,11 +112,8 @@ async fn scanned(file: PathBuf, shipped: Vec<PathBuf>, json: bool) -> Result<Str
         }
     }
     Ok(match json {
-        true => serde_json::to_string_pretty(&found).unwrap_or_default(),
-        false => {
-            let lines: Vec<String> = found.iter().map(ToString::to_string).collect();
-            lines.join("\n")
-        }
+        true => Text::Json(serde_json::to_string_pretty(&found).unwrap_or_default()),
+        false => Text::Lines(found.iter().map(ToString::to_string).collect()),
     })
 }
 
@@ -158,7 +150,8 @@ async fn list(cluster: &Cluster, history: &History, json: bool) -> Result<u8, Fa
             let (id, state) = (report.id.to_string(), ps::state(report));
             all.push(serde_json::json!({ "id": id, "name": report.name, "state": state }));
             let age = span(ps::age(report, now_us() / 1000));
-            rows.push([id, state, age, String::new(), report.name.clone()]);
+            let name = Foreign::name(&report.name).to_string();
+            rows.push([id, state, age, String::new(), name]);
         }),
         Err(failure) => say(failure),
     }
@@ -180,7 +173,10 @@ async fn list(cluster: &Cluster, history: &History, json: bool) -> Result<u8, Fa
         all.push(value);
     }
     if json {
-        print(&serde_json::to_string_pretty(&all).unwrap_or_default());
+        print(Text::Json(
+            serde_json::to_string_pretty(&all).unwrap_or_default(),
+        ))
+        .await?;
         return Ok(Exit::Success.code());
     }
     if rows.is_empty() {
@@ -194,7 +190,8 @@ async fn list(cluster: &Cluster, history: &History, json: bool) -> Result<u8, Fa
         Column::Right("attempts failed"),
         Column::Left("name"),
     ];
-    print(&table(0, &columns, rows.into_iter().map(Vec::from)).join("\n"));
+    let lines = table(0, &columns, rows.into_iter().map(Vec::from));
+    print(Text::Lines(lines)).await?;
     if left > 0 {
         say(format!("{left} older ones are in {}", history.url()));
     }
@@ -213,7 +210,13 @@ async fn one(history: &History, past: &Past) -> ([String; 5], serde_json::Value)
             });
             let took = text::seconds(job.took_ms);
             (
-                [id, state.into(), took, failed.to_string(), job.name],
+                [
+                    id,
+                    state.into(),
+                    took,
+                    failed.to_string(),
+                    Foreign::name(&job.name).to_string(),
+                ],
                 value,
             )
         }
@@ -231,8 +234,4 @@ async fn one(history: &History, past: &Past) -> ([String; 5], serde_json::Value)
             )
         }
     }
-}
-
-fn print(text: &str) {
-    let _read = writeln!(std::io::stdout().lock(), "{text}").is_ok();
 }

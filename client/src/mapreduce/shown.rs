@@ -1,19 +1,18 @@
 //! What the user sees of a run: a line that changes on a terminal, what stays of each job.
 
 use std::collections::BTreeMap;
-use std::io::Write as _;
 
 use follow::ended::Ended;
 use follow::explained::Sink;
 use follow::follower::tasks::JobNews;
 use follow::progress::Progress;
-use follow::say;
 use follow::timing::now_us;
 use job::wire::{TasksPhase, phase::Kind};
 use job::{MapReduceJobReport, TasksReport};
 use mapreduce_client::Show;
 use mapreduce_client::history::text::{count, counters, seconds};
 use mapreduce_client::jobs::Accepted;
+use terminal::{Foreign, say};
 
 use super::timing::Timing;
 
@@ -34,6 +33,8 @@ pub(super) struct Shown {
     submitted: BTreeMap<u32, i64>,
     /// Jobs that have ended.
     ended: Vec<MapReduceJobReport>,
+    /// What the first job would be, a line each.
+    pub(super) planned: Vec<String>,
 }
 
 impl Shown {
@@ -54,6 +55,7 @@ impl Shown {
             said: Vec::new(),
             submitted: BTreeMap::new(),
             ended: Vec::new(),
+            planned: Vec::new(),
         }
     }
 
@@ -80,14 +82,11 @@ impl Shown {
 
 impl Show for Shown {
     fn note(&mut self, sentence: &str) {
-        self.progress.remark(sentence);
+        self.progress.remark(Foreign::sentence(sentence));
     }
 
     fn planned(&mut self, lines: &[String]) {
-        self.progress.clear();
-        // A reader that has left has seen enough.
-        let text = lines.join("\n");
-        let _read = writeln!(std::io::stdout().lock(), "{text}").is_ok();
+        self.planned = lines.to_vec();
     }
 
     fn uploaded(&mut self, done: u64, all: u64) {
@@ -105,7 +104,7 @@ impl Show for Shown {
         let sentence = format!(
             "{} {}: {} over {} MB, {}",
             job.id,
-            job.name,
+            Foreign::name(&job.name),
             count(job.maps as u64, "map"),
             job.bytes / 1_000_000,
             count(job.reduces.into(), "reduce"),
@@ -120,7 +119,7 @@ impl Show for Shown {
 
     fn told(&mut self, job: &Accepted, told: &JobNews) {
         match told {
-            JobNews::Notice(sentence) => self.progress.remark(sentence),
+            JobNews::Notice(sentence) => self.progress.remark(Foreign::sentence(sentence)),
             JobNews::Explained(line) => {
                 if let Some(sink) = &mut self.explain {
                     self.progress.aside(|| sink.write(line));
@@ -163,7 +162,8 @@ impl Show for Shown {
         self.line();
         if ended.code != 0 && !ended.sentence.is_empty() {
             self.said.push(ended.sentence.clone());
-            let sentence = format!("{} {}: {}", job.id, job.name, ended.sentence);
+            let (name, why) = (Foreign::name(&job.name), Foreign::sentence(&ended.sentence));
+            let sentence = format!("{} {name}: {why}", job.id);
             self.progress.aside(|| say(sentence));
         }
         if let Some(report) = report.filter(|_| !self.quiet && !job.is_quiet) {
@@ -222,7 +222,7 @@ fn summary(job: &Accepted, ended: &Ended, report: &TasksReport) -> String {
     let mut text = format!(
         "{} {} {how}: tasks {}, commit {}",
         job.id,
-        job.name,
+        Foreign::name(&job.name),
         seconds(report.tasks_ms),
         seconds(report.commit_ms)
     );

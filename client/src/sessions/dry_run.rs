@@ -1,12 +1,12 @@
 //! `gerbil-run --session --dry-run`: what a job would take of its session now, without submitting it.
 
-use follow::say;
 use job::exit::Exit;
 use serde::Serialize;
 use session::status::Status;
 use session::{Name, Reached, reach};
+use terminal::{Text, print, say};
 
-use super::{folder, is_here, print};
+use super::{folder, is_here};
 use crate::arguments::Arguments;
 use crate::cluster::Cluster;
 use crate::failure::Failure;
@@ -50,10 +50,10 @@ pub(crate) async fn dry_run(
         .await?;
     let outlook = Outlook::new(plan.placement.wanted.processes.get(), &status);
     let text = match json {
-        true => serde_json::to_string(&outlook).unwrap_or_default(),
-        false => outlook.words(),
+        true => Text::Json(serde_json::to_string(&outlook).unwrap_or_default()),
+        false => Text::Lines(vec![outlook.words()]),
     };
-    print(&text);
+    print(text).await?;
     Ok(Exit::Success.code())
 }
 

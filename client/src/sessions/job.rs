@@ -12,21 +12,21 @@ use follow::explained::Sink;
 use follow::follower::{Follower, InSession};
 use follow::progress::Progress;
 use follow::report::ClientFacts;
-use follow::say;
-use follow::signals::Signals;
 use follow::streams::InputSource;
 use follow::timeout::WaitTimeout;
 use follow::timing;
 use session::status::short;
 use session::submit::{JobSubmission, Runs};
 use session::{Name, Reached, reach};
+use terminal::signals::Signals;
+use terminal::{Text, blocking, interruptible, print, say};
 
-use super::{folder, is_here, print};
+use super::{folder, is_here};
 use crate::arguments::Arguments;
 use crate::cluster::Cluster;
 use crate::describe;
 use crate::failure::Failure;
-use crate::plan::Plan;
+use crate::run::{planned, thread};
 use crate::upload::{BroughtFiles, staged, staging_meanwhile};
 use crate::usage::UsageError;
 
@@ -34,7 +34,7 @@ use crate::usage::UsageError;
 pub(crate) async fn job(
     name: &Name,
     given: Arguments,
-    cluster: &Cluster,
+    cluster: Arc<Cluster>,
     signals: &mut Signals,
     own: &mut ClientFacts,
 ) -> Result<Ended, Failure> {
@@ -46,18 +46,19 @@ pub(crate) async fn job(
         },
     };
     let folder = folder()?;
-    let kept = folder.find_session(name)?;
-    is_here(&kept, cluster)?;
+    let (there, called) = (folder.clone(), name.clone());
+    let found = blocking(signals, move || there.find_session(&called)).await;
+    let kept = match found.map_err(thread())? {
+        ControlFlow::Continue(kept) => kept?,
+        ControlFlow::Break(signal) => return Ok(Ended::unsubmitted(signal)),
+    };
+    is_here(&kept, &cluster)?;
     let (quiet, detached) = (given.reporting.quiet, given.session.detach);
     let priority = given.priority.unwrap_or_default();
-    let plan = Plan::new(given, cluster)?;
-    if !quiet {
-        plan.notes.iter().for_each(say);
-    }
-    plan.streams.layout.prepare()?;
-    if let Some(copy) = &plan.streams.layout.hdfs_copy {
-        copy.prepare().await?;
-    }
+    let plan = match planned(given, &cluster, signals).await? {
+        ControlFlow::Continue(plan) => plan,
+        ControlFlow::Break(signal) => return Ok(Ended::unsubmitted(signal)),
+    };
     own.program.clone_from(&plan.program.name);
     own.processes = plan.placement.wanted.processes.get();
     let mut progress = Progress::new(quiet);
@@ -71,7 +72,7 @@ pub(crate) async fn job(
             staged(
                 BroughtFiles::from(&plan),
                 plan.deployment.staging.clone(),
-                cluster,
+                &cluster,
                 Arc::clone(&moved)
             )
         )
@@ -104,19 +105,48 @@ pub(crate) async fn job(
         address: &staged.address,
         staged: &files,
     };
-    let number = reached.submit(&kept, &job).await?;
+    let number = match interruptible(signals, reached.submit(&kept, &job)).await {
+        ControlFlow::Continue(number) => number?,
+        // A job that nobody follows, and that was not left to the session, ends there.
+        ControlFlow::Break(signal) => {
+            return Ok(Ended {
+                code: 128u8.saturating_add(signal),
+                sentence: format!(
+                    "interrupted while session {name} was about to take the job; gerbil session status {name} shows \
+                     whether it has"
+                ),
+                verdict: None,
+            });
+        }
+    };
     let id = kept.owned.application;
     own.application = format!("{id}.{number}");
     own.stamps.submitted_us = timing::now_us();
     own.stamps.uploaded_bytes = staged.uploaded_bytes;
     if detached {
         progress.clear();
-        print(&short(id, number));
-        return Ok(Ended {
-            code: Exit::Success.code(),
-            sentence: String::new(),
-            verdict: None,
-        });
+        let job = short(id, number);
+        let printed = print(Text::Lines(vec![job.clone()]));
+        return match interruptible(signals, printed).await {
+            ControlFlow::Continue(Ok(())) => Ok(Ended {
+                code: Exit::Success.code(),
+                sentence: String::new(),
+                verdict: None,
+            }),
+            ControlFlow::Continue(Err(error)) => {
+                say(format!(
+                    "session {name} has taken the job, which is {job}, and goes on with it"
+                ));
+                Err(error.into())
+            }
+            ControlFlow::Break(signal) => Ok(Ended {
+                code: 128u8.saturating_add(signal),
+                sentence: format!(
+                    "interrupted; session {name} has taken the job, which is {job}, and goes on with it"
+                ),
+                verdict: None,
+            }),
+        };
     }
     progress.taken(short(id, number));
     let follower = Follower {

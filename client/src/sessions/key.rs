@@ -3,15 +3,14 @@
 use std::path::Path;
 
 use ::job::exit::Exit;
-use follow::say;
 use session::{Name, SessionsFolder};
+use terminal::{Text, print, say};
 
-use super::print;
 use crate::failure::Failure;
 use crate::usage::UsageError;
 
 /// Prints a session's key, or writes it into a file; the exit code.
-pub(super) fn show(
+pub(super) async fn show(
     folder: &SessionsFolder,
     name: Name,
     output: Option<&Path>,
@@ -21,7 +20,7 @@ pub(super) fn show(
         return Err(UsageError::LocalSession { name }.into());
     }
     match output {
-        None => print(&kept.key()),
+        None => print(Text::of(&kept.key())).await?,
         Some(path) => kept.write_key(path)?,
     }
     say(format!(

@@ -3,26 +3,20 @@
 use std::time::Duration;
 
 use ::job::exit::Exit;
-use follow::say;
-use follow::signals::Signals;
-use follow::table::{Column, table};
 use session::status::{JobStatus, Status};
 use session::{Name, Reached, SessionError, SessionsFolder, reach};
+use terminal::table::{Column, table};
+use terminal::{Text, print, say};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-use super::print;
 use crate::failure::Failure;
 
 /// For each session to answer; all are asked at once.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Prints the user's sessions; the exit code. Those that are over are forgotten.
-pub(super) async fn list(
-    folder: &SessionsFolder,
-    json: bool,
-    signals: &mut Signals,
-) -> Result<u8, Failure> {
+pub(super) async fn list(folder: &SessionsFolder, json: bool) -> Result<u8, Failure> {
     let mut looking = JoinSet::new();
     for name in folder.names()? {
         let folder = folder.clone();
@@ -33,15 +27,9 @@ pub(super) async fn list(
         });
     }
     let mut rows = Vec::new();
-    loop {
-        let looked = tokio::select! {
-            looked = looking.join_next() => looked,
-            signal = signals.ending() => return Ok(128u8.saturating_add(signal)),
-        };
-        match looked {
-            Some(Ok((name, Some(looked)))) => rows.push((name, looked)),
-            Some(Ok((_, None)) | Err(_)) => {}
-            None => break,
+    while let Some(looked) = looking.join_next().await {
+        if let Ok((name, Some(looked))) = looked {
+            rows.push((name, looked));
         }
     }
     rows.sort_by(|(one, _), (other, _)| one.cmp(other));
@@ -50,7 +38,7 @@ pub(super) async fn list(
             Ok(status) => serde_json::to_value(status).unwrap_or_default(),
             Err(sentence) => serde_json::json!({ "name": name.as_str(), "error": sentence }),
         });
-        print(&serde_json::Value::from_iter(all).to_string());
+        print(Text::Json(serde_json::Value::from_iter(all).to_string())).await?;
         return Ok(Exit::Success.code());
     }
     if rows.is_empty() {
@@ -70,7 +58,7 @@ pub(super) async fn list(
         Ok(status) => row(&name, status),
         Err(sentence) => told(&name, &sentence),
     });
-    print(&table(0, &columns, rows).join("\n"));
+    print(Text::Lines(table(0, &columns, rows))).await?;
     Ok(Exit::Success.code())
 }
 

@@ -11,24 +11,25 @@ mod watch;
 
 use std::ffi::OsString;
 use std::io::Write as _;
+use std::ops::ControlFlow;
 use std::process::ExitCode;
 
 use ::job::exit::Exit;
 use follow::progress::Progress;
-use follow::say;
-use follow::signals::Signals;
 use mini::RunFolder;
 use session::nodes::lines;
 use session::status::JobStatus;
 use session::stop::{How, Stopped, end, stop};
 use session::{JobName, Name, Reached, SessionError, SessionRecord, SessionsFolder, reach};
+use terminal::signals::Signals;
+use terminal::{Text, blocking, interruptible, print, say};
 
 use crate::arguments::Arguments;
 use crate::cluster::Cluster;
 use crate::failure::Failure;
 use crate::local::{self, Local};
+use crate::run::thread;
 use crate::subcommands::{GanttFile, SessionTask};
-use crate::system::system;
 use crate::usage::UsageError;
 use crate::{frame, history};
 
@@ -37,60 +38,47 @@ pub(crate) use job::job;
 
 /// The whole command.
 pub(crate) fn main(task: SessionTask) -> ExitCode {
-    frame::main(run(task))
-}
-
-async fn run(task: SessionTask) -> Result<u8, Failure> {
-    let signals = Signals::listen();
-    let mut signals = signals.map_err(system("listen to signals", Exit::Lost))?;
-    let folder = folder()?;
     match task {
-        SessionTask::Start(given) => Box::pin(start::start(*given, &folder, &mut signals)).await,
-        SessionTask::List { json } => list::list(&folder, json, &mut signals).await,
-        SessionTask::Status {
-            name,
-            gantt: Some(file),
-            ..
-        } => {
-            let kept = folder.find_session(&name)?;
-            tokio::select! {
-                drawn = gantt(&folder, &kept, &file) => drawn,
-                signal = signals.ending() => Ok(128u8.saturating_add(signal)),
-            }
+        SessionTask::Start(given) => {
+            frame::main(async |signals| Box::pin(start::start(*given, &folder()?, signals)).await)
         }
-        SessionTask::Status { name, json, .. } => {
-            let kept = folder.find_session(&name)?;
-            tokio::select! {
-                status = status(&folder, &kept, json) => status,
-                signal = signals.ending() => Ok(128u8.saturating_add(signal)),
-            }
-        }
-        SessionTask::Nodes { name, json } => {
-            let kept = folder.find_session(&name)?;
-            tokio::select! {
-                nodes = nodes(&folder, &kept, json) => nodes,
-                signal = signals.ending() => Ok(128u8.saturating_add(signal)),
-            }
-        }
-        SessionTask::Kill { job } => tokio::select! {
-            killed = killed(&folder, job) => killed,
-            signal = signals.ending() => Ok(128u8.saturating_add(signal)),
-        },
-        SessionTask::Attach { job, given } => {
-            Box::pin(watch::attach(&folder, job, given, &mut signals)).await
-        }
-        SessionTask::Logs { job, given } => tokio::select! {
-            printed = logs::logs(&folder, job, given) => printed,
-            signal = signals.ending() => Ok(128u8.saturating_add(signal)),
-        },
-        SessionTask::Key { name, output } => key::show(&folder, name, output.as_deref()),
-        SessionTask::Import { file, name } => key::import(&folder, &file, name),
-        SessionTask::Stop { name, now, .. } => {
+        SessionTask::Attach { job, given } => frame::main(async |signals| {
+            Box::pin(watch::attach(&folder()?, job, given, signals)).await
+        }),
+        SessionTask::Stop { name, now, .. } => frame::main(async |signals| {
             let how = match now {
                 true => How::Now,
                 false => How::Drain,
             };
-            ended(&folder, &name, how, &mut signals).await
+            ended(&folder()?, &name, how, signals).await
+        }),
+        other => frame::interrupted_anywhere(run(other)),
+    }
+}
+
+/// What a signal may end wherever it is.
+async fn run(task: SessionTask) -> Result<u8, Failure> {
+    let folder = folder()?;
+    match task {
+        SessionTask::List { json } => list::list(&folder, json).await,
+        SessionTask::Status {
+            name,
+            gantt: Some(file),
+            ..
+        } => gantt(&folder, &folder.find_session(&name)?, &file).await,
+        SessionTask::Status { name, json, .. } => {
+            status(&folder, &folder.find_session(&name)?, json).await
+        }
+        SessionTask::Nodes { name, json } => {
+            nodes(&folder, &folder.find_session(&name)?, json).await
+        }
+        SessionTask::Kill { job } => killed(&folder, job).await,
+        SessionTask::Logs { job, given } => logs::logs(&folder, job, given).await,
+        SessionTask::Key { name, output } => key::show(&folder, name, output.as_deref()).await,
+        SessionTask::Import { file, name } => key::import(&folder, &file, name),
+        // They hear signals themselves.
+        SessionTask::Start(_) | SessionTask::Attach { .. } | SessionTask::Stop { .. } => {
+            Ok(Exit::Success.code())
         }
     }
 }
@@ -193,10 +181,10 @@ async fn status(folder: &SessionsFolder, kept: &SessionRecord, json: bool) -> Re
     let rm = reach::resource_managers(&kept.owned);
     let status = Reached::now(&rm, folder, kept).await?.status(kept).await?;
     let text = match json {
-        true => serde_json::to_string(&status).unwrap_or_default(),
-        false => status.lines().join("\n"),
+        true => Text::Json(serde_json::to_string(&status).unwrap_or_default()),
+        false => Text::Lines(status.lines()),
     };
-    print(&text);
+    print(text).await?;
     Ok(Exit::Success.code())
 }
 
@@ -244,10 +232,10 @@ async fn nodes(folder: &SessionsFolder, kept: &SessionRecord, json: bool) -> Res
     let rm = reach::resource_managers(&kept.owned);
     let nodes = Reached::new(&rm, folder, kept).await?.nodes(kept).await?;
     let text = match json {
-        true => serde_json::to_string(&nodes).unwrap_or_default(),
-        false => lines(&nodes).join("\n"),
+        true => Text::Json(serde_json::to_string(&nodes).unwrap_or_default()),
+        false => Text::Lines(lines(&nodes)),
     };
-    print(&text);
+    print(text).await?;
     Ok(Exit::Success.code())
 }
 
@@ -268,7 +256,13 @@ async fn ended(
 ) -> Result<u8, Failure> {
     let mut progress = Progress::new(false);
     progress.show(format!("stopping session {name}"));
-    let stopped = match folder.find_session(name) {
+    let (there, called) = (folder.clone(), name.clone());
+    let found = blocking(signals, move || there.find_session(&called)).await;
+    let found = match found.map_err(thread())? {
+        ControlFlow::Continue(found) => found,
+        ControlFlow::Break(signal) => return Ok(128u8.saturating_add(signal)),
+    };
+    let stopped = match found {
         Ok(kept) => {
             let rm = reach::resource_managers(&kept.owned);
             stop(&rm, folder, &kept, how, &mut progress, signals).await?
@@ -279,7 +273,10 @@ async fn ended(
                 progress.clear();
                 say(format!("{other}; it is killed through YARN"));
                 let rm = reach::resource_managers(&owned);
-                end(&rm, folder, name, &owned).await?
+                match interruptible(signals, end(&rm, folder, name, &owned)).await {
+                    ControlFlow::Continue(ended) => ended?,
+                    ControlFlow::Break(signal) => Stopped::Untold(signal),
+                }
             }
             None => Stopped::Over,
         },
@@ -305,9 +302,4 @@ async fn ended(
             Ok(128u8.saturating_add(signal))
         }
     }
-}
-
-/// Prints lines. A reader that has left has seen enough.
-fn print(text: &str) {
-    let _read = writeln!(std::io::stdout().lock(), "{text}").is_ok();
 }

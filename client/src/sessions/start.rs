@@ -9,11 +9,10 @@ use std::time::Duration;
 use ::job::element::Scan;
 use ::job::exit::Exit;
 use ::job::{ApplicationWork, Description, SessionPlan};
+use follow::FollowError;
 use follow::keys::JobKeys;
 use follow::kill::kill;
 use follow::progress::Progress;
-use follow::say;
-use follow::signals::Signals;
 use follow::submit::{ApplicationTerms, submit};
 use follow::timeout::WaitTimeout;
 use policy::{Millis, ResourceTypes, Resources, schedule};
@@ -22,8 +21,9 @@ use session::reach::{SessionAddress, place};
 use session::ready::{Readiness, ready};
 use session::record::Owned;
 use session::{Name, SessionError, SessionRecord, SessionsFolder, reach};
+use terminal::signals::Signals;
+use terminal::{Text, blocking, interruptible, print, say};
 
-use super::print;
 use crate::arguments::LocalDisk;
 use crate::cluster::Cluster;
 use crate::describe;
@@ -32,6 +32,7 @@ use crate::local::daemon::{self, Daemon};
 use crate::local::staging as staging_of;
 use crate::plan::step_mib;
 use crate::preflight;
+use crate::run::thread;
 use crate::subcommands::SessionStart;
 use crate::upload::{BroughtFiles, staged, staging_meanwhile};
 use crate::usage::UsageError;
@@ -61,19 +62,41 @@ pub(super) async fn start(
     }
     let disk = LocalDisk::of(&given.local_disk);
     let disk = disk.map_err(|what| UsageError::DiskTwice { what })?;
-    if let Some(name) = &given.name
-        && let Some(application) = taken(folder, name).await?
-    {
-        let name = name.clone();
-        return Err(SessionError::Taken { name, application }.into());
+    if let Some(name) = given.name.clone() {
+        let there = folder.clone();
+        let asked = blocking(signals, move || {
+            there.owned(&name).map(|owned| (name, owned))
+        })
+        .await;
+        let (name, owned) = match asked.map_err(thread())? {
+            ControlFlow::Continue(asked) => asked?,
+            ControlFlow::Break(signal) => return Ok(unsubmitted(signal)),
+        };
+        match interruptible(signals, still_there(folder, &name, owned)).await {
+            ControlFlow::Continue(Ok(None)) => {}
+            ControlFlow::Continue(Ok(Some(application))) => {
+                return Err(SessionError::Taken { name, application }.into());
+            }
+            ControlFlow::Continue(Err(error)) => return Err(error.into()),
+            ControlFlow::Break(signal) => return Ok(unsubmitted(signal)),
+        }
     }
     // It goes with this command where nothing is submitted.
     let local = match given.local {
         None => None,
-        Some(nodes) => Some(Daemon::start(nodes, unused(folder)).await?),
+        Some(nodes) => match interruptible(signals, Daemon::start(nodes, unused(folder))).await {
+            ControlFlow::Continue(started) => Some(started?),
+            ControlFlow::Break(signal) => return Ok(unsubmitted(signal)),
+        },
     };
     let cluster = match &local {
-        None => Cluster::find()?,
+        None => {
+            let found = blocking(signals, Cluster::find).await;
+            match found.map_err(thread())? {
+                ControlFlow::Continue(found) => found?,
+                ControlFlow::Break(signal) => return Ok(unsubmitted(signal)),
+            }
+        }
         Some(local) => {
             let folder = &local.folder;
             given.staging.get_or_insert_with(|| staging_of(folder));
@@ -108,15 +131,16 @@ pub(super) async fn start(
     let all = staging_meanwhile(Box::pin(all), &mut progress, &moved, signals).await?;
     let (checked, staged) = match all {
         ControlFlow::Continue(all) => all,
-        ControlFlow::Break(signal) => {
-            say("interrupted before anything was submitted");
-            return Ok(128u8.saturating_add(signal));
-        }
+        ControlFlow::Break(signal) => return Ok(unsubmitted(signal)),
     };
     let id = checked.application;
     let keys = JobKeys::generate()?;
     let place = local.as_ref().map(|local| local.folder.clone());
-    let kept = kept(&given, folder, &cluster, place, id, &keys).await?;
+    let kept = kept(&given, folder, &cluster, place, id, &keys);
+    let kept = match interruptible(signals, kept).await {
+        ControlFlow::Continue(kept) => kept?,
+        ControlFlow::Break(signal) => return Ok(unsubmitted(signal)),
+    };
     let description = Description {
         build: ::job::BUILD.into(),
         application: describe::session_application(
@@ -168,10 +192,27 @@ pub(super) async fn start(
         unmanaged: false,
         places: Vec::new(),
     };
-    let submitted = submit(&rm, application, &description, &staged.staged, &keys).await;
-    if let Err(error) = submitted {
-        folder.forget(&kept.name, id)?;
-        return Err(error.into());
+    let submitted = submit(&rm, application, &description, &staged.staged, &keys);
+    match interruptible(signals, submitted).await {
+        ControlFlow::Continue(Ok(())) => {}
+        ControlFlow::Continue(Err(error)) => {
+            folder.forget(&kept.name, id)?;
+            return Err(error.into());
+        }
+        ControlFlow::Break(signal) => {
+            // It may be there or on its way.
+            let killed = kill(&rm, &id, "interrupted by the user");
+            match interruptible(signals, killed).await {
+                ControlFlow::Continue(Ok(_) | Err(FollowError::Unknown { .. })) => {
+                    folder.forget(&kept.name, id)?;
+                    say(format!("session {} was interrupted, and ended", kept.name));
+                }
+                ControlFlow::Continue(Err(_)) | ControlFlow::Break(_) => {
+                    not_awaited(&kept.name);
+                }
+            }
+            return Ok(128u8.saturating_add(signal));
+        }
     }
     progress.submitted(id, &given.queue);
     let began = Begun {
@@ -183,6 +224,12 @@ pub(super) async fn start(
     began
         .follow(given.containers.get(), &mut progress, signals)
         .await
+}
+
+/// What the command returns that this signal has ended before there was a session.
+fn unsubmitted(signal: u8) -> u8 {
+    say("interrupted before anything was submitted");
+    128u8.saturating_add(signal)
 }
 
 /// How many slots containers have.
@@ -209,6 +256,13 @@ impl Slots {
 
 fn millis(span: Duration) -> Millis {
     Millis(u64::try_from(span.as_millis()).unwrap_or(u64::MAX))
+}
+
+/// The user does not wait for the end of a session.
+fn not_awaited(name: &Name) {
+    say(format!(
+        "session {name} was not seen to end; gerbil session stop {name} --now ends it"
+    ));
 }
 
 /// A session that is on its way.
@@ -241,11 +295,26 @@ impl Begun<'_> {
         match waited? {
             Readiness::Ready(status) => {
                 let (_, slots) = status.slots();
-                print(&format!(
+                let line = format!(
                     "session {name} is ready, with {slots} slots: gerbil-run --session {name} -n {slots} PROGRAM; \
                      gerbil session stop {name} ends it"
-                ));
-                Ok(Exit::Success.code())
+                );
+                let stays = || {
+                    say(format!(
+                        "session {name} stays until gerbil session stop {name}"
+                    ))
+                };
+                match interruptible(signals, print(Text::Lines(vec![line]))).await {
+                    ControlFlow::Continue(Ok(())) => Ok(Exit::Success.code()),
+                    ControlFlow::Continue(Err(error)) => {
+                        stays();
+                        Err(error.into())
+                    }
+                    ControlFlow::Break(signal) => {
+                        stays();
+                        Ok(128u8.saturating_add(signal))
+                    }
+                }
             }
             Readiness::Over { why, exit } => {
                 self.folder.forget(name, id)?;
@@ -255,15 +324,29 @@ impl Begun<'_> {
                 Ok(exit.code())
             }
             Readiness::Interrupted(signal) => {
-                self.end("interrupted by the user").await?;
-                say(format!(
-                    "session {name} was interrupted before it was ready, and ended"
-                ));
+                progress.show(format!("ending session {name}"));
+                let ended = interruptible(signals, self.end("interrupted by the user")).await;
+                progress.clear();
+                match ended {
+                    ControlFlow::Continue(ended) => {
+                        ended?;
+                        say(format!(
+                            "session {name} was interrupted before it was ready, and ended"
+                        ));
+                    }
+                    ControlFlow::Break(_once_more) => not_awaited(name),
+                }
                 Ok(128u8.saturating_add(signal))
             }
             Readiness::Late(waits) => {
-                self.end("it was not ready in time (--wait-timeout)")
-                    .await?;
+                let late = self.end("it was not ready in time (--wait-timeout)");
+                match interruptible(signals, late).await {
+                    ControlFlow::Continue(ended) => ended?,
+                    ControlFlow::Break(signal) => {
+                        not_awaited(name);
+                        return Ok(128u8.saturating_add(signal));
+                    }
+                }
                 let span = self.wait_timeout.limit().unwrap_or_default();
                 say(format!(
                     "session {name} was not ready within {span:?} (--wait-timeout), so it was ended; {waits}"
@@ -285,7 +368,17 @@ async fn taken(
     folder: &SessionsFolder,
     name: &Name,
 ) -> Result<Option<ApplicationId>, SessionError> {
-    let Some(owned) = folder.owned(name)? else {
+    let owned = folder.owned(name)?;
+    still_there(folder, name, owned).await
+}
+
+/// The same of what is kept under this name.
+async fn still_there(
+    folder: &SessionsFolder,
+    name: &Name,
+    owned: Option<Owned>,
+) -> Result<Option<ApplicationId>, SessionError> {
+    let Some(owned) = owned else {
         return Ok(None);
     };
     match place(&reach::resource_managers(&owned), &owned).await? {

@@ -1,14 +1,18 @@
 //! `gerbil attach`: jobs that were left to their session.
 
+use std::ops::ControlFlow;
+
+use follow::Layout;
 use follow::follower::{Follower, Watching};
 use follow::pattern::Pattern;
 use follow::progress::Progress;
-use follow::signals::Signals;
 use follow::streams::{InputSource, StandardInput};
-use follow::{Layout, say};
 use session::{JobName, Reached, SessionsFolder, reach};
+use terminal::signals::Signals;
+use terminal::{Foreign, blocking, say};
 
 use crate::failure::Failure;
+use crate::run::thread;
 use crate::subcommands::AttachOptions;
 
 /// Shows a job from its beginning to its end; its exit code.
@@ -18,7 +22,12 @@ pub(super) async fn attach(
     given: AttachOptions,
     signals: &mut Signals,
 ) -> Result<u8, Failure> {
-    let kept = folder.session_of(job)?;
+    let there = folder.clone();
+    let found = blocking(signals, move || there.session_of(job)).await;
+    let kept = match found.map_err(thread())? {
+        ControlFlow::Continue(found) => found?,
+        ControlFlow::Break(signal) => return Ok(128u8.saturating_add(signal)),
+    };
     let rm = reach::resource_managers(&kept.owned);
     let reached = tokio::select! {
         reached = Reached::new(&rm, folder, &kept) => reached?,
@@ -48,7 +57,7 @@ pub(super) async fn attach(
     };
     let ended = Box::pin(watching.watch(&reached.address)).await;
     if !ended.sentence.is_empty() {
-        say(&ended.sentence);
+        say(Foreign::sentence(&ended.sentence));
     }
     Ok(ended.code)
 }

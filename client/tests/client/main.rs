@@ -11,3 +11,4 @@ mod mr;
 mod much_output;
 mod probe;
 mod session;
+mod terminal;

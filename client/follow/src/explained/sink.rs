@@ -13,8 +13,8 @@ use nix::fcntl::OFlag;
 
 use crate::descriptor;
 use crate::error::FollowError;
-use terminal::say;
 use terminal::signals::Signals;
+use terminal::{say, write_stderr};
 
 /// Between two looks whether a pipe is read by now.
 const UNREAD: Duration = Duration::from_millis(50);
@@ -123,8 +123,7 @@ fn unread(path: &Path, error: &io::Error) -> bool {
 /// Lines without our mark, for a program that reads them.
 fn raw(lines: &[String]) {
     let text: String = lines.iter().flat_map(|line| [line, "\n"]).collect();
-    // Nobody may be left to read it, which is no reason to stop.
-    let _heard = io::stderr().write_all(text.as_bytes()).is_ok();
+    write_stderr(text);
 }
 
 #[cfg(test)]

@@ -3,13 +3,13 @@
 //! What its tasks print stays with them on the nodes; whatever the session sends all the same goes to standard
 //! error. Several of them may be followed at once.
 
-use std::io::Write as _;
 use std::sync::Arc;
 
 use job::wire;
 use job::wire::client_order::Order;
 use job::wire::job_event::Event;
 use proto_hadoop::{ApplicationClient, ApplicationId};
+use terminal::write_stderr;
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 use tokio_stream::StreamExt as _;
@@ -171,6 +171,6 @@ impl TasksInSession {
 /// Takes what is printed, so that nobody waits for a reader.
 async fn drain(mut output: streams::OutputChunks) {
     while let Some(Ok(chunk)) = output.next().await {
-        let _read = std::io::stderr().write_all(&chunk.data).is_ok();
+        write_stderr(chunk.data);
     }
 }
