@@ -5,7 +5,8 @@ use job::exit::End;
 use job::wire::{FinalState, OutOfMemory, PmiStage, RankReport};
 
 use follow::ended::Ended;
-use follow::table::{Column, table};
+use terminal::Foreign;
+use terminal::table::{Column, table};
 
 /// Ranks that are shown.
 const SHOWN: usize = 20;
@@ -155,8 +156,10 @@ pub(crate) fn all(ranks: &[RankReport]) -> Vec<String> {
             None => nodes.push((&report.host, vec![end])),
         }
     }
-    let line =
-        |(host, ends): (&str, Vec<String>)| format!("exit codes on {host}: {}", ends.join(", "));
+    let line = |(host, ends): (&str, Vec<String>)| {
+        let host = Foreign::name(host);
+        format!("exit codes on {host}: {}", ends.join(", "))
+    };
     nodes.into_iter().map(line).collect()
 }
 

@@ -5,10 +5,10 @@ use std::io::{IsTerminal as _, Write};
 
 use follow::ended::Ended;
 use follow::report::{ClientFacts, Destination};
-use follow::say;
-use follow::signals::Signals;
 use follow::timing;
 use job::report::Report;
+use terminal::signals::Signals;
+use terminal::{Foreign, say};
 
 use crate::arguments::{Ends, ExitRule, Reporting};
 use crate::failure::Failure;
@@ -37,7 +37,7 @@ pub(crate) async fn report_outcome(
             };
             own.sentence = ended.sentence;
             if !own.sentence.is_empty() {
-                say(&own.sentence);
+                say(Foreign::sentence(&own.sentence));
             }
             exit_table::failures(ranks).iter().for_each(say);
             let left = ended
@@ -98,7 +98,8 @@ fn left_behind(left: &[String], kept: &[String]) -> Option<String> {
     };
     Some(format!(
         "the program has left {first}{more} in its folder on the nodes, which goes with the job; --get \
-         {first} brings it home"
+         {first} brings it home",
+        first = Foreign::name(first)
     ))
 }
 

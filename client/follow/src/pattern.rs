@@ -3,6 +3,8 @@
 
 use std::fmt::Write as _;
 
+use terminal::Foreign;
+
 /// A text with places for what differs between ranks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pattern(Vec<PatternPiece>);
@@ -86,7 +88,7 @@ impl Pattern {
         for piece in &self.0 {
             match piece {
                 PatternPiece::Text(plain) => text.push_str(plain),
-                PatternPiece::Host => text.push_str(subject.host),
+                PatternPiece::Host => text.push_str(&Foreign::name(subject.host).to_string()),
                 PatternPiece::Rank | PatternPiece::Node => {
                     let number = match piece {
                         PatternPiece::Node => subject.node,

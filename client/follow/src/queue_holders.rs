@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use proto_hadoop::yarn::{ApplicationFilter, ApplicationReport, YarnApplicationState};
 use proto_hadoop::{ApplicationClient, ApplicationId};
+use terminal::Foreign;
 use tokio::time::{Instant, timeout};
 
 /// From the first look at a job that waits to the look for others, and between two of these: such a look
@@ -82,6 +83,11 @@ fn words(reports: &[ApplicationReport], own: ApplicationId) -> String {
                 ..
             } = report;
             let mib = report.usage.used.memory_mib;
+            let (name, user, queue) = (
+                Foreign::name(name),
+                Foreign::name(user),
+                Foreign::name(queue),
+            );
             format!("{id} ({name}, of {user} in {queue}) holds {mib} MiB")
         })
         .collect();

@@ -9,13 +9,14 @@ use job::exit::Exit;
 use session::SessionError;
 use staging::StageError;
 use storage::StorageError;
+use terminal::Foreign;
 
 /// One sentence, with the value and what to do.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum MapReduceError {
     /// The program does not behave as a job.
-    #[error("{} {why}", program.display())]
+    #[error("{} {}", Foreign::sentence(program), Foreign::sentence(why))]
     NoJob {
         /// The program.
         program: PathBuf,
@@ -91,7 +92,7 @@ pub enum MapReduceError {
     #[error(transparent)]
     Stage(#[from] StageError),
     /// There is no application for the jobs.
-    #[error("{sentence}")]
+    #[error("{}", Foreign::sentence(sentence))]
     Application {
         /// Why there is none, a whole sentence.
         sentence: String,

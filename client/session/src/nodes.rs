@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
-use follow::table::{Column, table};
 use job::element::{Element, ElementKind};
 use job::wire;
 use serde::Serialize;
+use terminal::Foreign;
+use terminal::table::{Column, table};
 use tokio::time::{Instant, sleep};
 
 use crate::error::SessionError;
@@ -146,7 +147,7 @@ pub fn lines(nodes: &[SessionNode]) -> Vec<String> {
     }
     let mut lines = table(0, &columns, rows);
     let differences = nodes.iter().flat_map(|node| &node.differences);
-    lines.extend(differences.cloned());
+    lines.extend(differences.map(|words| Foreign::sentence(words).to_string()));
     lines
 }
 

@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
-use follow::table::{Column, span, table};
 use job::wire;
 use job::wire::session_job::State;
 use proto_hadoop::ApplicationId;
 use serde::Serialize;
+use terminal::Foreign;
+use terminal::table::{Column, span, table};
 
 use crate::error::SessionError;
 use crate::reach::{Reached, answer};
@@ -118,9 +119,10 @@ impl JobStatus {
     /// Its program, what it waits for, and whether somebody follows it, in words.
     #[must_use]
     pub fn words(&self) -> String {
+        let name = Foreign::name(&self.name);
         let name = match self.detached {
-            true => format!("{} (detached)", self.name),
-            false => self.name.clone(),
+            true => format!("{name} (detached)"),
+            false => name.to_string(),
         };
         match (self.state, self.waits.as_str()) {
             ("running", _) => name,
@@ -261,7 +263,7 @@ impl Status {
             );
             lines.push(match self.asking.as_str() {
                 "" => format!("{asked} asked of YARN"),
-                why => format!("{asked} asked of YARN: {why}"),
+                why => format!("{asked} asked of YARN: {}", Foreign::sentence(why)),
             });
         }
         if !self.containers.is_empty() {
@@ -284,8 +286,15 @@ impl Status {
             lines.extend(table(2, &columns, self.containers.iter().map(row)));
             let leaving = self.containers.iter();
             let leaving = leaving.filter(|held| !held.leaves.is_empty());
-            lines.extend(leaving.map(|held| format!("  {} leaves: {}", held.host, held.leaves)));
-            lines.extend(self.unreached.iter().map(|words| format!("  {words}")));
+            lines.extend(leaving.map(|held| {
+                let (host, leaves) = (Foreign::name(&held.host), Foreign::sentence(&held.leaves));
+                format!("  {host} leaves: {leaves}")
+            }));
+            lines.extend(
+                self.unreached
+                    .iter()
+                    .map(|words| format!("  {}", Foreign::sentence(words))),
+            );
         }
         lines.push(format!(
             "{}, {} waiting, {} ended",
@@ -327,8 +336,8 @@ impl Status {
             ];
             let row = |ended: &EndedJob| {
                 let program = match ended.sentence.as_str() {
-                    "" => ended.name.clone(),
-                    why => format!("{}: {why}", ended.name),
+                    "" => Foreign::name(&ended.name).to_string(),
+                    why => format!("{}: {why}", Foreign::name(&ended.name)),
                 };
                 vec![ended.id.clone(), ended.exit_code.to_string(), program]
             };

@@ -16,6 +16,7 @@ mod tests;
 use std::collections::BTreeMap;
 
 use job::explain::{Amount, DryRun, Explained, NotPlaced, Outlook, Submitted};
+use terminal::Foreign;
 
 pub(crate) use placement::nodes as placement_table;
 pub use sink::Sink;
@@ -25,8 +26,14 @@ const ROWS: usize = 40;
 /// Names in a list inside a line.
 const NAMES: usize = 3;
 
-/// The lines of one event.
+/// The lines of one event, whatever stands in the names and reasons that others have given.
 pub fn words(event: &Explained) -> Vec<String> {
+    let lines = lines(event);
+    let shown = lines.iter().map(|line| Foreign::sentence(line).to_string());
+    shown.collect()
+}
+
+fn lines(event: &Explained) -> Vec<String> {
     match event {
         Explained::Submitted(submitted) => {
             let Submitted {

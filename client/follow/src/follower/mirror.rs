@@ -19,9 +19,9 @@ use crate::attempts;
 use crate::conclusion::{Given, SIGPIPE, Written};
 use crate::streams::{self, OutputEnd};
 use crate::timeout::WaitTimeout;
-use terminal::Raw;
 use terminal::say;
 use terminal::signals::{self, SIGTSTP, SignalRequest};
+use terminal::{Foreign, Raw};
 
 /// Between two thoughts of how long something has lasted.
 const REMIND: Duration = Duration::from_secs(1);
@@ -152,7 +152,7 @@ impl Follower<'_> {
                         }
                     }
                     Ok(Some(wire::JobEvent { event: Some(Event::Notice(notice)) })) => {
-                        self.progress.remark(&notice.sentence);
+                        self.progress.remark(Foreign::sentence(&notice.sentence));
                     }
                     Ok(Some(wire::JobEvent { event: Some(Event::Again(_)) })) => {
                         input_task.abort_all();

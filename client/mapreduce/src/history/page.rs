@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use job::history::{AttemptEnd, JobHistory, TaskAttempt, TaskStage};
+use terminal::Foreign;
 
 use super::text::{end, name, seconds, stage, state, took};
 
@@ -187,8 +188,9 @@ fn table(heads: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> String 
     html
 }
 
-/// Words of users' programs stand in it, too.
+/// Words of users' programs stand in it, too, and it may be printed on a terminal.
 fn escaped(text: &str) -> String {
+    let text = Foreign::sentence(text).to_string();
     text.replace('&', "&amp;")
         .replace('<', "&lt;")
         .replace('>', "&gt;")

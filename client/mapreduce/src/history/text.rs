@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use gerbil_task::Counters;
 use job::history::{AttemptEnd, JobHistory, JobState, TaskAttempt, TaskStage};
+use terminal::Foreign;
 
 /// Attempts of each stage that are named as the slowest.
 const SLOWEST: usize = 5;
@@ -59,13 +60,13 @@ pub fn seconds(ms: u64) -> String {
 pub fn status(job: &JobHistory) -> String {
     let report = &job.report;
     let mut lines = vec![
-        format!("{} {}", job.job, job.name),
+        format!("{} {}", job.job, Foreign::name(&job.name)),
         format!("state {}", state(job.state)),
     ];
     if !job.sentence.is_empty() {
-        lines.push(format!("because {}", job.sentence));
+        lines.push(format!("because {}", Foreign::sentence(&job.sentence)));
     }
-    lines.push(format!("output {}", job.output));
+    lines.push(format!("output {}", Foreign::sentence(&job.output)));
     lines.push(format!(
         "{} over {} MB, {}",
         count(report.maps.into(), "map"),
@@ -101,14 +102,14 @@ pub fn history(job: &JobHistory) -> String {
             "\n{} {} on {} after {}{}{}",
             name(attempt),
             end(attempt.end),
-            attempt.host,
+            Foreign::name(&attempt.host),
             seconds(took(attempt)),
             if attempt.sentence.is_empty() {
                 ""
             } else {
                 ": "
             },
-            attempt.sentence
+            Foreign::sentence(&attempt.sentence)
         ));
     }
     if job.attempts_left_out > 0 {
@@ -134,7 +135,14 @@ fn stage_words(of: TaskStage, attempts: &[&TaskAttempt]) -> String {
     let slowest: Vec<String> = by_time
         .iter()
         .take(SLOWEST)
-        .map(|a| format!("{} {} on {}", a.task, seconds(took(a)), a.host))
+        .map(|a| {
+            format!(
+                "{} {} on {}",
+                a.task,
+                seconds(took(a)),
+                Foreign::name(&a.host)
+            )
+        })
         .collect();
     let mut words = format!(
         "{} at {}s on {}, {} succeeded, median {}",
@@ -176,9 +184,9 @@ pub fn counters(all: &Counters) -> String {
     }
     let mut text = format!("Counters: {number}");
     for (group, counters) in all {
-        text.push_str(&format!("\n\t{group}"));
+        text.push_str(&format!("\n\t{}", Foreign::name(group)));
         for (counter, value) in counters {
-            text.push_str(&format!("\n\t\t{counter}={value}"));
+            text.push_str(&format!("\n\t\t{}={value}", Foreign::name(counter)));
         }
     }
     text

@@ -25,6 +25,9 @@ use tonic::{Request, Response, Status, Streaming};
 /// What clients have said, in words and in order.
 pub type Transcript = Arc<Mutex<Vec<String>>>;
 
+/// What everything that others name and say is called in its answers; empty: as usual.
+pub type Words = Arc<Mutex<String>>;
+
 type Chunk = Result<wire::OutputChunk, Status>;
 
 struct FakeJob {
@@ -41,6 +44,7 @@ struct FakeJob {
 pub struct Fake {
     pub heard: Transcript,
     pub submissions: Arc<Mutex<Vec<wire::Submission>>>,
+    pub words: Words,
     jobs: Arc<Mutex<BTreeMap<u32, FakeJob>>>,
     running: Mutex<JoinSet<()>>,
     is_gone: AtomicBool,
@@ -52,6 +56,7 @@ pub struct Serving {
     pub port: u16,
     pub heard: Transcript,
     pub submissions: Arc<Mutex<Vec<wire::Submission>>>,
+    pub words: Words,
     _server: JoinSet<()>,
 }
 
@@ -67,6 +72,7 @@ pub async fn serve() -> Serving {
     let port = listener.local_addr().unwrap().port();
     let fake = Fake::default();
     let (heard, submissions) = (Arc::clone(&fake.heard), Arc::clone(&fake.submissions));
+    let words = Arc::clone(&fake.words);
     let serving = Server::builder()
         .tls_config(tls)
         .unwrap()
@@ -79,6 +85,7 @@ pub async fn serve() -> Serving {
         port,
         heard,
         submissions,
+        words,
         _server: server,
     }
 }
@@ -242,7 +249,7 @@ async fn run(
 }
 
 /// What there is to read of a job of tasks.
-fn listed() -> wire::TaskLog {
+fn listed(host: &str, failed: &str) -> wire::TaskLog {
     let attempt = |reduce, task, attempt, state: &str, host: &str| wire::LoggedAttempt {
         reduce,
         task,
@@ -252,8 +259,8 @@ fn listed() -> wire::TaskLog {
     };
     wire::TaskLog {
         attempts: vec![
-            attempt(false, 0, 1, "running", "n1"),
-            attempt(true, 2, 0, "failed", "n2"),
+            attempt(false, 0, 1, "running", host),
+            attempt(true, 2, 0, failed, "n2"),
         ],
         left_out: 7,
         ..wire::TaskLog::default()
@@ -281,6 +288,20 @@ fn kept(request: &wire::OutputRequest, does: &str) -> Pin<Box<dyn Stream<Item = 
 }
 
 impl Fake {
+    /// What is usually said, or the words of the test.
+    fn or(&self, usual: &str) -> String {
+        let words = self.words.lock().unwrap();
+        match words.is_empty() {
+            true => usual.to_owned(),
+            false => words.clone(),
+        }
+    }
+
+    /// The words of the test, if there are any.
+    fn said(&self) -> Option<String> {
+        Some(self.or("")).filter(|words| !words.is_empty())
+    }
+
     async fn watch(
         &self,
         hello: &wire::ClientHello,
@@ -299,10 +320,10 @@ impl Fake {
         let (events, outgoing) = mpsc::channel(8);
         let _told = events.send(phase(Kind::Running, "")).await;
         let heard = Arc::clone(&self.heard);
+        let failed = self.or("rank 0 on n1 exited with code 3");
         self.running.lock().unwrap().spawn(async move {
             if does != "hold" {
-                let failed = "rank 0 on n1 exited with code 3";
-                let end = verdict(3, wire::FinalState::Failed, failed);
+                let end = verdict(3, wire::FinalState::Failed, &failed);
                 let _told = events.send(end).await;
             }
             killed(&mut orders, &heard, job).await;
@@ -445,8 +466,9 @@ impl Clients for Fake {
     ) -> Result<Response<wire::SessionNodes>, Status> {
         let node = wire::SessionNode {
             container: "container_1700000000000_0042_01_000002".into(),
-            host: "n2".into(),
+            host: self.or("n2"),
             slots: 2,
+            differences: self.said().into_iter().collect(),
             ..wire::SessionNode::default()
         };
         Ok(Response::new(wire::SessionNodes { nodes: vec![node] }))
@@ -480,7 +502,7 @@ impl Clients for Fake {
         let request = request.into_inner();
         let Some(task) = request.task else {
             return match request.job {
-                5 => Ok(Response::new(listed())),
+                5 => Ok(Response::new(listed(&self.or("n1"), &self.or("failed")))),
                 _ => Err(Status::failed_precondition("it has ranks")),
             };
         };
@@ -522,16 +544,41 @@ impl Clients for Fake {
         }
         let held = wire::SessionContainer {
             container: "container_1_0001_01_000002".into(),
-            host: "n1".into(),
+            host: self.or("n1"),
             slots: 2,
             lent: 1,
-            leaves: String::new(),
+            leaves: self.or(""),
         };
+        let named = self.or("");
+        let job = |number| wire::SessionJob {
+            job: number,
+            name: named.clone(),
+            user: named.clone(),
+            queue: named.clone(),
+            waits: named.clone(),
+            ..wire::SessionJob::default()
+        };
+        let kept = wire::EndedJob {
+            job: 3,
+            name: named.clone(),
+            exit_code: 9,
+            sentence: named.clone(),
+        };
+        let is_usual = named.is_empty();
+        let jobs = (4..6).filter(|_| !is_usual).map(job).collect();
+        let kept = std::iter::once(kept).filter(|_| !is_usual).collect();
+        let unreached = std::iter::once(named.clone())
+            .filter(|_| !is_usual)
+            .collect();
         Ok(Response::new(wire::SessionStatus {
             name: "night".into(),
             policy: "fifo".into(),
             containers: vec![held],
             ended: 3,
+            jobs,
+            kept,
+            unreached,
+            asking: named,
             ..wire::SessionStatus::default()
         }))
     }

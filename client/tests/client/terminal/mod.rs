@@ -1,6 +1,8 @@
 //! What commands do at a terminal: writes that fail or that nobody takes, words of others, signals at any moment.
 
 #[cfg(test)]
+mod foreign;
+#[cfg(test)]
 mod printed;
 
 #[cfg(test)]
