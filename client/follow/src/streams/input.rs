@@ -19,8 +19,6 @@ use tokio_stream::wrappers::ReceiverStream;
 use tonic::Request;
 use tonic::transport::Channel;
 
-use terminal::say;
-
 /// Chunks between the thread that reads and the network.
 const INPUT_QUEUE: usize = 2;
 
@@ -45,13 +43,15 @@ pub enum InputSource {
     File(PathBuf),
     /// Our own standard input, a file too: every run reads it from where we found it.
     Again(Arc<File>, u64),
-    /// Our own standard input, that can be read once.
+    /// Our own standard input, or a pipe, that can be read once.
     Once(Arc<Pipe>),
 }
 
 /// An input that is read by one thread and given to whichever run is the present one.
 #[derive(Debug)]
 pub struct Pipe {
+    /// `None`: our own standard input.
+    path: Option<PathBuf>,
     pieces: Mutex<Option<mpsc::Receiver<Piece>>>,
     is_used: AtomicBool,
 }
@@ -61,6 +61,10 @@ impl InputSource {
     pub fn new(from: StandardInput) -> Self {
         match from {
             StandardInput::None => Self::Nothing,
+            // It is opened once, when there is a job to read it: its writer goes with its reader.
+            StandardInput::File(path) if path.metadata().is_ok_and(|there| !there.is_file()) => {
+                Self::Once(Arc::new(Pipe::new(Some(path))))
+            }
             StandardInput::File(path) => Self::File(path),
             StandardInput::Own => own(),
         }
@@ -81,10 +85,25 @@ fn own() -> InputSource {
     {
         return InputSource::Again(Arc::new(file), begin);
     }
-    InputSource::Once(Arc::new(Pipe {
-        pieces: Mutex::new(None),
-        is_used: AtomicBool::new(false),
-    }))
+    InputSource::Once(Arc::new(Pipe::new(None)))
+}
+
+impl Pipe {
+    fn new(path: Option<PathBuf>) -> Self {
+        Self {
+            path,
+            pieces: Mutex::new(None),
+            is_used: AtomicBool::new(false),
+        }
+    }
+
+    /// As sentences call it.
+    fn name(&self) -> String {
+        match &self.path {
+            None => STANDARD.to_owned(),
+            Some(path) => format!("--input {}", path.display()),
+        }
+    }
 }
 
 /// A piece of input, or why there is no other.
@@ -128,15 +147,21 @@ pub(crate) async fn input(
             let pieces = match &mut *pieces {
                 Some(pieces) => pieces,
                 empty => {
-                    let started =
-                        reader.spawn(move || read(&mut io::stdin().lock(), &sender, true));
-                    started.map_err(|error| unreadable(STANDARD, &error))?;
+                    let path = pipe.path.clone();
+                    let started = reader.spawn(move || match path {
+                        None => read(&mut io::stdin().lock(), &sender, true),
+                        Some(path) => match File::open(&path) {
+                            Ok(mut file) => read(&mut file, &sender, true),
+                            Err(error) => fail(&sender, error),
+                        },
+                    });
+                    started.map_err(|error| unreadable(&pipe.name(), &error))?;
                     empty.insert(receiver)
                 }
             };
             let is_used = || pipe.is_used.store(true, Ordering::Release);
             let passed = pass(client, pieces, job, is_used).await;
-            return passed.map_err(|error| unreadable(STANDARD, &error));
+            return passed.map_err(|error| unreadable(&pipe.name(), &error));
         }
     };
     let name = started.map_err(|error| unreadable(STANDARD, &error))?;
