@@ -111,6 +111,9 @@ impl KnownDigests {
     ///
     /// The file cannot be read.
     pub fn digest(&mut self, path: &Path) -> io::Result<(Digest, u64)> {
+        if !fs::metadata(path)?.is_file() {
+            return Err(io::Error::other("it is no regular file"));
+        }
         let mut file = File::open(path)?;
         let before = Signs::of(&file.metadata()?);
         if let Some((signs, digest)) = self.known.get(path)

@@ -305,6 +305,11 @@ impl StagingPlan {
                 "it is a folder; pack it, and bring it with --archives",
             ));
         }
+        if shipped.path.metadata().is_ok_and(|there| !there.is_file()) {
+            return Err(refused(
+                "it is a pipe or a device, of which nobody knows whether it ends; save what it gives in a file",
+            ));
+        }
         if program_link(&shipped.name) != shipped.name {
             return Err(refused(
                 "that name cannot stand in a container; give it another name with FILE#NAME",
