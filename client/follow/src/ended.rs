@@ -2,6 +2,7 @@
 
 use job::exit::{self, Exit};
 use job::wire;
+use proto_hadoop::ApplicationId;
 use proto_hadoop::yarn::{ApplicationReport, FinalApplicationStatus, YarnApplicationState};
 
 use crate::conclusion::{Conclusion, Given, JobEnd, Written, conclude};
@@ -23,6 +24,17 @@ impl Ended {
         Self {
             code: 128u8.saturating_add(signal),
             sentence: "interrupted before anything was submitted".into(),
+            verdict: None,
+        }
+    }
+
+    /// By `signal`: YARN was told to end the job, and the user does not wait until it has.
+    pub(crate) fn unawaited(id: ApplicationId, signal: u8) -> Self {
+        Self {
+            code: 128u8.saturating_add(signal),
+            sentence: format!(
+                "{id} was not seen to end; gerbil ps shows whether it is gone, and gerbil kill {id} ends it"
+            ),
             verdict: None,
         }
     }

@@ -144,7 +144,8 @@ pub async fn follow(
         why = broken(&mut appmaster) => {
             let sentence = format!("the ApplicationMaster of {id} in this process {why}");
             // If YARN cannot be told either, it ends the application at its expiry.
-            let _killed = kill(rm, &id, &sentence).await.is_ok();
+            let told = kill(rm, &id, &sentence);
+            let _told = timeout(LAST_ORDER, told).await.is_ok();
             Err(FollowError::AppmasterBroke { sentence })
         }
     };

@@ -1,13 +1,14 @@
 //! Ends a session.
 
+use std::ops::ControlFlow;
 use std::time::Duration;
 
 use follow::kill::kill;
 use follow::progress::Progress;
-use follow::say;
-use follow::signals::Signals;
 use job::wire;
 use proto_hadoop::ApplicationClient;
+use terminal::signals::Signals;
+use terminal::{interruptible, say};
 use tokio::time::{Instant, sleep};
 
 use crate::error::SessionError;
@@ -56,13 +57,28 @@ pub async fn stop(
     progress: &mut Progress,
     signals: &mut Signals,
 ) -> Result<Stopped, SessionError> {
+    let mut is_told = false;
+    let over = until_over(rm, folder, kept, how, progress, &mut is_told);
+    match interruptible(signals, over).await {
+        ControlFlow::Continue(stopped) => stopped,
+        ControlFlow::Break(signal) if is_told => Ok(Stopped::Interrupted(signal)),
+        ControlFlow::Break(signal) => Ok(Stopped::Untold(signal)),
+    }
+}
+
+/// The same for who waits as long as it takes. `is_told` as soon as the session has the order.
+async fn until_over(
+    rm: &ApplicationClient,
+    folder: &SessionsFolder,
+    kept: &SessionRecord,
+    how: How,
+    progress: &mut Progress,
+    is_told: &mut bool,
+) -> Result<Stopped, SessionError> {
     let (name, id) = (&kept.name, kept.owned.application);
     let found = match how {
         // It may have jobs, though YARN does not know at the moment where it is.
-        How::Drain => tokio::select! {
-            found = placed(rm, &kept.owned) => found?,
-            signal = signals.ending() => return Ok(Stopped::Untold(signal)),
-        },
+        How::Drain => placed(rm, &kept.owned).await?,
         How::Now => place(rm, &kept.owned).await?,
     };
     let told = match found {
@@ -86,6 +102,7 @@ pub async fn stop(
             return end(rm, folder, name, &kept.owned).await;
         }
     };
+    *is_told = true;
     let mut counted = Instant::now();
     let mut alone: Option<Instant> = match how {
         How::Now => Some(Instant::now()),
@@ -116,10 +133,7 @@ pub async fn stop(
                 Ok(_) | Err(_) => alone = Some(Instant::now()),
             }
         }
-        tokio::select! {
-            () = sleep(LOOK) => {}
-            signal = signals.ending() => return Ok(Stopped::Interrupted(signal)),
-        }
+        sleep(LOOK).await;
     }
 }
 

@@ -1,5 +1,6 @@
 //! When the ApplicationMaster, or its word, is lost: what YARN knows of it.
 
+use std::ops::ControlFlow;
 use std::time::Duration;
 
 use job::exit::Exit;
@@ -12,7 +13,7 @@ use crate::conclusion::Written;
 use crate::ended::{Ended, judge};
 use crate::error::FollowError;
 use crate::kill::kill;
-use terminal::say;
+use terminal::{interruptible, say};
 
 /// Each for the ResourceManager to take the verdict from the ApplicationMaster, which goes on trying
 /// without us, and for its own account of a job that is lost.
@@ -93,8 +94,14 @@ impl SubmittedApplication<'_> {
                     return Ok(None);
                 }
                 Lost::Spent => {
-                    let _report =
-                        kill(self.follower.rm, &self.follower.id, attempts::SPENT).await?;
+                    let (rm, id) = (self.follower.rm, self.follower.id);
+                    let killed = kill(rm, &id, attempts::SPENT);
+                    match interruptible(self.follower.signals, killed).await {
+                        ControlFlow::Continue(killed) => drop(killed?),
+                        ControlFlow::Break(signal) => {
+                            return Ok(Some(Ended::unawaited(id, signal)));
+                        }
+                    }
                     return Ok(Some(Ended {
                         code: Exit::Lost.code(),
                         sentence: format!(
@@ -112,12 +119,12 @@ impl SubmittedApplication<'_> {
             }
         }
         // It may be cut off from us alone; what nobody follows must not stay.
-        let _report = kill(
-            self.follower.rm,
-            &self.follower.id,
-            "the client lost the ApplicationMaster",
-        )
-        .await?;
+        let (rm, id) = (self.follower.rm, self.follower.id);
+        let killed = kill(rm, &id, "the client lost the ApplicationMaster");
+        match interruptible(self.follower.signals, killed).await {
+            ControlFlow::Continue(killed) => drop(killed?),
+            ControlFlow::Break(signal) => return Ok(Some(Ended::unawaited(id, signal))),
+        }
         Ok(Some(Ended {
             code: Exit::Lost.code(),
             sentence: format!(

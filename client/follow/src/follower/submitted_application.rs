@@ -1,6 +1,7 @@
 //! A job whose application is its own, and ends with it: it is waited for, and what YARN says of the one
 //! goes for the other.
 
+use std::ops::ControlFlow;
 use std::time::Duration;
 
 use job::exit::Exit;
@@ -19,7 +20,7 @@ use crate::pace::Pace;
 use crate::progress::Progress;
 use crate::queue_holders::Holders;
 use crate::timeout::WaitTimeout;
-use terminal::say;
+use terminal::{interruptible, say};
 
 /// Between two looks at the application.
 const PACE: Pace = Pace {
@@ -138,7 +139,17 @@ impl SubmittedApplication<'_> {
             Ok(attached) => Box::pin(self.attached(attached)).await,
             Err(error) => {
                 let error = chain(&error);
-                if self.is_gone().await? {
+                let gone = is_gone(self.follower.rm, self.follower.id, &self.attempts);
+                let gone = match interruptible(self.follower.signals, gone).await {
+                    ControlFlow::Continue(gone) => gone?,
+                    ControlFlow::Break(signal) => {
+                        return self
+                            .interrupted(signal, Written::Part)
+                            .await
+                            .map(Followed::Ended);
+                    }
+                };
+                if gone {
                     return Ok(Followed::Lost(error));
                 }
                 say(format!(
@@ -150,20 +161,6 @@ impl SubmittedApplication<'_> {
                 self.unattached().await
             }
         }
-    }
-
-    /// Whether YARN says within a moment that the present attempt is over.
-    async fn is_gone(&mut self) -> Result<bool, FollowError> {
-        let deadline = Instant::now() + GONE_SOON;
-        while Instant::now() < deadline {
-            let report = patiently(self.follower.rm, &self.follower.id).await?;
-            let runs = report.state == YarnApplicationState::Running;
-            if !runs || self.attempts.is_another(report.current_attempt) {
-                return Ok(true);
-            }
-            sleep(LATER).await;
-        }
-        Ok(false)
     }
 
     /// Follows a job whose ApplicationMaster cannot be reached, through the ResourceManager.
@@ -193,12 +190,12 @@ impl SubmittedApplication<'_> {
         written: Written,
     ) -> Result<Ended, FollowError> {
         self.follower.progress.clear();
-        let report = kill(
-            self.follower.rm,
-            &self.follower.id,
-            "interrupted by the user",
-        )
-        .await?;
+        let (rm, id) = (self.follower.rm, self.follower.id);
+        let killed = kill(rm, &id, "interrupted by the user");
+        let report = match interruptible(self.follower.signals, killed).await {
+            ControlFlow::Continue(report) => report?,
+            ControlFlow::Break(_once_more) => return Ok(Ended::unawaited(id, signal)),
+        };
         let (end, sentence) = match report.final_status {
             FinalApplicationStatus::Succeeded => (JobEnd::Succeeded, String::new()),
             _ => (
@@ -219,7 +216,12 @@ impl SubmittedApplication<'_> {
     pub(crate) async fn given_up(&mut self, said: &str) -> Result<Ended, FollowError> {
         self.follower.progress.clear();
         let ended = self.wait_timeout.ended(self.follower.id, said);
-        let report = kill(self.follower.rm, &self.follower.id, &ended.sentence).await?;
+        let (rm, id) = (self.follower.rm, self.follower.id);
+        let killed = kill(rm, &id, &ended.sentence);
+        let report = match interruptible(self.follower.signals, killed).await {
+            ControlFlow::Continue(report) => report?,
+            ControlFlow::Break(signal) => return Ok(Ended::unawaited(id, signal)),
+        };
         match report.final_status {
             // It was quicker than the order.
             FinalApplicationStatus::Succeeded => Ok(judge(&report)),
@@ -241,6 +243,24 @@ pub(super) enum Followed {
     Ended(Ended),
     /// It is gone, for this reason, and with it perhaps not the job.
     Lost(String),
+}
+
+/// Whether YARN says within a moment that the present attempt is over.
+async fn is_gone(
+    rm: &ApplicationClient,
+    id: ApplicationId,
+    attempts: &Attempts,
+) -> Result<bool, FollowError> {
+    let deadline = Instant::now() + GONE_SOON;
+    while Instant::now() < deadline {
+        let report = patiently(rm, &id).await?;
+        let runs = report.state == YarnApplicationState::Running;
+        if !runs || attempts.is_another(report.current_attempt) {
+            return Ok(true);
+        }
+        sleep(LATER).await;
+    }
+    Ok(false)
 }
 
 /// One look at the application, after a pause that grows with its age.

@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod foreign;
 #[cfg(test)]
+mod heard;
+#[cfg(test)]
 mod printed;
 
 #[cfg(test)]
