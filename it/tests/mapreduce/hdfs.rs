@@ -153,10 +153,10 @@ fn being_written(given: &Given) -> Result<()> {
     let written = runtime.block_on(async {
         let options = WriteOptions::default();
         let mut begun = client.create("/open/in/begun", options).await?;
-        begun.write_bytes("a c\n".repeat(3).into()).await?;
+        Box::pin(begun.write_bytes("a c\n".repeat(3).into())).await?;
         begun.hsync().await?;
         let mut appended = client.append("/open/in/appended").await?;
-        appended.write_bytes("b\n".into()).await?;
+        Box::pin(appended.write_bytes("b\n".into())).await?;
         appended.hsync().await?;
         anyhow::Ok([begun, appended])
     })?;
