@@ -1,10 +1,10 @@
 //! What the user's terminal gives to the client and takes from it.
 //!
-//! Everything that a command prints goes through here: a sentence on standard error is [`say`]'s, text on standard
-//! output is [`print`]'s, and a [`table`] is aligned columns of it. Words that others have chosen (names of jobs,
+//! Everything that a command prints goes through here: a sentence on standard error is [`say()`]'s, text on standard
+//! output is [`print()`]'s, and a [`table`] is aligned columns of it. Words that others have chosen (names of jobs,
 //! hosts and queues, what a task said last) are [`Foreign`]: no control character of theirs reaches the terminal, and
 //! no more of them than a person reads. [`signals`] are what the user and the system ask of the command, and
-//! [`interruptible`] is how each wait hears them. [`Raw`] is the terminal while it is rank 0's.
+//! [`interruptible()`] is how each wait hears them. [`Raw`] is the terminal while it is rank 0's.
 //!
 //! Invariants: no task of the runtime waits for a reader of ours, a thread does; what is printed and cannot be written is
 //! the command's failure, unless the reader has left, who has seen enough.
