@@ -1,69 +1,30 @@
 //! The thread that owns the sockets.
 
-use super::devices::{Availability, VirtualDevices};
+mod grant;
+mod inbox;
+mod start;
+
+pub use inbox::Stop;
+pub use start::{DriverError, DriverOptions, open_alone};
+
+use super::devices::VirtualDevices;
 use super::door::{Guest, SocketDoor};
-use super::lease::{Holder, Lease};
-use super::lock::{self, Lock};
-use super::queue::{BoardQueue, Notices};
-use super::{receiver, sender};
-use crate::board::{self, Board, BoardError, ID, Register, VERSION};
-use crate::function::Function;
-use crate::profile::{BoardKind, BoardProfile, Profile};
+use super::lease::Lease;
+use super::lock::Lock;
+use super::queue::BoardQueue;
 use crate::wire::{self, MappedDevice, Reply, Request};
-use rustix::event::{EventfdFlags, epoll};
+use inbox::Inbox;
+use rustix::event::epoll;
 use rustix::io::Errno;
 use std::collections::BTreeMap;
 use std::os::fd::{AsFd, OwnedFd};
-use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, PoisonError};
 use std::thread::JoinHandle;
 
 /// Events that are looked at in one go.
 const AT_ONCE: usize = 64;
 const LISTENER: u64 = u64::MAX;
 const NOTICE: u64 = u64::MAX - 1;
-
-/// How a driver is to run.
-#[derive(Debug, Clone)]
-pub struct DriverOptions {
-    /// Where it listens.
-    pub socket: PathBuf,
-    /// Users besides this process's own and root who may connect.
-    pub allowed: Vec<u32>,
-    /// What it offers.
-    pub profile: Profile,
-}
-
-/// Why there is no driver.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum DriverError {
-    /// Another driver listens there.
-    #[error("another fpgad listens at {socket}", socket = socket.display())]
-    Running {
-        /// The socket that this one was to listen at.
-        socket: PathBuf,
-    },
-    /// The socket cannot be made.
-    #[error("{what} {path}: {source}", path = path.display())]
-    Socket {
-        /// What was tried.
-        what: &'static str,
-        /// With which file.
-        path: PathBuf,
-        /// The kernel's answer.
-        source: std::io::Error,
-    },
-    /// No board could be had.
-    #[error("no board to serve: {reasons}")]
-    NoBoard {
-        /// Why each was not got.
-        reasons: String,
-    },
-    /// The kernel gave no descriptor or thread.
-    #[error("cannot serve: {0}")]
-    Kernel(#[from] std::io::Error),
-}
 
 /// The driver.
 #[derive(Debug)]
@@ -89,158 +50,10 @@ struct ClientConnection {
     holder: String,
 }
 
-/// What other threads tell this one.
-#[derive(Debug)]
-struct Inbox {
-    said: Mutex<(Vec<(u64, String)>, bool)>,
-    bell: OwnedFd,
-}
-
-impl Inbox {
-    fn ring(&self) {
-        rustix::io::write(&self.bell, &1u64.to_ne_bytes()).ok();
-    }
-}
-
-impl Notices for Inbox {
-    fn ended(&self, lease: u64, reason: String) {
-        let mut said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
-        // One notice a lease is enough; so leases bound this queue.
-        if said.0.iter().all(|(other, _)| *other != lease) {
-            said.0.push((lease, reason));
-        }
-        drop(said);
-        self.ring();
-    }
-}
-
-/// Ends a driver from another thread.
-#[derive(Debug, Clone)]
-pub struct Stop(Arc<Inbox>);
-
-impl Stop {
-    /// Lets [`Driver::run`] return.
-    pub fn stop(&self) {
-        self.0.said.lock().unwrap_or_else(PoisonError::into_inner).1 = true;
-        self.0.ring();
-    }
-}
-
 impl Driver {
-    /// Takes boards and socket.  Boards that others hold are left out, and said by `warn`.
-    ///
-    /// # Errors
-    ///
-    /// Another driver listens there, or no board can be had.
-    pub fn start(options: DriverOptions, mut warn: impl FnMut(&str)) -> Result<Self, DriverError> {
-        let door = SocketDoor::open(&options.socket, &options.allowed)?;
-        let watch = epoll::create(epoll::CreateFlags::CLOEXEC).map_err(std::io::Error::from)?;
-        let flags = EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK;
-        let bell = rustix::event::eventfd(0, flags).map_err(std::io::Error::from)?;
-        add(&watch, &door, LISTENER)?;
-        add(&watch, &bell, NOTICE)?;
-        let notices = Arc::new(Inbox {
-            said: Mutex::default(),
-            bell,
-        });
-        let mut driver = Self {
-            door,
-            _locks: Vec::new(),
-            queues: Vec::new(),
-            threads: Vec::new(),
-            devices: VirtualDevices::default(),
-            notices,
-            watch,
-            connections: BTreeMap::new(),
-            leases: BTreeMap::new(),
-            next: 1,
-            options,
-        };
-        let mut reasons = Vec::new();
-        let profiles = std::mem::take(&mut driver.options.profile.boards);
-        for profile in &profiles {
-            match driver.open(profile) {
-                Ok(()) => driver.options.profile.boards.push(profile.clone()),
-                Err(error) => {
-                    warn(&error.to_string());
-                    reasons.push(error.to_string());
-                }
-            }
-        }
-        if driver.queues.is_empty() {
-            return Err(DriverError::NoBoard {
-                reasons: reasons.join("; "),
-            });
-        }
-        driver.spawn()?;
-        Ok(driver)
-    }
-
     /// A handle that ends it.
     pub fn stopper(&self) -> Stop {
         Stop(Arc::clone(&self.notices))
-    }
-
-    fn open(&mut self, profile: &BoardProfile) -> Result<(), BoardError> {
-        let beside = self.options.socket.parent().unwrap_or(Path::new("/"));
-        let (path, lock) = if let (BoardKind::Xdma, Some(path)) = (profile.kind, &profile.path) {
-            let path = board::xdma::file(path, "user");
-            let lock = Lock::take_device(&path);
-            (path, lock)
-        } else {
-            let path = beside.join(format!("board-{}.lock", profile.name.replace(':', "-")));
-            let lock = Lock::take(&path);
-            (path, lock)
-        };
-        let lock = lock.map_err(|error| lock::held(&profile.name, &path, error))?;
-        let board = board::open(profile)?;
-        identify(&profile.name, board.as_ref())?;
-        let offered = board.read(Register::Functions)?;
-        let queue = BoardQueue::new(
-            profile.name.clone(),
-            board,
-            profile.patience,
-            Arc::clone(&self.notices) as Arc<dyn Notices>,
-        )
-        .map_err(|source| BoardError::Device {
-            what: "cannot watch",
-            path: profile.name.clone(),
-            source,
-        })?;
-        for (function, count) in &profile.functions {
-            if offered & function.bit() == 0 {
-                return Err(BoardError::NotBuilt {
-                    board: profile.name.clone(),
-                    reason: format!(
-                        "the card does not compute {function} (its functions register says {offered:#x}); take it out of the profile"
-                    ),
-                });
-            }
-            self.devices.add(*function, self.queues.len(), *count);
-        }
-        self._locks.push(lock);
-        self.queues.push(Arc::new(queue));
-        Ok(())
-    }
-
-    fn spawn(&mut self) -> Result<(), DriverError> {
-        for queue in &self.queues {
-            let mine = Arc::clone(queue);
-            let thread = std::thread::Builder::new()
-                .name(format!("send {}", queue.name))
-                .stack_size(STACK)
-                .spawn(move || sender::run(&mine))?;
-            // The cell is new.
-            drop(queue.sender.set(thread.thread().clone()));
-            self.threads.push(thread);
-            let mine = Arc::clone(queue);
-            let thread = std::thread::Builder::new()
-                .name(format!("receive {}", queue.name))
-                .stack_size(STACK)
-                .spawn(move || receiver::run(&mine))?;
-            self.threads.push(thread);
-        }
-        Ok(())
     }
 
     /// Serves until it is stopped.
@@ -320,55 +133,6 @@ impl Driver {
             }
         };
         self.say(id, &reply);
-    }
-
-    fn wish(&mut self, id: u64, function: Function, wait: bool) -> Reply {
-        match self.devices.find(function) {
-            Availability::Free(index) => self.grant(id, function, index),
-            Availability::None => refused(&format!(
-                "no board of this node computes {function}, or it is off"
-            )),
-            Availability::Taken if wait => Reply::Waiting {
-                ahead: self.devices.wait(id, function),
-            },
-            Availability::Taken => {
-                refused(&format!("all virtual devices for {function} are leased"))
-            }
-        }
-    }
-
-    fn grant(&mut self, id: u64, function: Function, index: usize) -> Reply {
-        let device = self.devices.all()[index].clone();
-        let (Some(connection), Some(queue)) =
-            (self.connections.get_mut(&id), self.queues.get(device.board))
-        else {
-            return refused("the connection is gone");
-        };
-        let number = self.next;
-        self.next += 1;
-        let holder = Holder {
-            name: connection.holder.clone(),
-            pid: connection.guest.pid,
-            uid: connection.guest.uid,
-        };
-        let geometry = self.options.profile.boards[device.board].geometry;
-        let lease = match Lease::new(number, function, holder, geometry) {
-            Ok(lease) => Arc::new(lease),
-            Err(error) => return refused(&error.to_string()),
-        };
-        if let Err(error) = queue.add(&lease) {
-            queue.remove(number);
-            return refused(&format!("cannot watch the rings: {error}"));
-        }
-        connection.lease = Some(number);
-        self.devices.give(index, number);
-        self.leases.insert(number, (id, device.board, lease));
-        Reply::Granted {
-            lease: number,
-            device: device.name,
-            board: queue.name.clone(),
-            geometry,
-        }
     }
 
     fn send_rings(&mut self, id: u64, lease: u64) {
@@ -455,23 +219,7 @@ impl Driver {
         }
         self.serve_line();
     }
-
-    /// Gives what is free to those who wait.
-    fn serve_line(&mut self) {
-        while let Some((id, function, wish)) = self.devices.next_in_line() {
-            let reply = match wish {
-                Availability::Free(index) => self.grant(id, function, index),
-                _ => refused(&format!(
-                    "no board of this node computes {function} any more"
-                )),
-            };
-            self.say(id, &reply);
-        }
-    }
 }
-
-/// Stack of a board's thread, bytes: deep enough for the functions of the model.
-const STACK: usize = 512 << 10;
 
 impl Drop for Driver {
     fn drop(&mut self) {
@@ -504,33 +252,4 @@ fn add(watch: &OwnedFd, what: impl AsFd, data: u64) -> Result<(), std::io::Error
     let data = epoll::EventData::new_u64(data);
     epoll::add(watch, what, data, epoll::EventFlags::IN)?;
     Ok(())
-}
-
-/// Opens a board without serving it; nobody else can while the lock lives.
-///
-/// # Errors
-///
-/// A driver holds it, or it cannot be opened.
-pub fn open_alone(profile: &BoardProfile) -> Result<(Box<dyn Board>, Option<Lock>), BoardError> {
-    let lock = match (profile.kind, &profile.path) {
-        (BoardKind::Xdma, Some(path)) => {
-            let path = board::xdma::file(path, "user");
-            let lock = Lock::take_device(&path);
-            Some(lock.map_err(|error| lock::held(&profile.name, &path, error))?)
-        }
-        _ => None,
-    };
-    Ok((board::open(profile)?, lock))
-}
-
-fn identify(name: &str, board: &dyn Board) -> Result<(), BoardError> {
-    let (id, version) = (board.read(Register::Id)?, board.read(Register::Version)?);
-    if (id, version) == (ID, VERSION) {
-        return Ok(());
-    }
-    Err(BoardError::Stranger {
-        board: name.to_owned(),
-        id,
-        version,
-    })
 }
