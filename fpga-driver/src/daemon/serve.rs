@@ -25,6 +25,8 @@ use std::thread::JoinHandle;
 const AT_ONCE: usize = 64;
 const LISTENER: u64 = u64::MAX;
 const NOTICE: u64 = u64::MAX - 1;
+/// What is wrong with a request is cut off here, bytes: it repeats the client's words.
+const LONGEST_FAULT: usize = 512;
 
 /// The driver.
 #[derive(Debug)]
@@ -108,22 +110,36 @@ impl Driver {
         let Some(connection) = self.connections.get_mut(&id) else {
             return;
         };
-        let reply = match wire::receive::<Request>(&connection.guest.socket) {
+        let said = match wire::receive::<serde_json::Value>(&connection.guest.socket) {
             Err(Errno::AGAIN | Errno::INTR) => return,
+            Err(Errno::BADMSG) => {
+                let most = wire::LONGEST;
+                self.say(
+                    id,
+                    &refused(&format!(
+                        "the request is not one JSON message of at most {most} bytes: the connection ends"
+                    )),
+                );
+                return self.hang_up(id, None);
+            }
             Ok(None) | Err(_) => return self.hang_up(id, None),
-            Ok(Some((Request::Rings, _))) => match connection.lease {
+            Ok(Some((said, _))) => said,
+        };
+        let reply = match serde_json::from_value(said) {
+            Err(error) => refused(&format!(
+                "this fpgad does not know such a request: {}",
+                cut(&error.to_string(), LONGEST_FAULT)
+            )),
+            Ok(Request::Rings) => match connection.lease {
                 Some(lease) => return self.send_rings(id, lease),
                 None => refused("there is no lease on this connection: ask for one first"),
             },
-            Ok(Some((Request::Map, _))) => self.map(),
-            Ok(Some((
-                Request::Lease {
-                    function,
-                    holder,
-                    wait,
-                },
-                _,
-            ))) => {
+            Ok(Request::Map) => self.map(),
+            Ok(Request::Lease {
+                function,
+                holder,
+                wait,
+            }) => {
                 if connection.lease.is_some() || self.devices.waits(id) {
                     refused("there is a lease on this connection already: open another")
                 } else {

@@ -390,8 +390,46 @@ fn what_a_client_does_to_its_descriptors_holds_nobody_up() {
         }
     }
     assert!(fpga_driver::client::map(&bed.socket).is_ok());
-    // Bytes that are no message end the connection.
+}
+
+/// Why a request was refused.
+fn refusal(socket: &OwnedFd) -> String {
+    match hear(socket) {
+        Some((Reply::Refused { reason }, _)) => reason,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_request_that_nobody_knows_is_answered_with_a_sentence() {
+    let bed = Bed::start(board());
     let socket = wire::connect(&bed.socket).unwrap();
-    wire::send(&socket, &"nonsense", &[]).unwrap();
+    let lease = |function: &str| serde_json::json!({"lease": {"function": function, "holder": "x", "wait": false}});
+    let unknown: [(serde_json::Value, &str); 4] = [
+        (lease("no-such"), "`no-such`, expected one of `echo`"),
+        ("nonsense".into(), "`nonsense`, expected one of `lease`"),
+        (serde_json::json!({"lease": {}}), "missing field"),
+        (7.into(), "invalid type"),
+    ];
+    for (request, fault) in unknown {
+        wire::send(&socket, &request, &[]).unwrap();
+        let reason = refusal(&socket);
+        assert!(
+            reason.starts_with("this fpgad does not know such a request: ")
+                && reason.contains(fault),
+            "{reason}"
+        );
+    }
+    // It repeats the words of the client, but not without end.
+    wire::send(&socket, &lease(&"x".repeat(100_000)), &[]).unwrap();
+    assert!(refusal(&socket).len() < 1000);
+    // The connection goes on.
+    wire::send(&socket, &lease("echo"), &[]).unwrap();
+    assert!(matches!(hear(&socket), Some((Reply::Granted { .. }, _))));
+    // What is no JSON ends it.
+    rustix::io::write(&socket, b"{\"lease\":").unwrap();
+    let reason = refusal(&socket);
+    assert!(reason.contains("not one JSON message"), "{reason}");
     assert!(hear(&socket).is_none());
+    bed.wait_until_free();
 }
