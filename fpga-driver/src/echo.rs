@@ -1,6 +1,6 @@
 //! Packets that are given back as they are, or swallowed: for trying and measuring the way to the card.
 
-use crate::client::{Layout, SerializePacket};
+use crate::client::{Layout, SerializePacket, Unfit};
 use crate::function::Function;
 use crate::packet::Header;
 
@@ -13,19 +13,21 @@ pub struct Echo<'a>(pub &'a [u8]);
 pub struct Sink<'a>(pub &'a [u8]);
 
 impl SerializePacket for Echo<'_> {
-    fn serialize(&self, block: &mut [u8]) -> Result<Layout, usize> {
+    fn serialize(&self, block: &mut [u8]) -> Result<Layout, Unfit> {
         put(self.0, block, Function::Echo)
     }
 }
 
 impl SerializePacket for Sink<'_> {
-    fn serialize(&self, block: &mut [u8]) -> Result<Layout, usize> {
+    fn serialize(&self, block: &mut [u8]) -> Result<Layout, Unfit> {
         put(self.0, block, Function::Sink)
     }
 }
 
-fn put(bytes: &[u8], block: &mut [u8], function: Function) -> Result<Layout, usize> {
-    let room = block.get_mut(..bytes.len()).ok_or(bytes.len())?;
+fn put(bytes: &[u8], block: &mut [u8], function: Function) -> Result<Layout, Unfit> {
+    let room = block
+        .get_mut(..bytes.len())
+        .ok_or(Unfit::Block(bytes.len()))?;
     room.copy_from_slice(bytes);
     Ok(plain(function, bytes.len()))
 }

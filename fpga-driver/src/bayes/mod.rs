@@ -12,10 +12,13 @@
 //! Cost: one cycle a term on the card, `classes` additions on the processor.
 
 use crate::board::model::words;
-use crate::client::{DeserializePacket, Layout, SerializePacket};
+use crate::client::{DeserializePacket, Layout, SerializePacket, Unfit};
 use crate::fixed::{Seeded, q24};
 use crate::function::Function;
 use crate::packet::{Header, LOAD, types};
+
+/// What the header's dimension counts.
+const TERMS: &str = "terms of a vocabulary";
 
 /// Log probabilities.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -128,9 +131,10 @@ pub struct LoadPacket<'a> {
 }
 
 impl SerializePacket for LoadPacket<'_> {
-    fn serialize(&self, block: &mut [u8]) -> Result<Layout, usize> {
+    fn serialize(&self, block: &mut [u8]) -> Result<Layout, Unfit> {
+        let dimension = Unfit::dimension(TERMS, self.table.terms())?;
         let needed = self.table.logs.len() * 4;
-        let block = block.get_mut(..needed).ok_or(needed)?;
+        let block = block.get_mut(..needed).ok_or(Unfit::Block(needed))?;
         for (place, log) in block.chunks_exact_mut(4).zip(&self.table.logs) {
             place.copy_from_slice(&log.to_le_bytes());
         }
@@ -139,7 +143,7 @@ impl SerializePacket for LoadPacket<'_> {
             header: Header {
                 function: Function::BayesMap.number(),
                 centroids: narrow(self.table.classes),
-                dimension: u16::try_from(self.table.terms()).unwrap_or(u16::MAX),
+                dimension,
                 bytes_per_dimension: 4,
                 centroid_type: types::Q8_24,
                 flags: LOAD,
@@ -162,10 +166,11 @@ pub struct DocumentsPacket<'a> {
 }
 
 impl SerializePacket for DocumentsPacket<'_> {
-    fn serialize(&self, block: &mut [u8]) -> Result<Layout, usize> {
+    fn serialize(&self, block: &mut [u8]) -> Result<Layout, Unfit> {
+        let dimension = Unfit::dimension(TERMS, self.terms)?;
         let lengths = self.documents.iter().map(|it| 8 + it.terms.len() * 4);
         let needed = lengths.sum();
-        let block = block.get_mut(..needed).ok_or(needed)?;
+        let block = block.get_mut(..needed).ok_or(Unfit::Block(needed))?;
         let numbers = self.documents.iter().flat_map(|document| {
             [document.key, narrow(document.terms.len())]
                 .into_iter()
@@ -179,7 +184,7 @@ impl SerializePacket for DocumentsPacket<'_> {
             header: Header {
                 function: Function::BayesMap.number(),
                 pairs: narrow(self.documents.len()),
-                dimension: u16::try_from(self.terms).unwrap_or(u16::MAX),
+                dimension,
                 bytes_per_dimension: 4,
                 key_type: types::U32,
                 value_type: types::U32,
@@ -234,6 +239,38 @@ mod tests {
         assert_eq!(table.classify(&[1]), Some(0), "a tie");
         assert_eq!(table.classify(&[]), Some(0), "a tie");
         assert_eq!(table.classify(&[3]), None);
+    }
+
+    #[test]
+    fn a_vocabulary_that_no_header_can_say_is_refused() {
+        let mut block = vec![0; 1 << 19];
+        for (terms, fits) in [(65_535, true), (65_536, false)] {
+            let table = BayesTable {
+                classes: 1,
+                logs: vec![0; terms + 1],
+            };
+            let load = LoadPacket {
+                model: 1,
+                table: &table,
+            };
+            let packet = DocumentsPacket {
+                model: 1,
+                terms,
+                documents: &[],
+            };
+            for layout in [load.serialize(&mut block), packet.serialize(&mut block)] {
+                match layout {
+                    Ok(layout) => assert!(fits && usize::from(layout.header.dimension) == terms),
+                    Err(unfit) => {
+                        assert!(!fits);
+                        assert_eq!(
+                            unfit.to_string(),
+                            "65536 terms of a vocabulary are more than 65535, the most that the header of a packet can say: use fewer"
+                        );
+                    }
+                }
+            }
+        }
     }
 
     #[test]

@@ -141,9 +141,9 @@ fn pack(step: &str, packet: &impl SerializePacket) -> Result<(Layout, Vec<u8>), 
     let mut block = vec![0; BLOCK];
     let layout = packet
         .serialize(&mut block)
-        .map_err(|needed| CheckError::Answer {
+        .map_err(|unfit| CheckError::Answer {
             step: step.to_owned(),
-            message: format!("{needed} bytes do not fit into a block"),
+            message: unfit.to_string(),
         })?;
     block.truncate(layout.length);
     Ok((layout, block))

@@ -25,7 +25,7 @@ mod rings;
 mod writer;
 
 pub use reader::{AcceleratorReader, Answer, DeserializePacket};
-pub use writer::{AcceleratorWriter, Block, Layout, SerializePacket};
+pub use writer::{AcceleratorWriter, Block, Layout, SerializePacket, Unfit};
 
 use crate::function::Function;
 use crate::ring::{Geometry, MemoryError, SharedMemory};
@@ -113,6 +113,9 @@ pub enum AcceleratorError {
         /// Bytes of a block.
         block: usize,
     },
+    /// A number of a packet does not fit into its header.
+    #[error(transparent)]
+    Unfit(#[from] Unfit),
     /// A result cannot be understood.
     #[error("result of packet {sequence}: {message}")]
     Result {

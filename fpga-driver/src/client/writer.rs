@@ -13,8 +13,39 @@ pub trait SerializePacket {
     ///
     /// # Errors
     ///
-    /// It does not fit: the bytes that it needs.
-    fn serialize(&self, block: &mut [u8]) -> Result<Layout, usize>;
+    /// It does not fit into the block, or a number of it does not fit into the header.
+    fn serialize(&self, block: &mut [u8]) -> Result<Layout, Unfit>;
+}
+
+/// Why something cannot become a packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Unfit {
+    /// It does not fit into the block: the bytes that it needs.
+    #[error("{0} bytes do not fit into a block")]
+    Block(usize),
+    /// The header has no room for a number.
+    #[error(
+        "{number} {what} are more than {most}, the most that the header of a packet can say: use fewer"
+    )]
+    Header {
+        /// What is counted.
+        what: &'static str,
+        /// How many there are.
+        number: usize,
+        /// How many the header can say.
+        most: u16,
+    },
+}
+
+impl Unfit {
+    /// The header's dimension, which counts `what`.
+    pub(crate) fn dimension(what: &'static str, number: usize) -> Result<u16, Self> {
+        u16::try_from(number).map_err(|_beyond| Self::Header {
+            what,
+            number,
+            most: u16::MAX,
+        })
+    }
 }
 
 /// What a header says of data; addresses, sequence and checksum are the writer's.
@@ -47,16 +78,17 @@ impl AcceleratorWriter {
     ///
     /// # Errors
     ///
-    /// The packet does not fit into a block, or the lease is over.
+    /// The packet does not fit into a block or its header, or the lease is over.
     pub fn write(&mut self, packet: &impl SerializePacket) -> Result<u64, AcceleratorError> {
         let mut block = self.block(None)?;
         let room = block.len();
         match packet.serialize(&mut block) {
             Ok(layout) => block.send(&layout),
-            Err(needed) => Err(AcceleratorError::TooLarge {
+            Err(Unfit::Block(needed)) => Err(AcceleratorError::TooLarge {
                 needed,
                 block: room,
             }),
+            Err(unfit) => Err(unfit.into()),
         }
     }
 

@@ -1,9 +1,12 @@
 //! Packets of K-means, and what their results say.
 
 use crate::board::model::{longs, words};
-use crate::client::{DeserializePacket, Layout, SerializePacket};
+use crate::client::{DeserializePacket, Layout, SerializePacket, Unfit};
 use crate::function::Function;
 use crate::packet::{COMBINE, Header, types};
+
+/// What the header's dimension counts.
+const ELEMENTS: &str = "elements of a vector";
 
 /// Vectors with their keys: n of one, n × dimension of the other, Q1.22.
 #[derive(Debug, Clone, Copy)]
@@ -35,12 +38,13 @@ impl MapPacket<'_> {
 }
 
 impl SerializePacket for MapPacket<'_> {
-    fn serialize(&self, block: &mut [u8]) -> Result<Layout, usize> {
+    fn serialize(&self, block: &mut [u8]) -> Result<Layout, Unfit> {
         let d = self.dimension.max(1);
+        let dimension = Unfit::dimension(ELEMENTS, d)?;
         let stride = 4 + d * 4;
         let start = self.centroids.len() * 4;
         let needed = start + self.pairs.keys.len() * stride;
-        let block = block.get_mut(..needed).ok_or(needed)?;
+        let block = block.get_mut(..needed).ok_or(Unfit::Block(needed))?;
         let (centroids, pairs) = block.split_at_mut(start);
         put(self.centroids, centroids);
         let rows = self
@@ -60,7 +64,7 @@ impl SerializePacket for MapPacket<'_> {
                 centroids: narrow(self.centroids.len() / d),
                 pairs: narrow(self.pairs.keys.len()),
                 pair_offset: narrow(start),
-                dimension: u16::try_from(d).unwrap_or(u16::MAX),
+                dimension,
                 bytes_per_dimension: 4,
                 centroid_type: types::Q1_22,
                 key_type: types::U32,
@@ -80,15 +84,16 @@ pub struct ReducePacket<'a> {
 }
 
 impl SerializePacket for ReducePacket<'_> {
-    fn serialize(&self, block: &mut [u8]) -> Result<Layout, usize> {
+    fn serialize(&self, block: &mut [u8]) -> Result<Layout, Unfit> {
         let (k, d) = self
             .partial
             .first()
             .map_or((0, 0), |sums| (sums.k(), sums.dimension()));
+        let dimension = Unfit::dimension(ELEMENTS, d)?;
         let stride = 4 + (d + 1) * 8;
         let pairs = self.partial.len() * k;
         let needed = pairs * stride;
-        let block = block.get_mut(..needed).ok_or(needed)?;
+        let block = block.get_mut(..needed).ok_or(Unfit::Block(needed))?;
         let rows = self
             .partial
             .iter()
@@ -106,7 +111,7 @@ impl SerializePacket for ReducePacket<'_> {
                 function: Function::KmeansReduce.number(),
                 centroids: narrow(k),
                 pairs: narrow(pairs),
-                dimension: u16::try_from(d).unwrap_or(u16::MAX),
+                dimension,
                 bytes_per_dimension: 8,
                 key_type: types::U32,
                 value_type: types::I64,
@@ -272,7 +277,34 @@ mod tests {
             dimension: 128,
             combine: true,
         };
-        assert_eq!(packet.serialize(&mut [0; 1000]), Err(512 + 2 * 516));
+        assert_eq!(
+            packet.serialize(&mut [0; 1000]),
+            Err(Unfit::Block(512 + 2 * 516))
+        );
         assert_eq!(MapPacket::most(1 << 20, 16, 128), 2016);
+    }
+
+    #[test]
+    fn vectors_that_no_header_can_say_are_refused() {
+        let long = vec![0; 65_536];
+        let packet = MapPacket {
+            centroids: &long,
+            pairs: Keyed {
+                keys: &[1],
+                vectors: &long,
+            },
+            dimension: long.len(),
+            combine: false,
+        };
+        let reduce = ReducePacket {
+            partial: &[Sums::zero(1, long.len())],
+        };
+        let mut block = vec![0; 1 << 20];
+        for refused in [packet.serialize(&mut block), reduce.serialize(&mut block)] {
+            assert!(
+                matches!(refused, Err(Unfit::Header { number: 65_536, .. })),
+                "{refused:?}"
+            );
+        }
     }
 }
