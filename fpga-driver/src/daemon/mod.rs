@@ -19,6 +19,7 @@
 pub mod devices;
 mod door;
 pub mod lease;
+mod lines;
 mod lock;
 pub mod queue;
 mod receiver;

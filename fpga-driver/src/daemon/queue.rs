@@ -11,73 +11,21 @@
 //! The copy is what makes a second try possible when the card loses a packet whose block its holder has
 //! filled again, and what no holder can change after it was checked.
 
-use super::lease::{Broken, Lease, TakenPacket};
-use crate::board::{Board, BoardError, READY, RESET, Register, SLOTS};
-use crate::function::Shape;
+use super::lease::{Broken, Lease};
+use super::lines::{Lines, QueuedPacket};
+use crate::board::{Board, BoardError, READY, RESET, Register};
 use crate::status::Status;
 use crate::wire::BoardRow;
 use rustix::event::{EventfdFlags, epoll};
-use std::collections::{BTreeMap, VecDeque};
 use std::os::fd::OwnedFd;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::Thread;
 use std::time::{Duration, Instant};
 
 /// A packet flies so often, at most.
-const TRIES: u32 = 2;
-/// Tables that one lease may keep loaded.
-const TABLES_PER_LEASE: usize = 8;
+pub(super) const TRIES: u32 = 2;
 /// The word by which the sender's own wake-up is told from doorbells.
 pub(super) const WAKE: u64 = u64::MAX;
-
-/// A packet on its way.
-#[derive(Debug)]
-pub(super) struct QueuedPacket {
-    pub(super) lease: Weak<Lease>,
-    pub(super) taken: TakenPacket,
-    /// The copy of its data, once it was made and found right.
-    pub(super) data: Option<Arc<Vec<u8>>>,
-    /// Its input block was given back.
-    pub(super) sent: bool,
-    pub(super) tries: u32,
-}
-
-/// A packet on the card.
-#[derive(Debug)]
-pub(super) struct Flight {
-    pub(super) job: QueuedPacket,
-    pub(super) shape: Shape,
-    pub(super) slot: usize,
-    /// What the card calls it: a number of this try alone.
-    pub(super) number: u32,
-    /// *Sent* came.
-    pub(super) arrived: bool,
-}
-
-/// What the queue's two threads share.
-#[derive(Debug, Default)]
-pub(super) struct Lines {
-    pub(super) waiting: VecDeque<QueuedPacket>,
-    pub(super) in_flight: VecDeque<Flight>,
-    pub(super) leases: BTreeMap<u64, Arc<Lease>>,
-    /// The card's names of the tables that leases have loaded, oldest first.
-    tables: Vec<(u64, u64, u64)>,
-    next_table: u64,
-    next_number: u32,
-    /// Counts resets.
-    pub(super) generation: u64,
-    /// When the card last did something, or was first given something to do.
-    pub(super) progress: Option<Instant>,
-    /// The receiver waits without end; whoever sends wakes it.
-    pub(super) receiver_sleeps: bool,
-    /// The sender found STATE busy for too long.
-    pub(super) stuck: bool,
-    packets: u64,
-    resets: u64,
-    last_reset: Option<String>,
-    off: Option<String>,
-    pub(super) closing: bool,
-}
 
 /// Leases that ended on a board's side, with the reason, for the thread that owns the sockets.
 pub trait Notices: Send + Sync + std::fmt::Debug {
@@ -258,63 +206,6 @@ impl BoardQueue {
     pub(super) fn is_serving(&self) -> bool {
         let lines = self.lines();
         !lines.closing && lines.off.is_none()
-    }
-}
-
-impl Lines {
-    /// A slot of the card for this packet.
-    ///
-    /// A packet that the card lost once flies alone: what befalls another cannot cost it its last try.
-    pub(super) fn slot_for(&self, job: &QueuedPacket) -> Option<usize> {
-        let alone = job.tries > 0 || self.in_flight.iter().any(|it| it.job.tries >= TRIES);
-        if alone && !self.in_flight.is_empty() {
-            return None;
-        }
-        (0..SLOTS).find(|slot| self.in_flight.iter().all(|it| it.slot != *slot))
-    }
-
-    /// Lines up a packet that did not fly because the card was reset: behind those that it lost.
-    pub(super) fn line_up(&mut self, job: QueuedPacket) {
-        let lost = self.waiting.iter().take_while(|it| it.tries > 0).count();
-        self.waiting.insert(lost, job);
-    }
-
-    pub(super) fn is_off(&self) -> bool {
-        self.off.is_some()
-    }
-
-    /// A number for one try of one packet.
-    pub(super) fn number(&mut self) -> u32 {
-        self.next_number = self.next_number.wrapping_add(1);
-        self.next_number
-    }
-
-    pub(super) fn count(&mut self) {
-        self.packets += 1;
-    }
-
-    /// The card's name of a lease's table; a new one where the packet loads it.
-    ///
-    /// Cards name tables by numbers that are never used twice, so that one lease can neither use nor
-    /// replace what another has loaded.
-    pub(super) fn table(&mut self, lease: u64, model: u64, load: bool) -> Option<u64> {
-        let known = self
-            .tables
-            .iter()
-            .position(|(owner, name, _)| (*owner, *name) == (lease, model));
-        if !load {
-            return known.map(|at| self.tables[at].2);
-        }
-        if let Some(at) = known {
-            self.tables.remove(at);
-        } else if self.tables.iter().filter(|it| it.0 == lease).count() >= TABLES_PER_LEASE
-            && let Some(oldest) = self.tables.iter().position(|it| it.0 == lease)
-        {
-            self.tables.remove(oldest);
-        }
-        self.next_table += 1;
-        self.tables.push((lease, model, self.next_table));
-        Some(self.next_table)
     }
 }
 

@@ -1,6 +1,7 @@
 //! The thread that answers a card's interrupts.
 
-use super::queue::{BoardQueue, Flight};
+use super::lines::Flight;
+use super::queue::BoardQueue;
 use crate::board::{BoardError, RESULT, Register, SENT, error};
 use crate::packet::Field;
 use crate::status::Status;

@@ -1,7 +1,8 @@
 //! The thread that brings packets to a card.
 
 use super::lease::Lease;
-use super::queue::{BoardQueue, Flight, Lines, QueuedPacket, WAKE};
+use super::lines::{Flight, Lines, QueuedPacket};
+use super::queue::{BoardQueue, WAKE};
 use crate::board::{BoardError, READY, Register, addresses};
 use crate::function::Shape;
 use crate::packet::{Field, HEADER_LENGTH, Header};

@@ -1,0 +1,118 @@
+//! What the two threads of a board share: packets on their way, and what the card has.
+
+use super::lease::{Lease, TakenPacket};
+use super::queue::TRIES;
+use crate::board::SLOTS;
+use crate::function::Shape;
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Arc, Weak};
+use std::time::Instant;
+
+/// Tables that one lease may keep loaded.
+const TABLES_PER_LEASE: usize = 8;
+
+/// A packet on its way.
+#[derive(Debug)]
+pub(super) struct QueuedPacket {
+    pub(super) lease: Weak<Lease>,
+    pub(super) taken: TakenPacket,
+    /// The copy of its data, once it was made and found right.
+    pub(super) data: Option<Arc<Vec<u8>>>,
+    /// Its input block was given back.
+    pub(super) sent: bool,
+    pub(super) tries: u32,
+}
+
+/// A packet on the card.
+#[derive(Debug)]
+pub(super) struct Flight {
+    pub(super) job: QueuedPacket,
+    pub(super) shape: Shape,
+    pub(super) slot: usize,
+    /// What the card calls it: a number of this try alone.
+    pub(super) number: u32,
+    /// *Sent* came.
+    pub(super) arrived: bool,
+}
+
+/// What the queue's two threads share.
+#[derive(Debug, Default)]
+pub(super) struct Lines {
+    pub(super) waiting: VecDeque<QueuedPacket>,
+    pub(super) in_flight: VecDeque<Flight>,
+    pub(super) leases: BTreeMap<u64, Arc<Lease>>,
+    /// The card's names of the tables that leases have loaded, oldest first.
+    pub(super) tables: Vec<(u64, u64, u64)>,
+    next_table: u64,
+    next_number: u32,
+    /// Counts resets.
+    pub(super) generation: u64,
+    /// When the card last did something, or was first given something to do.
+    pub(super) progress: Option<Instant>,
+    /// The receiver waits without end; whoever sends wakes it.
+    pub(super) receiver_sleeps: bool,
+    /// The sender found STATE busy for too long.
+    pub(super) stuck: bool,
+    pub(super) packets: u64,
+    pub(super) resets: u64,
+    pub(super) last_reset: Option<String>,
+    pub(super) off: Option<String>,
+    pub(super) closing: bool,
+}
+
+impl Lines {
+    /// A slot of the card for this packet.
+    ///
+    /// A packet that the card lost once flies alone: what befalls another cannot cost it its last try.
+    pub(super) fn slot_for(&self, job: &QueuedPacket) -> Option<usize> {
+        let alone = job.tries > 0 || self.in_flight.iter().any(|it| it.job.tries >= TRIES);
+        if alone && !self.in_flight.is_empty() {
+            return None;
+        }
+        (0..SLOTS).find(|slot| self.in_flight.iter().all(|it| it.slot != *slot))
+    }
+
+    /// Lines up a packet that did not fly because the card was reset: behind those that it lost.
+    pub(super) fn line_up(&mut self, job: QueuedPacket) {
+        let lost = self.waiting.iter().take_while(|it| it.tries > 0).count();
+        self.waiting.insert(lost, job);
+    }
+
+    pub(super) fn is_off(&self) -> bool {
+        self.off.is_some()
+    }
+
+    /// A number for one try of one packet.
+    pub(super) fn number(&mut self) -> u32 {
+        self.next_number = self.next_number.wrapping_add(1);
+        self.next_number
+    }
+
+    pub(super) fn count(&mut self) {
+        self.packets += 1;
+    }
+
+    /// The card's name of a lease's table; a new one where the packet loads it.
+    ///
+    /// Cards name tables by numbers that are never used twice, so that one lease can neither use nor
+    /// replace what another has loaded.
+    pub(super) fn table(&mut self, lease: u64, model: u64, load: bool) -> Option<u64> {
+        let known = self
+            .tables
+            .iter()
+            .position(|(owner, name, _)| (*owner, *name) == (lease, model));
+        if !load {
+            return known.map(|at| self.tables[at].2);
+        }
+        if let Some(at) = known {
+            self.tables.remove(at);
+        } else if self.tables.iter().filter(|it| it.0 == lease).count() >= TABLES_PER_LEASE
+            && let Some(oldest) = self.tables.iter().position(|it| it.0 == lease)
+        {
+            self.tables.remove(oldest);
+        }
+        self.next_table += 1;
+        self.tables.push((lease, model, self.next_table));
+        Some(self.next_table)
+    }
+}
