@@ -2,6 +2,7 @@
 
 use super::lease::{Lease, TakenPacket};
 use super::queue::TRIES;
+use super::rounds::Rounds;
 use crate::board::SLOTS;
 use crate::function::Shape;
 use std::collections::{BTreeMap, VecDeque};
@@ -14,6 +15,8 @@ const TABLES_PER_LEASE: usize = 8;
 /// A packet on its way.
 #[derive(Debug)]
 pub(super) struct QueuedPacket {
+    /// Number of its lease.
+    pub(super) owner: u64,
     pub(super) lease: Weak<Lease>,
     pub(super) taken: TakenPacket,
     /// The copy of its data, once it was made and found right.
@@ -38,7 +41,7 @@ pub(super) struct Flight {
 /// What the queue's two threads share.
 #[derive(Debug, Default)]
 pub(super) struct Lines {
-    pub(super) waiting: VecDeque<QueuedPacket>,
+    pub(super) waiting: Rounds<QueuedPacket>,
     pub(super) in_flight: VecDeque<Flight>,
     pub(super) leases: BTreeMap<u64, Arc<Lease>>,
     /// The card's names of the tables that leases have loaded, oldest first.
@@ -74,8 +77,11 @@ impl Lines {
 
     /// Lines up a packet that did not fly because the card was reset: behind those that it lost.
     pub(super) fn line_up(&mut self, job: QueuedPacket) {
-        let lost = self.waiting.iter().take_while(|it| it.tries > 0).count();
-        self.waiting.insert(lost, job);
+        if job.tries > 0 {
+            self.waiting.lost_after(job.owner, job);
+        } else if self.leases.contains_key(&job.owner) {
+            self.waiting.give_back(job.owner, job);
+        }
     }
 
     pub(super) fn is_off(&self) -> bool {

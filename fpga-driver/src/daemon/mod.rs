@@ -11,7 +11,8 @@
 //! - nothing that a client does to its socket, its memory or its descriptors makes this process wait,
 //!   fail, or mix up packets of others: sends never block, doorbells are never read, what was checked is
 //!   a private copy;
-//! - one thread owns the sockets; each board has a thread that sends and one that receives.
+//! - one thread owns the sockets; each board has a thread that sends and one that receives;
+//! - a lease that has lined up many packets lets one of them go before another's.
 //!
 //! Caveats: a client that rings without end keeps its board's sender busy; memory whose pages a client
 //! returns to the kernel by punching holes is taken anew when the driver touches it.
@@ -23,6 +24,7 @@ mod lines;
 mod lock;
 pub mod queue;
 mod receiver;
+mod rounds;
 mod sender;
 mod serve;
 

@@ -1,4 +1,5 @@
-//! One board's queue: packets of all virtual devices on it, first come, first served.
+//! One board's queue: packets of all virtual devices on it, a packet of each lease in turn
+//! ([`super::rounds`]).
 //!
 //! Two threads serve it: [`super::sender`] takes packets from the rings, queues them, and brings one
 //! after the other to the card; [`super::receiver`] answers the card's interrupts.  The life of a
@@ -99,7 +100,7 @@ impl BoardQueue {
             // It was watched, or adding it failed.
             epoll::delete(&self.watch, lease.doorbell()).ok();
         }
-        lines.waiting.retain(|job| job.lease.strong_count() > 0);
+        lines.waiting.remove(lease);
         lines.tables.retain(|(owner, _, _)| *owner != lease);
     }
 
@@ -182,7 +183,7 @@ impl BoardQueue {
                 self.turn_off(&mut lines, &why);
                 break;
             }
-            lines.waiting.push_front(flight.job);
+            lines.waiting.lost_before(flight.job.owner, flight.job);
         }
         drop(lines);
         self.wake_sender();
@@ -194,7 +195,7 @@ impl BoardQueue {
         let reason = format!("board {} is off: {reason}", self.name);
         lines.off = Some(reason.clone());
         let flights = std::mem::take(&mut lines.in_flight);
-        let waiting = std::mem::take(&mut lines.waiting);
+        let waiting = lines.waiting.take_all();
         for job in flights.into_iter().map(|it| it.job).chain(waiting) {
             self.answer(&job, Status::Lost, 0, 0);
         }

@@ -35,7 +35,7 @@ pub(super) fn run(queue: &BoardQueue) {
         let idle = queue.lines().waiting.is_empty() && sender.rung.is_empty();
         sender.listen(queue, idle);
         sender.take(queue);
-        let next = queue.lines().waiting.pop_front();
+        let next = queue.lines().waiting.next();
         if let Some(job) = next
             && let Err(gone) = sender.bring(queue, job)
         {
@@ -76,13 +76,15 @@ impl Sender {
                 Ok(None) => {}
                 Ok(Some(taken)) => {
                     self.rung.push_back(id);
-                    lines.waiting.push_back(QueuedPacket {
+                    let job = QueuedPacket {
+                        owner: id,
                         lease: Arc::downgrade(&lease),
                         taken,
                         data: None,
                         sent: false,
                         tries: 0,
-                    });
+                    };
+                    lines.waiting.push(id, job);
                 }
                 Err(broken) => queue.expel(&lease, &broken),
             }
@@ -175,7 +177,7 @@ fn wait_until_ready<'a>(
         if lines.closing || lines.is_off() {
             return Ok(PacketTurn::Never);
         }
-        if job.tries == 0 && lines.waiting.front().is_some_and(|it| it.tries > 0) {
+        if job.tries == 0 && lines.waiting.has_lost() {
             return Ok(PacketTurn::Later);
         }
         // Where no slot is free the receiver knows how long the card may be silent.
