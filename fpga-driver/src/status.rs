@@ -16,7 +16,7 @@ pub enum Status {
     /// The model that it names is not loaded: it never was, or the board was reset, or others' models
     /// took its place.  Load it again.
     NoModel,
-    /// The board lost it twice, and is off.
+    /// The board lost it, and its lease is over.
     Lost,
     /// A status that this build does not know.
     Unknown(u32),
@@ -60,7 +60,7 @@ impl fmt::Display for Status {
                 "its data names a cluster or term that does not exist, or ends too early",
             ),
             Self::NoModel => f.write_str("the model that it names is not loaded: load it again"),
-            Self::Lost => f.write_str("lost twice by the board, which is off"),
+            Self::Lost => f.write_str("lost by the board, and its lease is over"),
             Self::Unknown(status) => write!(f, "status {status}, of another version"),
         }
     }

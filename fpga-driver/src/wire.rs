@@ -127,6 +127,9 @@ pub struct BoardRow {
     pub resets: u64,
     /// Why it was reset the last time.
     pub last_reset: Option<String>,
+    /// Leases that lost a packet for good since the card last answered one; the third turns it off.
+    #[serde(default)]
+    pub lost_by: usize,
     /// Why it is off.
     pub off: Option<String>,
 }

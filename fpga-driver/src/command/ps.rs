@@ -43,6 +43,12 @@ pub fn run(socket: &Path) -> Result<(), CommandFailure> {
         if let Some(reason) = board.last_reset {
             line.push_str(&format!(", the last because: {reason}"));
         }
+        if board.off.is_none() && board.lost_by > 0 {
+            line.push_str(&format!(
+                ", and leases in a row that lost a packet twice: {} (the third turns the board off)",
+                board.lost_by
+            ));
+        }
         if let Some(off) = board.off {
             line.push_str(&format!("; {off}"));
         }

@@ -1,11 +1,11 @@
 //! What the two threads of a board share: packets on their way, and what the card has.
 
 use super::lease::{Lease, TakenPacket};
-use super::queue::TRIES;
+use super::recovery::TRIES;
 use super::rounds::Rounds;
 use crate::board::SLOTS;
 use crate::function::Shape;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, Weak};
 use std::time::Instant;
 
@@ -50,6 +50,10 @@ pub(super) struct Lines {
     next_number: u32,
     /// Counts resets.
     pub(super) generation: u64,
+    /// The card is being reset: nothing is placed on it.
+    pub(super) recovering: bool,
+    /// Leases that lost a packet for good since the card last answered one.
+    pub(super) lost_by: BTreeSet<u64>,
     /// When the card last did something, or was first given something to do.
     pub(super) progress: Option<Instant>,
     /// The receiver waits without end; whoever sends wakes it.
@@ -94,8 +98,10 @@ impl Lines {
         self.next_number
     }
 
+    /// Counts an answer of the card.
     pub(super) fn count(&mut self) {
         self.packets += 1;
+        self.lost_by.clear();
     }
 
     /// The card's name of a lease's table; a new one where the packet loads it.

@@ -24,6 +24,7 @@ mod lines;
 mod lock;
 pub mod queue;
 mod receiver;
+mod recovery;
 mod rounds;
 mod sender;
 mod serve;

@@ -7,24 +7,22 @@
 //! placed on the card (in flight) → *sent*: its input block is free → *result*: copied to the output
 //! block that was reserved for it → gone.
 //!
-//! What was on a card when it was reset flies once more, alone.
+//! What was on a card when it was reset flies once more, alone ([`super::recovery`]).
 //!
 //! The copy is what makes a second try possible when the card loses a packet whose block its holder has
 //! filled again, and what no holder can change after it was checked.
 
 use super::lease::{Broken, Lease};
 use super::lines::{Lines, QueuedPacket};
-use crate::board::{Board, BoardError, READY, RESET, Register};
+use crate::board::Board;
 use crate::status::Status;
 use crate::wire::BoardRow;
 use rustix::event::{EventfdFlags, epoll};
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::Thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-/// A packet flies so often, at most.
-pub(super) const TRIES: u32 = 2;
 /// The word by which the sender's own wake-up is told from doorbells.
 pub(super) const WAKE: u64 = u64::MAX;
 
@@ -133,6 +131,7 @@ impl BoardQueue {
             packets: lines.packets,
             resets: lines.resets,
             last_reset: lines.last_reset.clone(),
+            lost_by: lines.lost_by.len(),
             off: lines.off.clone(),
         }
     }
@@ -157,56 +156,15 @@ impl BoardQueue {
         self.notices.ended(lease.id, broken.to_string());
     }
 
-    /// Resets the card, and lines up again what was on it.  The receiver alone calls it.
-    pub(super) fn recover(&self, reason: &str) -> Result<(), BoardError> {
-        let mut lines = self.lines();
-        lines.generation += 1;
-        lines.resets += 1;
-        lines.last_reset = Some(reason.to_owned());
-        lines.stuck = false;
-        lines.tables.clear();
-        self.board.write(Register::Command, RESET)?;
-        let until = Instant::now() + self.patience;
-        while self.board.read(Register::State)? != READY {
-            if Instant::now() > until {
-                self.turn_off(&mut lines, &format!("{reason}; a reset did not help"));
-                return Ok(());
-            }
-            std::thread::park_timeout(Duration::from_millis(1));
-        }
-        lines.progress = Some(Instant::now());
-        while let Some(flight) = lines.in_flight.pop_back() {
-            if flight.job.tries >= TRIES {
-                let number = flight.job.taken.number;
-                lines.in_flight.push_back(flight);
-                let why = format!("{reason}; packet {number} was lost {TRIES} times");
-                self.turn_off(&mut lines, &why);
-                break;
-            }
-            lines.waiting.lost_before(flight.job.owner, flight.job);
-        }
-        drop(lines);
-        self.wake_sender();
-        Ok(())
-    }
-
-    /// Turns the board off: what waits is lost, and its leases end.
-    pub(super) fn turn_off(&self, lines: &mut Lines, reason: &str) {
-        let reason = format!("board {} is off: {reason}", self.name);
-        lines.off = Some(reason.clone());
-        let flights = std::mem::take(&mut lines.in_flight);
-        let waiting = lines.waiting.take_all();
-        for job in flights.into_iter().map(|it| it.job).chain(waiting) {
-            self.answer(&job, Status::Lost, 0, 0);
-        }
-        for lease in lines.leases.values() {
-            self.notices.ended(lease.id, reason.clone());
-        }
-    }
-
     pub(super) fn is_serving(&self) -> bool {
         let lines = self.lines();
         !lines.closing && lines.off.is_none()
+    }
+
+    /// Whether no thread has the lock.
+    #[cfg(test)]
+    pub(super) fn is_free(&self) -> bool {
+        self.lines.try_lock().is_ok()
     }
 }
 

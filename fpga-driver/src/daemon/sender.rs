@@ -103,7 +103,7 @@ impl Sender {
         let data = match job.data.take() {
             Some(data) => data,
             None => {
-                let Some(lease) = job.lease.upgrade() else {
+                let Some(lease) = job.lease.upgrade().filter(|it| !it.is_over()) else {
                     return Ok(());
                 };
                 let data = self.copy(&lease, job.taken.number, &shape);
@@ -177,6 +177,11 @@ fn wait_until_ready<'a>(
         if lines.closing || lines.is_off() {
             return Ok(PacketTurn::Never);
         }
+        if lines.recovering {
+            drop(lines);
+            std::thread::park_timeout(POLL);
+            continue;
+        }
         if job.tries == 0 && lines.waiting.has_lost() {
             return Ok(PacketTurn::Later);
         }
@@ -208,7 +213,7 @@ fn place(
     shape: &Shape,
     data: &Arc<Vec<u8>>,
 ) -> Result<Option<QueuedPacket>, BoardError> {
-    let Some(lease) = job.lease.upgrade() else {
+    let Some(lease) = job.lease.upgrade().filter(|it| !it.is_over()) else {
         return Ok(None);
     };
     let generation = lines.generation;

@@ -124,51 +124,70 @@ fn a_card_that_resets_itself_again_and_again_loses_nothing() {
     }
 }
 
-#[test]
-fn a_packet_that_is_lost_twice_turns_the_board_off() {
-    let bed = Bed::start(faulty(&["lost-result@0+1".into(), "lost-sent@0+1".into()]));
-    let (mut writer, mut reader) = bed.lease(Function::Echo).open().unwrap();
-    writer.write(&Echo(b"x")).unwrap();
-    let answer = reader.read::<Vec<u8>>(SOON).unwrap_err();
-    assert!(
-        matches!(
-            answer,
-            AcceleratorError::Packet {
-                status: Status::Lost,
-                ..
-            }
-        ),
-        "{answer}"
-    );
-    let end = reader.read::<Vec<u8>>(SOON).unwrap_err().to_string();
-    assert!(end.contains("board model:0 is off"), "{end}");
-    assert!(end.contains("packet 0 was lost 2 times"), "{end}");
-    let refused = fpga_driver::client::Accelerator::lease(&bed.socket, Function::Echo, "x", None);
-    assert!(refused.unwrap_err().to_string().contains("or it is off"));
-}
-
-#[test]
-fn a_card_that_stays_stuck_is_turned_off() {
-    let bed = Bed::start(faulty(&[
-        "stuck@0+1".into(),
-        "lost-sent@0+1".into(),
-        "lost-result@0+1".into(),
-    ]));
+/// A lease whose packet is lost by the card until it ends; its last words.
+fn loses(bed: &Bed) -> String {
     let (mut writer, mut reader) = bed.lease(Function::Echo).open().unwrap();
     for _ in 0..4 {
         writer.write(&Echo(b"x")).unwrap();
     }
-    let answer = reader.read::<Vec<u8>>(SOON).unwrap_err();
-    assert!(
-        matches!(
-            answer,
+    loop {
+        match reader.read::<Vec<u8>>(SOON).unwrap_err() {
             AcceleratorError::Packet {
                 status: Status::Lost,
                 ..
+            } => {}
+            AcceleratorError::Ended { reason } => return reason,
+            other => panic!("{other}"),
+        }
+    }
+}
+
+#[test]
+fn a_packet_that_is_lost_twice_ends_its_lease_and_the_third_turns_the_board_off() {
+    let silent = ["lost-result@0+1", "lost-sent@0+1"];
+    let stuck = ["stuck@0+1", "lost-sent@0+1", "lost-result@0+1"];
+    for orders in [&silent[..], &stuck[..]] {
+        let orders: Vec<String> = orders.iter().map(|&it| it.to_owned()).collect();
+        let bed = Bed::start(faulty(&orders));
+        for lost in 1..=2 {
+            let end = loses(&bed);
+            assert!(end.contains("board model:0 lost packet 0 2 times"), "{end}");
+            let (_, boards) = fpga_driver::client::map(&bed.socket).unwrap();
+            assert_eq!((boards[0].lost_by, &boards[0].off), (lost, &None));
+        }
+        let end = loses(&bed);
+        assert!(end.contains("board model:0 is off"), "{end}");
+        assert!(end.contains("packet 0 was lost 2 times"), "{end}");
+        let refused =
+            fpga_driver::client::Accelerator::lease(&bed.socket, Function::Echo, "x", None);
+        assert!(refused.unwrap_err().to_string().contains("or it is off"));
+    }
+}
+
+/// Packets of others are answered between those that the card loses: it is not the card.
+#[test]
+fn leases_that_lose_packets_here_and_there_leave_the_board_on() {
+    // Of each five packets on the card two are lost: the first try of a packet and its second.
+    let orders = [
+        "lost-sent@1+5",
+        "lost-result@1+5",
+        "lost-sent@2+5",
+        "lost-result@2+5",
+    ];
+    let bed = Bed::start(faulty(&orders.map(str::to_owned)));
+    for _ in 0..4 {
+        let (mut writer, mut reader) = bed.lease(Function::Echo).open().unwrap();
+        for answered in 0.. {
+            let sent = writer.write(&Echo(b"x"));
+            match sent.and_then(|_| reader.read::<Vec<u8>>(SOON)) {
+                Ok(_) => assert!(answered < 10, "no packet is lost"),
+                Err(_) => break,
             }
-        ),
-        "{answer}"
-    );
+        }
+    }
+    let (_, boards) = fpga_driver::client::map(&bed.socket).unwrap();
+    assert_eq!(boards[0].off, None);
+    assert!(boards[0].resets >= 8, "{boards:?}");
 }
 
 /// A client that speaks for itself: its descriptors are at hand.
