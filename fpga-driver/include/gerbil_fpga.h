@@ -41,7 +41,8 @@ void *gerbil_fpga_block(gerbil_fpga *, uint32_t timeout_ms, size_t *size);
 int gerbil_fpga_send(gerbil_fpga *, const gerbil_fpga_layout *, uint64_t *sequence);
 
 /* The next result, in place until the next call for one; null when none came in time.  *status is 0
- * for a result, else 1 bad packet, 2 bad data, 3 model not loaded, 4 lost. */
+ * for a result, else 1 bad packet, 2 bad data, 3 model not loaded, 4 lost, 5 too
+ * much work for one packet; gerbil_fpga_error() says it in a sentence. */
 const void *gerbil_fpga_result(gerbil_fpga *, uint32_t timeout_ms, size_t *length, uint64_t *sequence,
                                uint32_t *status);
 

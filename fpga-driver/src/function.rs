@@ -17,6 +17,9 @@ use crate::packet::{COMBINE, Field, Header, LOAD, types};
 use std::fmt;
 use std::str::FromStr;
 
+/// Tables that one lease may keep loaded.
+pub const TABLES_PER_LEASE: usize = 8;
+
 /// A function of an accelerator; the number is the header's.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize,

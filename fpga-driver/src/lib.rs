@@ -13,6 +13,7 @@ pub mod profile;
 pub mod ring;
 pub mod status;
 pub mod wire;
+pub mod work;
 
 pub use function::Function;
 pub use status::Status;

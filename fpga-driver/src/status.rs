@@ -1,6 +1,7 @@
 //! How a packet went.
 
 use crate::packet::Field;
+use crate::work::MOST_STEPS;
 use std::fmt;
 
 /// How a packet went, as the control page tells its lease.
@@ -18,12 +19,14 @@ pub enum Status {
     NoModel,
     /// The board lost it, and its lease is over.
     Lost,
+    /// It asks for more work than one packet may ([`crate::work`]): so many million steps.
+    TooMuchWork(u32),
     /// A status that this build does not know.
     Unknown(u32),
 }
 
 impl Status {
-    /// The two words of the control page: status, and offset of the field.
+    /// The two words of the control page: status, and offset of the field or millions of steps.
     pub fn words(self) -> (u32, u32) {
         match self {
             Self::Done => (0, 0),
@@ -31,6 +34,7 @@ impl Status {
             Self::Data => (2, 0),
             Self::NoModel => (3, Field::Model.offset().into()),
             Self::Lost => (4, 0),
+            Self::TooMuchWork(millions) => (5, millions),
             Self::Unknown(status) => (status, 0),
         }
     }
@@ -46,6 +50,7 @@ impl Status {
             2 => Self::Data,
             3 => Self::NoModel,
             4 => Self::Lost,
+            5 => Self::TooMuchWork(field),
             other => Self::Unknown(other),
         }
     }
@@ -61,6 +66,10 @@ impl fmt::Display for Status {
             ),
             Self::NoModel => f.write_str("the model that it names is not loaded: load it again"),
             Self::Lost => f.write_str("lost by the board, and its lease is over"),
+            Self::TooMuchWork(millions) => write!(
+                f,
+                "it asks for {millions} million steps (centroids x vectors x dimension, or documents and terms x classes), and one packet may ask for at most {MOST_STEPS}: send fewer pairs in each packet"
+            ),
             Self::Unknown(status) => write!(f, "status {status}, of another version"),
         }
     }
@@ -77,6 +86,7 @@ mod tests {
             Status::Data,
             Status::NoModel,
             Status::Lost,
+            Status::TooMuchWork(8590),
             Status::Unknown(77),
         ];
         all.extend(Field::ALL.map(Status::Bad));

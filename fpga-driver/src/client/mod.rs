@@ -31,6 +31,7 @@ use crate::function::Function;
 use crate::ring::{Geometry, MemoryError, SharedMemory};
 use crate::status::Status;
 use crate::wire::{self, BoardRow, MappedDevice, Reply, Request};
+use crate::work::TooMuchWork;
 use rings::Rings;
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::io::Errno;
@@ -116,6 +117,9 @@ pub enum AcceleratorError {
     /// A number of a packet does not fit into its header.
     #[error(transparent)]
     Unfit(#[from] Unfit),
+    /// A packet asks for more work than one packet may.
+    #[error(transparent)]
+    TooMuchWork(#[from] TooMuchWork),
     /// A result cannot be understood.
     #[error("result of packet {sequence}: {message}")]
     Result {

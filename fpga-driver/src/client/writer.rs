@@ -2,8 +2,10 @@
 
 use super::AcceleratorError;
 use super::rings::Rings;
+use crate::function::{self, TABLES_PER_LEASE};
 use crate::packet::Header;
 use crate::ring::{Geometry, InputBlockState};
+use crate::work::Work;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -62,11 +64,17 @@ pub struct Layout {
 pub struct AcceleratorWriter {
     rings: Arc<Rings>,
     next: u64,
+    /// Models of the tables that were sent, and their classes, oldest first.
+    tables: Vec<(u64, usize)>,
 }
 
 impl AcceleratorWriter {
     pub(super) fn new(rings: Arc<Rings>) -> Self {
-        Self { rings, next: 0 }
+        Self {
+            rings,
+            next: 0,
+            tables: Vec::new(),
+        }
     }
 
     /// Sizes of the rings.
@@ -78,7 +86,7 @@ impl AcceleratorWriter {
     ///
     /// # Errors
     ///
-    /// The packet does not fit into a block or its header, or the lease is over.
+    /// The packet does not fit into a block or its header, it asks for too much work, or the lease is over.
     pub fn write(&mut self, packet: &impl SerializePacket) -> Result<u64, AcceleratorError> {
         let mut block = self.block(None)?;
         let room = block.len();
@@ -114,6 +122,24 @@ impl AcceleratorWriter {
         })
     }
 
+    /// Refuses a packet that the driver would refuse for its work.  The driver alone knows the tables of a
+    /// lease that was inherited, and it answers all other faults of a header.
+    fn check_work(&mut self, header: &Header) -> Result<(), AcceleratorError> {
+        let Ok(shape) = function::shape(header) else {
+            return Ok(());
+        };
+        let table = self.tables.iter().find(|it| it.0 == shape.model);
+        Work::of(&shape, table.map_or(0, |it| it.1)).allowed()?;
+        if shape.load {
+            self.tables.retain(|it| it.0 != shape.model);
+            if self.tables.len() == TABLES_PER_LEASE {
+                self.tables.remove(0);
+            }
+            self.tables.push((shape.model, shape.k));
+        }
+        Ok(())
+    }
+
     /// The block that [`Block::keep`] left.
     pub(super) fn resume(&mut self) -> Block<'_> {
         let index = self.rings.geometry.index(self.next);
@@ -143,7 +169,7 @@ impl Block<'_> {
     ///
     /// # Errors
     ///
-    /// The layout speaks of more than the block holds.
+    /// The layout speaks of more than the block holds, or asks for too much work.
     pub fn send(mut self, layout: &Layout) -> Result<u64, AcceleratorError> {
         let geometry = self.writer.rings.geometry;
         let Some(data) = self.get(..layout.length) else {
@@ -163,6 +189,7 @@ impl Block<'_> {
             data_crc,
             ..layout.header
         };
+        self.writer.check_work(&header)?;
         let rings = &self.writer.rings;
         rings.control().set_header(self.index, &header.encode());
         rings.control().move_input(

@@ -4,13 +4,11 @@ use super::lease::{Lease, TakenPacket};
 use super::recovery::TRIES;
 use super::rounds::Rounds;
 use crate::board::SLOTS;
-use crate::function::Shape;
+use crate::function::{Shape, TABLES_PER_LEASE};
+use crate::work::Work;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, Weak};
 use std::time::Instant;
-
-/// Tables that one lease may keep loaded.
-const TABLES_PER_LEASE: usize = 8;
 
 /// A packet on its way.
 #[derive(Debug)]
@@ -31,11 +29,22 @@ pub(super) struct QueuedPacket {
 pub(super) struct Flight {
     pub(super) job: QueuedPacket,
     pub(super) shape: Shape,
+    pub(super) steps: u64,
     pub(super) slot: usize,
     /// What the card calls it: a number of this try alone.
     pub(super) number: u32,
     /// *Sent* came.
     pub(super) arrived: bool,
+}
+
+/// A table that a lease has loaded.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct LoadedTable {
+    pub(super) owner: u64,
+    model: u64,
+    /// The card's name of it.
+    pub(super) name: u64,
+    pub(super) classes: usize,
 }
 
 /// What the queue's two threads share.
@@ -44,8 +53,8 @@ pub(super) struct Lines {
     pub(super) waiting: Rounds<QueuedPacket>,
     pub(super) in_flight: VecDeque<Flight>,
     pub(super) leases: BTreeMap<u64, Arc<Lease>>,
-    /// The card's names of the tables that leases have loaded, oldest first.
-    pub(super) tables: Vec<(u64, u64, u64)>,
+    /// The tables that leases have loaded, oldest first.
+    pub(super) tables: Vec<LoadedTable>,
     next_table: u64,
     next_number: u32,
     /// Counts resets.
@@ -71,12 +80,29 @@ impl Lines {
     /// A slot of the card for this packet.
     ///
     /// A packet that the card lost once flies alone: what befalls another cannot cost it its last try.
+    /// And the card holds no more work at a time than one packet may ask for.
     pub(super) fn slot_for(&self, job: &QueuedPacket) -> Option<usize> {
         let alone = job.tries > 0 || self.in_flight.iter().any(|it| it.job.tries >= TRIES);
         if alone && !self.in_flight.is_empty() {
             return None;
         }
+        let on_card: u64 = self.in_flight.iter().map(|it| it.steps).sum();
+        if !self.work_of(job).fits_beside(on_card) {
+            return None;
+        }
         (0..SLOTS).find(|slot| self.in_flight.iter().all(|it| it.slot != *slot))
+    }
+
+    /// What a packet asks for, with the classes of the table that it names.
+    pub(super) fn work_of(&self, job: &QueuedPacket) -> Work {
+        let Ok((_, shape)) = &job.taken.header else {
+            return Work::Bytes;
+        };
+        let table = self
+            .tables
+            .iter()
+            .find(|it| (it.owner, it.model) == (job.owner, shape.model));
+        Work::of(shape, table.map_or(0, |it| it.classes))
     }
 
     /// Lines up a packet that did not fly because the card was reset: behind those that it lost.
@@ -104,27 +130,33 @@ impl Lines {
         self.lost_by.clear();
     }
 
-    /// The card's name of a lease's table; a new one where the packet loads it.
+    /// A lease's table; a new one where the packet loads it.
     ///
     /// Cards name tables by numbers that are never used twice, so that one lease can neither use nor
     /// replace what another has loaded.
-    pub(super) fn table(&mut self, lease: u64, model: u64, load: bool) -> Option<u64> {
+    pub(super) fn table(&mut self, owner: u64, model: u64, shape: &Shape) -> Option<LoadedTable> {
         let known = self
             .tables
             .iter()
-            .position(|(owner, name, _)| (*owner, *name) == (lease, model));
-        if !load {
-            return known.map(|at| self.tables[at].2);
+            .position(|it| (it.owner, it.model) == (owner, model));
+        if !shape.load {
+            return known.map(|at| self.tables[at]);
         }
         if let Some(at) = known {
             self.tables.remove(at);
-        } else if self.tables.iter().filter(|it| it.0 == lease).count() >= TABLES_PER_LEASE
-            && let Some(oldest) = self.tables.iter().position(|it| it.0 == lease)
+        } else if self.tables.iter().filter(|it| it.owner == owner).count() >= TABLES_PER_LEASE
+            && let Some(oldest) = self.tables.iter().position(|it| it.owner == owner)
         {
             self.tables.remove(oldest);
         }
         self.next_table += 1;
-        self.tables.push((lease, model, self.next_table));
-        Some(self.next_table)
+        let table = LoadedTable {
+            owner,
+            model,
+            name: self.next_table,
+            classes: shape.k,
+        };
+        self.tables.push(table);
+        Some(table)
     }
 }

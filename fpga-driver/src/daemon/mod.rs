@@ -12,7 +12,8 @@
 //!   fail, or mix up packets of others: sends never block, doorbells are never read, what was checked is
 //!   a private copy;
 //! - one thread owns the sockets; each board has a thread that sends and one that receives;
-//! - a lease that has lined up many packets lets one of them go before another's.
+//! - a lease that has lined up many packets lets one of them go before another's; neither a packet
+//!   nor what the card holds at a time asks for more work than [`crate::work`] allows.
 //!
 //! Caveats: a client that rings without end keeps its board's sender busy; memory whose pages a client
 //! returns to the kernel by punching holes is taken anew when the driver touches it.

@@ -99,7 +99,7 @@ impl BoardQueue {
             epoll::delete(&self.watch, lease.doorbell()).ok();
         }
         lines.waiting.remove(lease);
-        lines.tables.retain(|(owner, _, _)| *owner != lease);
+        lines.tables.retain(|table| table.owner != lease);
     }
 
     /// Lets both threads end.

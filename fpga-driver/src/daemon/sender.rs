@@ -7,6 +7,7 @@ use crate::board::{BoardError, READY, Register, addresses};
 use crate::function::Shape;
 use crate::packet::{Field, HEADER_LENGTH, Header};
 use crate::status::Status;
+use crate::work::{TooMuchWork, Work};
 use rustix::event::{Timespec, epoll};
 use std::collections::VecDeque;
 use std::sync::{Arc, MutexGuard};
@@ -100,6 +101,10 @@ impl Sender {
                 return Ok(());
             }
         };
+        if let Err(much) = Work::of(&shape, 0).allowed() {
+            queue.answer(&job, too_much(much), 0, 0);
+            return Ok(());
+        }
         let data = match job.data.take() {
             Some(data) => data,
             None => {
@@ -217,18 +222,24 @@ fn place(
         return Ok(None);
     };
     let generation = lines.generation;
-    let model = match header.model {
-        0 => 0,
-        model => match lines.table(lease.id, model, shape.load) {
-            Some(table) => table,
-            None => {
-                drop(lines);
-                queue.answer(&job, Status::NoModel, 0, 0);
-                return Ok(None);
+    let mut model = 0;
+    if header.model != 0 {
+        let table = lines.table(lease.id, header.model, shape);
+        let refused = match table {
+            None => Some(Status::NoModel),
+            Some(table) => {
+                model = table.name;
+                lines.work_of(&job).allowed().err().map(too_much)
             }
-        },
-    };
+        };
+        if let Some(refused) = refused {
+            drop(lines);
+            queue.answer(&job, refused, 0, 0);
+            return Ok(None);
+        }
+    }
     let number = lines.number();
+    let steps = lines.work_of(&job).steps();
     drop(lines);
 
     let at = addresses(slot);
@@ -252,6 +263,7 @@ fn place(
         job,
         arrived: false,
         shape: *shape,
+        steps,
         slot,
         number,
     });
@@ -270,6 +282,10 @@ fn place(
         lines.progress = Some(Instant::now());
     }
     Ok(None)
+}
+
+fn too_much(much: TooMuchWork) -> Status {
+    Status::TooMuchWork(much.millions())
 }
 
 fn halves(address: u64) -> [u32; 2] {

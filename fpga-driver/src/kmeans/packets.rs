@@ -4,6 +4,7 @@ use crate::board::model::{longs, words};
 use crate::client::{DeserializePacket, Layout, SerializePacket, Unfit};
 use crate::function::Function;
 use crate::packet::{COMBINE, Header, types};
+use crate::work::MOST_STEPS;
 
 /// What the header's dimension counts.
 const ELEMENTS: &str = "elements of a vector";
@@ -31,9 +32,11 @@ pub struct MapPacket<'a> {
 }
 
 impl MapPacket<'_> {
-    /// Vectors that fit into a block beside k centroids.
+    /// Vectors that fit into a block beside k centroids, and that one packet may ask for.
     pub fn most(block: usize, k: usize, dimension: usize) -> usize {
-        block.saturating_sub(k * dimension * 4) / (4 + dimension * 4)
+        let fit = block.saturating_sub(k * dimension * 4) / (4 + dimension * 4);
+        let steps = usize::try_from(MOST_STEPS).unwrap_or(usize::MAX);
+        fit.min(steps / (k * dimension).max(1))
     }
 }
 
@@ -282,6 +285,8 @@ mod tests {
             Err(Unfit::Block(512 + 2 * 516))
         );
         assert_eq!(MapPacket::most(1 << 20, 16, 128), 2016);
+        // 65,536 would fit into the block.
+        assert_eq!(MapPacket::most(1 << 20, 1 << 17, 1), 2048);
     }
 
     #[test]

@@ -242,3 +242,72 @@ fn a_packet_that_does_not_fit_is_refused_here() {
     assert_eq!(reader.read::<Vec<u8>>(SOON).unwrap().1, b"ok");
     assert!(Echo(b"x").serialize(&mut []).is_err());
 }
+
+#[test]
+fn a_packet_that_asks_for_too_much_work_is_refused_here() {
+    let bed = Bed::start(board());
+    let (mut writer, mut reader) = bed.lease(Function::KmeansMap).open().unwrap();
+    let (centroids, vectors) = (vec![1; 131_072], vec![1; 65_536]);
+    let keys: Vec<u32> = (0..65_536).collect();
+    let mut packet = MapPacket {
+        centroids: &centroids,
+        pairs: Keyed {
+            keys: &keys,
+            vectors: &vectors,
+        },
+        dimension: 1,
+        combine: false,
+    };
+    let said = writer.write(&packet).unwrap_err();
+    assert!(matches!(said, AcceleratorError::TooMuchWork(_)), "{said}");
+    let said = said.to_string();
+    assert!(
+        said.contains("131072 centroids x 65536 vectors x dimension 1 are 8589934592 steps")
+            && said.contains("at most 268435456"),
+        "{said}"
+    );
+    // Fewer pairs, in the block that was not sent.
+    let most = MapPacket::most(writer.geometry().block, centroids.len(), 1).min(16);
+    packet.pairs = Keyed {
+        keys: &keys[..most],
+        vectors: &vectors[..most],
+    };
+    assert_eq!(writer.write(&packet).unwrap(), 0);
+    let (_, kmeans::Assignments(found)) = reader.read(SOON).unwrap();
+    assert_eq!(found.len(), most);
+}
+
+/// Documents do not name their classes: the writer remembers those of the table that it sent.
+#[test]
+fn documents_that_ask_for_too_much_work_are_refused_here() {
+    let bed = Bed::start(board());
+    let lease = bed.lease(Function::BayesMap);
+    let table = bayes::BayesTable {
+        classes: 100_000,
+        logs: vec![0; 200_000],
+    };
+    let documents = vec![
+        bayes::Document {
+            key: 1,
+            terms: vec![0; 9],
+        };
+        1000
+    ];
+    let load = bayes::LoadPacket {
+        model: 9,
+        table: &table,
+    };
+    let packet = bayes::DocumentsPacket {
+        model: 9,
+        terms: 1,
+        documents: &documents,
+    };
+    let (mut writer, mut reader) = lease.open().unwrap();
+    writer.write(&load).unwrap();
+    reader.read::<Vec<u8>>(SOON).unwrap();
+    let said = writer.write(&packet).unwrap_err().to_string();
+    assert!(
+        said.contains("(1000 documents + 9000 terms) x 100000 classes are 1000000000 steps"),
+        "{said}"
+    );
+}

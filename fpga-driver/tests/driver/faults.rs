@@ -5,7 +5,7 @@ use fpga_driver::board::fault::Fault;
 use fpga_driver::client::{AcceleratorError, AcceleratorReader, AcceleratorWriter};
 use fpga_driver::echo::Echo;
 use fpga_driver::fixed::Seeded;
-use fpga_driver::packet::HEADER_LENGTH;
+use fpga_driver::packet::{HEADER_LENGTH, LOAD, types};
 use fpga_driver::profile::BoardProfile;
 use fpga_driver::wire::{self, Reply, Request};
 use fpga_driver::{Function, Status};
@@ -199,9 +199,13 @@ struct Rogue {
 }
 
 fn raw(bed: &Bed) -> Rogue {
+    raw_of(bed, Function::Echo)
+}
+
+fn raw_of(bed: &Bed, function: Function) -> Rogue {
     let socket = wire::connect(&bed.socket).unwrap();
     let lease = Request::Lease {
-        function: Function::Echo,
+        function,
         holder: "rogue".into(),
         wait: false,
     };
@@ -221,6 +225,15 @@ fn raw(bed: &Bed) -> Rogue {
 impl Rogue {
     /// Queues packet `number` with `length` bytes of whatever lies in its block.
     fn queue(&self, number: u64, length: u64) {
+        let header = fpga_driver::packet::Header {
+            function: Function::Echo.number(),
+            ..fpga_driver::packet::Header::default()
+        };
+        self.queue_as(number, length, header);
+    }
+
+    /// The same with this header, whose addresses, lengths and checksum are filled in.
+    fn queue_as(&self, number: u64, length: u64, header: fpga_driver::packet::Header) {
         let geometry = fpga_driver::ring::Geometry::default();
         let index = geometry.index(number);
         let mut data = vec![0; usize::try_from(length).unwrap()];
@@ -228,14 +241,13 @@ impl Rogue {
             .read_exact_at(&mut data, geometry.input(index) as u64)
             .unwrap();
         let header = fpga_driver::packet::Header {
-            function: Function::Echo.number(),
             sequence: number,
             data_address: geometry.input(index) as u64,
             data_length: length,
             result_address: geometry.output(index) as u64,
             result_capacity: geometry.block as u64,
             data_crc: crc32c::crc32c(&data),
-            ..fpga_driver::packet::Header::default()
+            ..header
         };
         let at = 1024 + HEADER_LENGTH * index;
         self.memory.write_at(&header.encode(), at as u64).unwrap();
@@ -250,10 +262,25 @@ impl Rogue {
     }
 
     fn state(&self, index: usize) -> u32 {
-        let mut state = [0; 4];
-        let at = 64 + 4 * index as u64;
-        self.memory.read_exact_at(&mut state, at).unwrap();
-        u32::from_le_bytes(state)
+        self.word(64 + 4 * index as u64)
+    }
+
+    /// What became of a packet of the first round.
+    fn status(&self, number: u64) -> Status {
+        let until = Instant::now() + SOON;
+        // Ready.
+        while self.word(128 + 4 * number) != 2 {
+            assert!(Instant::now() < until, "packet {number} is never answered");
+            std::thread::park_timeout(Duration::from_millis(1));
+        }
+        let verdict = 256 + 32 * number;
+        Status::of(self.word(verdict + 16), self.word(verdict + 20))
+    }
+
+    fn word(&self, at: u64) -> u32 {
+        let mut word = [0; 4];
+        self.memory.read_exact_at(&mut word, at).unwrap();
+        u32::from_le_bytes(word)
     }
 
     fn ring(&self) {
@@ -451,4 +478,59 @@ fn a_request_that_nobody_knows_is_answered_with_a_sentence() {
     assert!(reason.contains("not one JSON message"), "{reason}");
     assert!(hear(&socket).is_none());
     bed.wait_until_free();
+}
+
+/// A client that does not judge its own packets.
+#[test]
+fn packets_that_ask_for_too_much_work_are_refused_by_the_driver_too() {
+    let bed = Bed::start(board());
+    let rogue = raw_of(&bed, Function::KmeansMap);
+    let k = 131_072;
+    let vectors = fpga_driver::packet::Header {
+        function: Function::KmeansMap.number(),
+        centroids: k,
+        pairs: 65_536,
+        pair_offset: k * 4,
+        dimension: 1,
+        bytes_per_dimension: 4,
+        centroid_type: types::Q1_22,
+        key_type: types::U32,
+        value_type: types::Q1_22,
+        ..fpga_driver::packet::Header::default()
+    };
+    rogue.queue_as(0, 1 << 20, vectors);
+    let status = rogue.status(0);
+    assert_eq!(status, Status::TooMuchWork(8590));
+    let said = status.to_string();
+    assert!(
+        said.contains("8590 million steps") && said.contains("at most 268435456"),
+        "{said}"
+    );
+
+    // Documents do not name their classes: those of the table count.
+    let rogue = raw_of(&bed, Function::BayesMap);
+    let table = fpga_driver::packet::Header {
+        function: Function::BayesMap.number(),
+        centroids: k,
+        dimension: 1,
+        bytes_per_dimension: 4,
+        centroid_type: types::Q8_24,
+        flags: LOAD,
+        model: 1,
+        ..fpga_driver::packet::Header::default()
+    };
+    let empty = fpga_driver::packet::Header {
+        function: Function::BayesMap.number(),
+        pairs: 131_072,
+        dimension: 1,
+        bytes_per_dimension: 4,
+        key_type: types::U32,
+        value_type: types::U32,
+        model: 1,
+        ..fpga_driver::packet::Header::default()
+    };
+    rogue.queue_as(0, 1 << 20, table);
+    assert_eq!(rogue.status(0), Status::Done);
+    rogue.queue_as(1, 1 << 20, empty);
+    assert_eq!(rogue.status(1), Status::TooMuchWork(17_180));
 }
