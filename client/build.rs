@@ -20,6 +20,9 @@ fn main() {
         let script = "no-unwind-tables.ld";
         println!("cargo::rerun-if-changed={script}");
         let here = env::var("CARGO_MANIFEST_DIR").unwrap_or_default();
-        println!("cargo::rustc-link-arg-bins=-Wl,-T,{here}/{script},--no-eh-frame-hdr");
+        println!("cargo::rustc-link-arg-bins=-Wl,--no-eh-frame-hdr");
+        // Not behind -Wl, which would part a folder's name at its commas.
+        println!("cargo::rustc-link-arg-bins=-Xlinker");
+        println!("cargo::rustc-link-arg-bins=--script={here}/{script}");
     }
 }
