@@ -331,6 +331,8 @@ impl Collector {
                 .unwrap_or_default()
         };
         let (mut value, mut folded) = (Vec::new(), Vec::new());
+        // Sorting takes the list that they came in for its working space.
+        self.touched.1 = self.touched.1.max(self.entries.len());
         let (list, ends, room) = self.entries.dealt();
         let mut from = 0;
         for end in ends {

@@ -92,6 +92,32 @@ fn memory_is_that_of_one_arena_whatever_the_records_before() {
     assert!(most > ARENA * 3 / 4, "{most}");
 }
 
+/// Entries are dealt into other memory than they came in, and all of it counts as taken.
+#[test]
+fn memory_is_that_of_one_arena_with_several_reduces() {
+    let mut collector = collector(3);
+    let long = vec![1; 50_000];
+    let mut most = 0;
+    for round in 0..6 {
+        for number in 0..60_000_u32 {
+            let [a, b, ..] = number.to_le_bytes();
+            match round % 2 {
+                0 if number % 1000 == 0 => collector.emit(&long, b"").unwrap(),
+                0 => {}
+                _ => {
+                    let place = u8::try_from(number % 3).unwrap();
+                    collector.emit(&[place, a, b], b"").unwrap();
+                }
+            }
+            let bytes = collector.touched.0.max(collector.arena.len());
+            most = most.max(bytes + collector.entries.set_aside());
+        }
+    }
+    assert!(collector.collected.spills > 10);
+    assert!(most <= ARENA * 3 / 2, "{most}");
+    assert!(most > ARENA * 3 / 4, "{most}");
+}
+
 /// Where the values of one key are folded.
 #[derive(Clone, Copy, Debug)]
 enum Where {
