@@ -2,10 +2,12 @@
 //!
 //! Folded multiplication, as in wyhash: two words, multiplied to 128 bits, halves joined. With fixed seeds it tells runs of
 //! one program apart, and withstands nobody who wants collisions: keys of the same hash can be written down. Where
-//! that would cost time, each task has seeds of its own.
+//! that would cost time, each task has seeds of its own. They follow from the job's settings and the task's split: keys that
+//! collide in one task do not collide in the next, nor in another job. They are no secret: an author of input who knows
+//! settings, split and program of a job computes its seeds, and writes keys that collide there.
 
 /// What a hash is made with.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Seeds([u64; 3]);
 
 /// The seeds of hashes that processes compare.

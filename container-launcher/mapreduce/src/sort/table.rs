@@ -1,7 +1,8 @@
 //! Values of equal keys folded before anything is sorted: an open table with short keys and values inline.
 //!
 //! Iterated in the order of its slots, which depends on keys and on seeds, and these on the task alone: its attempts have
-//! the same. Whoever writes the keys does not know them, and so cannot choose keys that all look for one slot.
+//! the same. Keys that all look for one slot must be chosen for one task, by an author of its input who knows settings, split
+//! and program of the job, or guesses them.
 
 use super::collect::Fold;
 use super::digest::{Seeds, word_of};

@@ -15,7 +15,7 @@ use crate::map::Mapper;
 use crate::order::Order;
 use crate::output::WriterOf;
 use crate::output::sync::SEED;
-use crate::settings::{CODEC_MAP, COMPRESS_MAP, Settings};
+use crate::settings::{CODEC_MAP, COMPRESS_MAP, SPLIT_MAX, SPLIT_PACK, Settings};
 use crate::sort::Collector;
 use crate::sort::codec::Codec;
 use crate::sort::collect::{Sizes, Spare};
@@ -153,17 +153,22 @@ impl Read for Watched {
     }
 }
 
-/// Seeds of a task that whoever writes its input does not know, and that its attempts have in common: of the settings, and of
-/// the split to the last byte of its files' lengths.
+/// Settings that make no seeds: a job of the same input writes the same bytes on another machine and in another run. The driver
+/// draws a seed of syncs for each run. Free memory decides whether map output is compressed. A GPU's memory bounds how long splits
+/// are, and the split itself is in the seeds.
+const UNSEEDED: [&str; 4] = [SEED, COMPRESS_MAP, SPLIT_MAX, SPLIT_PACK];
+
+/// Seeds of a task, which its attempts have in common: of the settings, and of the split to the last byte of its files' lengths.
+/// Keys that collide under them are of use in this task alone. An author of input who knows settings, split and program of the
+/// job can compute them: they are no secret.
 fn seeds(order: &MapOrder, settings: &Settings) -> Seeds {
     let pieces = order.pieces.iter().flat_map(|piece| {
         let numbers = [piece.offset, piece.length, piece.size].map(u64::to_le_bytes);
         [piece.name.clone().into_bytes(), numbers.concat()]
     });
-    // Another run of the same has another seed of that, and is to fold in the same order.
     let given = settings.given().iter();
     let settings = given
-        .filter(|(name, _)| *name != SEED)
+        .filter(|(name, _)| !UNSEEDED.contains(&name.as_str()))
         .flat_map(|(name, value)| [name.clone().into_bytes(), value.clone().into_bytes()]);
     let parts: Vec<Vec<u8>> = settings.chain(pieces).collect();
     Seeds::of(parts.iter().map(Vec::as_slice))
@@ -253,4 +258,45 @@ pub(super) fn feed<M: Mapper>(
         read,
     );
     Ok(number - skipped)
+}
+
+#[cfg(test)]
+mod tests {
+    use gerbil_task::{MapOrder, Piece};
+
+    use super::{CODEC_MAP, COMPRESS_MAP, SEED, SPLIT_MAX, SPLIT_PACK, Seeds, Settings, seeds};
+
+    fn seeds_of(given: &[(&str, &str)], length: u64) -> Seeds {
+        let mut settings = Settings::default();
+        for (name, value) in given {
+            settings.set(name, value);
+        }
+        let piece = Piece {
+            name: "input".to_owned(),
+            offset: 0,
+            length,
+            size: 1000,
+        };
+        let order = MapOrder {
+            task: 0,
+            attempt: 0,
+            partitions: 2,
+            pieces: vec![piece],
+            skip: Vec::new(),
+        };
+        seeds(&order, &settings)
+    }
+
+    #[test]
+    fn what_a_machine_or_a_run_adds_to_the_settings_changes_no_seeds() {
+        let plain = seeds_of(&[], 100);
+        for name in [SEED, COMPRESS_MAP, SPLIT_MAX, SPLIT_PACK] {
+            for value in ["false", "7"] {
+                assert_eq!(seeds_of(&[(name, value)], 100), plain, "{name}={value}");
+            }
+        }
+        assert_ne!(seeds_of(&[(CODEC_MAP, "zstd")], 100), plain);
+        assert_ne!(seeds_of(&[("job.option", "7")], 100), plain);
+        assert_ne!(seeds_of(&[], 101), plain);
+    }
 }

@@ -199,3 +199,28 @@ fn ranges_of_sorted_input_have_about_as_many_keys_each() {
     );
     assert_eq!(done.text().replace('\t', ""), lines);
 }
+
+/// Keys come to a reduce as a combiner leaves them, and that is the same whether map output is compressed, which a launcher
+/// says by the memory that is free.
+#[test]
+fn an_order_that_means_nothing_is_the_same_compressed_or_not() {
+    let lines: String = (0..2000).map(|number| format!("{number}\n")).collect();
+    let written = |given: &[(&str, &str)]| {
+        let job = Job::new("joined")
+            .map_lines::<Text, u64, _>(|line, out| out.emit(line, &1))
+            .combine(|| Sum)
+            .order(Order::None)
+            .reduce_with::<Text, (), _>(|key, _, out| out.emit(key, &()));
+        let job = job.test().input(&lines).reduces(1);
+        let job = given
+            .iter()
+            .fold(job, |job, (name, value)| job.set(name, value));
+        job.run().unwrap().text()
+    };
+    let unsaid = written(&[]);
+    assert_eq!(unsaid.lines().count(), 2000);
+    for value in ["true", "false"] {
+        let compress = ("mapreduce.map.output.compress", value);
+        assert!(written(&[compress]) == unsaid, "{compress:?}");
+    }
+}
