@@ -162,9 +162,10 @@ pub(crate) fn sample<M: Mapper>(
 ) -> Result<Vec<Vec<u8>>> {
     let cut = match M::Input::granule(settings)? {
         _ if !M::Input::FILES => None,
-        Granule::File => None,
+        // A reader of so many lines begins where its piece does, and leaves out no rest of a line.
+        Granule::File | Granule::Lines(_) => None,
         Granule::Record(length) => Some(length),
-        Granule::Byte | Granule::Lines(_) => Some(1),
+        Granule::Byte => Some(1),
     };
     let group: fn(&[u8]) -> Result<&[u8]> = match by_first {
         true => |key| group::<M::Key>(key, true),

@@ -200,6 +200,47 @@ fn ranges_of_sorted_input_have_about_as_many_keys_each() {
     assert_eq!(done.text().replace('\t', ""), lines);
 }
 
+/// Lines of `NLines`, each of which has 99 bytes.
+#[cfg(test)]
+struct WholeLines;
+
+#[cfg(test)]
+impl Mapper for WholeLines {
+    type Input = NLines;
+    type Key = Text;
+    type Value = ();
+
+    fn map(&mut self, _: u64, line: &[u8], out: &mut Emit<'_, Self>) -> Result<()> {
+        if line.len() != 99 {
+            return Err(Error::new(format!("a line of {} bytes", line.len())));
+        }
+        out.emit(line, &())
+    }
+}
+
+/// A format that does not leave out the rest of a line is sampled by whole pieces.
+#[test]
+fn a_sample_of_n_lines_cuts_no_line() {
+    let lines: String = (0..10_000)
+        .map(|number| format!("{number:099}\n"))
+        .collect();
+    let job = || {
+        Job::new("lines")
+            .map(|| WholeLines)
+            .total_order()
+            .reduce_with::<Text, (), _>(|key, _, out| out.emit(key, &()))
+            .test()
+            .set("mapreduce.input.lineinputformat.linespermap", "1000")
+            .input(&lines)
+            .reduces(2)
+    };
+    for job in [job(), job().split_every(1)] {
+        let done = job.run().unwrap();
+        assert_eq!(done.files().len(), 2);
+        assert_eq!(done.text().replace('\t', ""), lines);
+    }
+}
+
 /// Keys come to a reduce as a combiner leaves them, and that is the same whether map output is compressed, which a launcher
 /// says by the memory that is free.
 #[test]
