@@ -18,11 +18,25 @@ pub(crate) struct Counting {
     made: usize,
     /// Why one was not made.
     refused: Option<String>,
+    /// Nothing is counted.
+    is_unheard: bool,
 }
 
 impl Counting {
+    /// Counts nothing, and refuses nothing: a sample runs a mapper over splits of many tasks, each of which counts by itself
+    /// later.
+    pub(crate) fn unheard() -> Self {
+        Self {
+            is_unheard: true,
+            ..Self::default()
+        }
+    }
+
     /// Adds to a counter of the user's, or notes that it is one too many.
     pub(crate) fn count(&mut self, group: &str, counter: &str, by: u64) {
+        if self.is_unheard {
+            return;
+        }
         // No string is made for a counter that is there.
         if let Some(value) = self
             .counters
@@ -105,6 +119,17 @@ mod tests {
         let counted = counting.finish();
         assert_eq!(counted["group"].len(), COUNTERS + 1);
         assert_eq!(counted["group"]["counter 7"], 2);
+    }
+
+    #[test]
+    fn a_sample_counts_nothing_and_is_refused_nothing() {
+        let mut counting = Counting::unheard();
+        for number in 0..2 * COUNTERS {
+            counting.count("group", &format!("counter {number}"), 1);
+        }
+        counting.count("group", &"c".repeat(NAME + 1), 1);
+        counting.check().unwrap();
+        assert!(counting.finish().is_empty());
     }
 
     #[test]

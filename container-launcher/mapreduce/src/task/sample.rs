@@ -176,7 +176,7 @@ pub(crate) fn sample<M: Mapper>(
     let mut context = Context {
         settings: settings.clone(),
         params: params.clone(),
-        counting: Counting::default(),
+        counting: Counting::unheard(),
         page,
         ground: Box::new(DriverFiles {
             pieces: pieces.clone(),

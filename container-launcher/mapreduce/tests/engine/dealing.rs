@@ -241,6 +241,28 @@ fn a_sample_of_n_lines_cuts_no_line() {
     }
 }
 
+/// What a task may count under is one bound, and a driver's sample has records of many tasks.
+#[test]
+fn a_sample_of_all_splits_is_not_counted_as_one_task() {
+    let lines = |file: u32| -> String {
+        let numbers = 0..3000;
+        numbers
+            .map(|number| format!("{number:04}.{file}\n"))
+            .collect()
+    };
+    let job = Job::new("counting")
+        .map_lines::<Text, (), _>(|line, out| {
+            out.count("lines", std::str::from_utf8(line)?, 1);
+            out.emit(line, &())
+        })
+        .total_order()
+        .reduce_with::<Text, (), _>(|key, _, out| out.emit(key, &()));
+    let done = job.test().input(lines(0)).input(lines(1)).reduces(2).run();
+    let done = done.unwrap();
+    assert_eq!(done.text().lines().count(), 6000);
+    assert_eq!(done.counter("lines", "2999.1"), 1);
+}
+
 /// Keys come to a reduce as a combiner leaves them, and that is the same whether map output is compressed, which a launcher
 /// says by the memory that is free.
 #[test]
