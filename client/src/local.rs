@@ -17,7 +17,7 @@ use proto_hadoop::yarn::Resource;
 use crate::cluster::{Cluster, ClusterError};
 
 /// Containers are rounded up to multiples of this, MiB; also what a process is said to need when
-/// the user does not say it. Nothing enforces it: it only keeps account.
+/// the user does not say it. Nothing enforces it: mini keeps account of it, and tells launchers so.
 const STEP_MIB: u64 = 128;
 /// Cores, where they are not counted.
 const UNCOUNTED: u32 = 1 << 24;

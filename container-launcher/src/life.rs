@@ -166,6 +166,7 @@ pub(crate) async fn live(
         leaving: JoinSet::new(),
         sample_at: None,
         killed_for_memory: None,
+        shared_pages_at: None,
     };
     loop {
         tokio::select! {
@@ -208,6 +209,8 @@ struct Life<'a> {
     sample_at: Option<Instant>,
     /// When a process was last killed for having too much memory.
     killed_for_memory: Option<Instant>,
+    /// When pages that processes share were found to be what is too much.
+    shared_pages_at: Option<Instant>,
 }
 
 impl Life<'_> {

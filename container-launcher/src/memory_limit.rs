@@ -6,7 +6,9 @@
 //! its job with it: in a session several jobs share a container.
 //!
 //! What is compared: the launcher and all that descends from it, pages that processes share counted for each of
-//! them, as the NodeManager does. Address space is not: whether that is checked the NodeManager alone knows.
+//! them, as most NodeManagers do. In a job by itself, where no other job would end with it, a rank is ended only if the
+//! container is above its limit with such pages counted once, too. Address space is not compared: only the NodeManager
+//! knows whether it is checked. Nodes of `--local` enforce no limit, and the launcher ends no rank there.
 
 use std::time::Duration;
 
@@ -20,6 +22,9 @@ const ALARM_PERCENT: u64 = 70;
 /// Between two looks, each of which reads the node's table of processes.
 const CALM: Duration = Duration::from_millis(250);
 const ALARMED: Duration = Duration::from_millis(50);
+/// How long the launcher does not look again once it has found that shared pages are what is too much: the kernel takes
+/// a while for each gigabyte of that look.
+pub(crate) const SHARED: Duration = Duration::from_secs(5);
 /// What was killed may take so long to give its memory back: until then nobody else is blamed for it.
 pub(crate) const DYING: Duration = Duration::from_secs(1);
 
@@ -43,9 +48,11 @@ pub(crate) struct OverLimit {
     pub(crate) given_kib: u64,
 }
 
-/// Until the next look at a container that was given so much.
+/// Until the next look at a container that was given so much; 0: there is no limit.
 pub(crate) const fn pause(resident_kib: u64, given_kib: u64) -> Duration {
-    if resident_kib > percent(given_kib, ALARM_PERCENT) {
+    if given_kib == 0 {
+        Duration::MAX
+    } else if resident_kib > percent(given_kib, ALARM_PERCENT) {
         ALARMED
     } else {
         CALM
@@ -74,6 +81,11 @@ pub(crate) fn over(
         container_kib,
         given_kib,
     })
+}
+
+/// Whether a container stays below its limit where shared pages are counted once; `None`: the kernel does not tell.
+pub(crate) fn is_below(proportional_kib: Option<u64>, given_kib: u64) -> bool {
+    proportional_kib.is_some_and(|kib| kib <= percent(given_kib, LIMIT_PERCENT))
 }
 
 impl OverLimit {
@@ -130,5 +142,7 @@ mod tests {
     fn looks_are_closer_where_it_becomes_narrow() {
         assert_eq!(pause(700, 1000), CALM);
         assert_eq!(pause(701, 1000), ALARMED);
+        assert_eq!(pause(701, 0), Duration::MAX);
+        assert!(is_below(Some(950), 1000) && !is_below(Some(951), 1000) && !is_below(None, 1000));
     }
 }

@@ -41,6 +41,19 @@ pub(crate) fn all_minding(
         .collect()
 }
 
+/// What a process has resident, its part of what it shares with others, KiB. `None`: it is gone, or the kernel
+/// is older than 4.14.
+pub(crate) fn proportional_kib(pid: i32) -> Option<u64> {
+    let text = std::fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).ok()?;
+    proportional(&text)
+}
+
+/// `Pss:    1234 kB`.
+fn proportional(rollup: &str) -> Option<u64> {
+    let told = rollup.lines().find_map(|line| line.strip_prefix("Pss:"))?;
+    told.trim().strip_suffix("kB")?.trim().parse().ok()
+}
+
 /// `pid (name) state parent group …`; the name may hold anything, parentheses too. Fields are counted
 /// as proc(5) does, the state being the third.
 fn parse(stat: &str) -> Option<ProcessStat> {
@@ -101,6 +114,16 @@ fn answer_by(status: &str, signal: i32) -> SignalDisposition {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_process_has_its_part_of_what_it_shares() {
+        let rollup = "7f00-7fff ---p 00000000 00:00 0   [rollup]\nRss:   2048 kB\nPss:    700 kB\nPss_Dirty: 1 kB\n";
+        assert_eq!(proportional(rollup), Some(700));
+        assert_eq!(proportional("Rss: 1 kB\n"), None);
+        let own = i32::try_from(std::process::id()).unwrap();
+        assert!(proportional_kib(own).is_some_and(|kib| kib > 100));
+        assert_eq!(proportional_kib(i32::MAX), None);
+    }
 
     #[test]
     fn a_signal_is_answered_by_a_handler_or_by_waiting_for_it() {

@@ -13,7 +13,7 @@ use job::wire::RankUsage;
 use nix::unistd::{SysconfVar, sysconf};
 
 use crate::process;
-use crate::processes::ProcessStat;
+use crate::processes::{self, ProcessStat};
 
 /// Between two looks, at first and at most.
 pub(crate) const INTERVAL: Duration = Duration::from_secs(1);
@@ -73,12 +73,32 @@ pub(crate) fn look<'a>(
 /// What a process and all that descends from it have resident.
 fn resident_kib(own: i32, processes: &BTreeMap<i32, ProcessStat>) -> u64 {
     let unit = Units::of_this_kernel();
-    let own = processes.iter().filter(|(pid, process)| {
-        let descends = leader(**pid, processes, |pid| pid == own).is_some();
-        !process.is_zombie && (**pid == own || descends)
-    });
-    own.map(|(_, process)| process.resident_pages.saturating_mul(unit.page_bytes) / BYTES_PER_KIB)
+    with_descendants(own, processes)
+        .map(|(_, process)| process.resident_pages.saturating_mul(unit.page_bytes) / BYTES_PER_KIB)
         .fold(0, u64::saturating_add)
+}
+
+/// The same, with pages that processes share counted once; `None`: the kernel does not tell.
+pub(crate) fn proportional_kib(own: i32) -> Option<u64> {
+    let all = processes::all();
+    // One that has ended meanwhile has nothing.
+    let each = with_descendants(own, &all).map(|(pid, _)| processes::proportional_kib(pid));
+    let told: Vec<u64> = each.flatten().collect();
+    (!told.is_empty()).then(|| told.into_iter().fold(0, u64::saturating_add))
+}
+
+/// A process and all that descends from it, by pid.
+fn with_descendants(
+    own: i32,
+    processes: &BTreeMap<i32, ProcessStat>,
+) -> impl Iterator<Item = (i32, &ProcessStat)> {
+    processes
+        .iter()
+        .map(|(&pid, process)| (pid, process))
+        .filter(move |&(pid, process)| {
+            let descends = leader(pid, processes, |pid| pid == own).is_some();
+            !process.is_zombie && (pid == own || descends)
+        })
 }
 
 /// For how long there is no further look after one that took so long.

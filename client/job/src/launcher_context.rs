@@ -16,7 +16,7 @@ pub struct LauncherContext {
     pub appmaster: String,
     /// YARN's id of the container.
     pub container: String,
-    /// Memory that YARN has given the container; 0: unknown.
+    /// Memory that YARN has given the container; 0: unknown, or the node does not enforce it.
     #[serde(default)]
     pub memory: MiB,
     /// Shown to the AM as proof of being that container. Never logged.

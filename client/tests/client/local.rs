@@ -125,6 +125,20 @@ async fn a_job_runs_without_hadoop_and_leaves_nothing() {
     assert_eq!(left(folder.path()), 0);
 }
 
+/// As under mpiexec: only a cluster holds programs to what they have asked for.
+#[tokio::test]
+async fn a_program_may_have_all_the_memory_of_this_machine() {
+    let folder = folder();
+    let mut command = gerbil_run(folder.path());
+    // Longer than the launcher waits between two looks.
+    let holds = "all=$(head -c 200000000 /dev/zero | tr '\\0' a); sleep 1; echo ${#all}";
+    command.args(["--local", "-n", "1", "sh", "-c", holds]);
+    let output = output(command).await;
+    let said = text(&output.stderr);
+    assert_eq!(text(&output.stdout), "200000000\n", "{said}");
+    assert_eq!(output.status.code(), Some(0), "{said}");
+}
+
 #[tokio::test]
 async fn a_quiet_job_says_nothing_of_its_own() {
     let folder = folder();

@@ -41,7 +41,8 @@ impl Life<'_> {
         let next: Instant = look.next.into();
         let given_kib = self.given_kib();
         let pause = memory_limit::pause(look.container_kib, given_kib);
-        next.min(now + pause.max(samples::pause_after(look.took)))
+        let limit = now.checked_add(pause.max(samples::pause_after(look.took)));
+        limit.map_or(next, |limit| next.min(limit))
     }
 
     /// The process that has too much ends, and the others of the container with it only if its job wants that: YARN would
@@ -64,6 +65,9 @@ impl Life<'_> {
         });
         let over = memory_limit::over(look.container_kib, self.given_kib(), held);
         let Some(over) = over else { return };
+        if !self.is_shared() && self.counts_pages_twice(now) {
+            return;
+        }
         if let Some(share) = self.jobs.get_mut(&over.id.job) {
             let (job, number) = (over.id.job.0, over.id.number);
             crate::say(&format!(
@@ -73,6 +77,23 @@ impl Life<'_> {
             self.killed_for_memory = Some(now);
             share.over_share(&over, &mut self.container).await;
         }
+    }
+
+    /// Jobs of a session are in this container.
+    fn is_shared(&self) -> bool {
+        self.jobs.keys().any(|job| job.is_of_session())
+    }
+
+    /// Whether the container is below its limit where pages that its processes share are counted once.
+    fn counts_pages_twice(&mut self, now: Instant) -> bool {
+        let was = |at: Instant| now.duration_since(at) < memory_limit::SHARED;
+        if !self.shared_pages_at.is_some_and(was) {
+            let own = i32::try_from(std::process::id()).unwrap_or(0);
+            let found = samples::proportional_kib(own);
+            let is_below = memory_limit::is_below(found, self.given_kib());
+            self.shared_pages_at = is_below.then_some(now);
+        }
+        self.shared_pages_at.is_some()
     }
 
     /// The memory that YARN has given the container.

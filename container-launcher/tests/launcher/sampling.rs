@@ -1,5 +1,6 @@
 //! What a launcher tells of its ranks while they run.
 
+use job::wire::rank_ended::How;
 use job::wire::{OutOfMemory, RankUsage, Share};
 use policy::MiB;
 
@@ -68,6 +69,35 @@ async fn a_rank_of_a_job_by_itself_that_has_more_than_its_share_is_ended() {
     );
     link.stop(0).await;
     assert_eq!(link.ended().await.rank, 0);
+    link.leave().await;
+    assert_eq!(launcher.exit().await.code(), Some(0), "{}", launcher.log());
+    launcher.nothing_left().await;
+}
+
+/// Its shell holds 60 MB, and four copies of it share them.
+const SHARES: &str = "#!/bin/sh\n\
+    all=$(head -c 60000000 /dev/zero | tr '\\0' a)\n\
+    for each in 1 2 3 4; do (sleep 2; : \"$all\") & done\n\
+    wait\n";
+
+#[tokio::test]
+async fn pages_that_processes_of_a_job_share_are_counted_once() {
+    let mut am = Appmaster::start().await;
+    let mut launcher = am.launcher_with_memory(&[("script", SHARES)], MiB(300));
+    let mut link = am.link().await;
+    let of_one = share(1, &[0], "script");
+    link.run(Share {
+        memory_mib: 300,
+        ..of_one
+    })
+    .await;
+    let ended = link.ended().await;
+    assert_eq!(
+        (ended.out_of_memory(), ended.how),
+        (OutOfMemory::No, Some(How::ExitCode(0))),
+        "{}",
+        launcher.log()
+    );
     link.leave().await;
     assert_eq!(launcher.exit().await.code(), Some(0), "{}", launcher.log());
     launcher.nothing_left().await;

@@ -52,6 +52,8 @@ pub(super) fn variables(
         ("HOME", home),
         ("PWD", text(places.work)),
         ("HADOOP_TOKEN_FILE_LOCATION", text(places.tokens)),
+        // This node keeps account of memory and enforces no limit: launchers end no rank for it.
+        ("GERBIL_MEMORY_IS_COUNTED", "1".to_owned()),
     ];
     for (name, value) in own {
         all.insert(name.to_owned(), quoted(&value));
