@@ -38,6 +38,7 @@ mod plan;
 mod preflight;
 mod probe;
 mod ps;
+mod results;
 mod run;
 mod sessions;
 mod split_words;
