@@ -1,13 +1,14 @@
 //! What becomes of the results of a job that are to come home, at its end.
 
+use std::ops::ControlFlow;
+
 use follow::ended::Ended;
 use job::exit::Exit;
 use job::wire::FinalState;
-use terminal::interruptible;
 use terminal::signals::Signals;
+use terminal::{interruptible, say};
 
-use crate::data;
-use crate::data::get::Fetched;
+use crate::data::get::{self, Fetched};
 use crate::failure::Failure;
 
 /// Brings the results of a job that has succeeded, also where the command does not: not all output may be written.
@@ -23,24 +24,26 @@ pub(crate) async fn come_home(
     let mut ended = match ended {
         Ok(ended) => ended,
         Err(failure) => {
-            // What is left of it lies in the staging folder, as that of a job whose client was killed.
-            let _forgotten = interruptible(signals, data::get::forget(fetched)).await;
+            // It may go on, or have succeeded.
+            say(get::may_come(fetched));
             return Err(failure);
         }
     };
     let state = ended.verdict.as_ref().map(|verdict| verdict.state());
     let has_succeeded = ended.code == Exit::Success.code() || state == Some(FinalState::Succeeded);
     if !has_succeeded {
-        return Ok(without_results(fetched, ended).await);
+        return Ok(without_results(fetched, ended, signals).await);
     }
-    let (code, sentence) = tokio::select! {
-        brought = data::get::bring(fetched) => match brought {
-            Ok(()) => return Ok(ended),
-            Err(failure) => (failure.exit().code(), failure.to_string()),
-        },
-        signal = signals.ending() => {
+    let (code, sentence) = match interruptible(signals, get::bring(fetched)).await {
+        ControlFlow::Continue(Ok(())) => {
+            // They are home whatever becomes of the rest.
+            let _tidied = interruptible(signals, get::forget(fetched)).await;
+            return Ok(ended);
+        }
+        ControlFlow::Continue(Err(failure)) => (failure.exit().code(), failure.to_string()),
+        ControlFlow::Break(signal) => {
             let why = "interrupted while results were on their way to this machine";
-            let left = data::get::left(fetched, why.to_owned());
+            let left = get::left(fetched, why.to_owned());
             (128u8.saturating_add(signal), left.to_string())
         }
     };
@@ -49,20 +52,66 @@ pub(crate) async fn come_home(
 }
 
 /// The end of a job whose results do not come home.
-async fn without_results(fetched: &[Fetched], mut ended: Ended) -> Ended {
+async fn without_results(fetched: &[Fetched], mut ended: Ended, signals: &mut Signals) -> Ended {
     match &ended.verdict {
         // The user has not waited for its end, and it may have made them.
-        None if data::get::are_there(fetched).await => {
-            let left = data::get::left(fetched, "what was made is not brought".to_owned());
+        None if may_be_there(fetched, signals).await => {
+            let left = get::left(fetched, "what was made is not brought".to_owned());
             ended.say_also(ended.code, &left.to_string());
             return ended;
         }
         // Where it is the results that are missing, that is said.
         Some(_) if ended.code != Exit::Staging.code() => {
-            ended.say_also(ended.code, data::get::NOTHING);
+            ended.say_also(ended.code, get::NOTHING);
         }
         Some(_) | None => {}
     }
-    data::get::forget(fetched).await;
+    // A signal ends this wait alone: how the job ended is known.
+    let _tidied = interruptible(signals, get::forget(fetched)).await;
     ended
+}
+
+/// Whether there may be results; a signal ends the look.
+async fn may_be_there(fetched: &[Fetched], signals: &mut Signals) -> bool {
+    match interruptible(signals, get::may_be_there(fetched)).await {
+        ControlFlow::Continue(may_be) => may_be,
+        ControlFlow::Break(_impatient) => true,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::get::tests::one_result;
+
+    fn ended(code: Exit) -> Ended {
+        Ended {
+            code: code.code(),
+            sentence: String::new(),
+            verdict: None,
+        }
+    }
+
+    #[tokio::test]
+    async fn results_are_removed_only_where_they_are_home() {
+        let mut signals = Signals::listen().unwrap();
+        let unknown = || {
+            let text = String::new();
+            Err(Failure::NoApplicationId { text })
+        };
+        for (case, outcome, is_brought) in [
+            ("nobody knows how it ended", unknown(), false),
+            ("nobody waited for its end", Ok(ended(Exit::Killed)), false),
+            ("it has succeeded", Ok(ended(Exit::Success)), true),
+        ] {
+            let (far, here) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+            let (all, made) = one_result(far.path(), here.path());
+            let was = outcome.is_ok();
+            let came = come_home(&all, outcome, &mut signals).await;
+            assert_eq!(came.is_ok(), was, "{case}");
+            assert_eq!(made.exists(), !is_brought, "{case}");
+            let names = std::fs::read_dir(here.path()).unwrap().count();
+            assert_eq!(names > 0, is_brought, "{case}");
+        }
+    }
 }

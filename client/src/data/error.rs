@@ -119,6 +119,11 @@ pub(crate) enum DataError {
     InTheWay { folder: PathBuf },
     #[error("--get: {why}; the results lie in {}", places.join(", "))]
     NotBrought { why: String, places: Vec<String> },
+    #[error(
+        "--get: how the job ended is not known; where it succeeds, the results lie in {}",
+        places.join(", ")
+    )]
+    MayCome { places: Vec<String> },
     #[error("--get: {why}; nor can the results be kept, and they go with the job: {error}")]
     GoneWithTheJob { why: String, error: io::Error },
     #[error(
@@ -188,6 +193,7 @@ impl DataError {
             | Self::NotWritable { .. }
             | Self::InTheWay { .. }
             | Self::NotBrought { .. }
+            | Self::MayCome { .. }
             | Self::NoCheckpoint { .. }
             | Self::BadManifest { .. }
             | Self::GoneWithTheJob { .. }

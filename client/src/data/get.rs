@@ -4,12 +4,13 @@
 //! that is this run's alone. When it has succeeded they are copied beside their destinations, and when
 //! all are there each gets its name. What cannot be brought stays where it is, and it is said where.
 
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use job::StageOut;
 use nix::unistd::{AccessFlags, access};
-use storage::{Address, Status, Storage};
+use storage::{Address, Status, Storage, StorageError};
 use tokio::time::timeout;
 
 use super::{DataError, Located, PERCENT, kept, stage_out};
@@ -141,7 +142,8 @@ async fn tidy(home: &Fetched) {
     }
 }
 
-/// Brings all results of a job that has succeeded. Where that is broken off, no half of one is left here.
+/// Brings all results of a job that has succeeded. Where that is broken off, no half of one is left here. What they
+/// were copied from is left to [`forget`].
 ///
 /// # Errors
 /// One could not be brought, and none has its name unless it is said; where they lie.
@@ -160,7 +162,6 @@ pub(crate) async fn bring(all: &[Fetched]) -> Result<(), DataError> {
         }
         ready.0.remove(0);
     }
-    forget(all).await;
     Ok(())
 }
 
@@ -178,32 +179,42 @@ impl Drop for Halves {
 
 /// What is not brought, `why`, and where it lies, also when this job's cluster is gone.
 pub(crate) fn left(all: &[Fetched], why: String) -> DataError {
-    let Some(home) = all.first() else {
-        return DataError::NotBrought {
-            why,
-            places: Vec::new(),
-        };
-    };
-    let run = Located {
-        address: home.from.address.clone(),
-        path: storage::parent(&home.from.path).to_owned(),
-    };
-    match kept::keep(&run) {
-        Ok(run) => {
-            let places = all.iter().map(|home| {
-                let own = home.from.path.rsplit('/').next().unwrap_or_default();
-                run.address.url(&format!("{}/{own}", run.path))
-            });
-            let places = places.collect();
-            DataError::NotBrought { why, places }
-        }
+    match places(all) {
+        Ok(places) => DataError::NotBrought { why, places },
         Err(error) => DataError::GoneWithTheJob { why, error },
     }
 }
 
+/// Of a job that may go on, or have succeeded.
+pub(crate) fn may_come(all: &[Fetched]) -> DataError {
+    match places(all) {
+        Ok(places) => DataError::MayCome { places },
+        Err(error) => DataError::GoneWithTheJob {
+            why: "how the job ended is not known".to_owned(),
+            error,
+        },
+    }
+}
+
+/// Where they lie from now on.
+fn places(all: &[Fetched]) -> io::Result<Vec<String>> {
+    let Some(home) = all.first() else {
+        return Ok(Vec::new());
+    };
+    let run = kept::keep(&Located {
+        address: home.from.address.clone(),
+        path: storage::parent(&home.from.path).to_owned(),
+    })?;
+    let places = all.iter().map(|home| {
+        let own = home.from.path.rsplit('/').next().unwrap_or_default();
+        run.address.url(&format!("{}/{own}", run.path))
+    });
+    Ok(places.collect())
+}
+
 /// Copies what there is of a result beside its destination; `ready` learns each copy and its name.
 async fn take(home: &Fetched, ready: &mut Halves) -> Result<(), String> {
-    let words = |error: storage::StorageError| error.to_string();
+    let words = |error: StorageError| error.to_string();
     let storage = Storage::open(&home.from.address).map_err(words)?;
     let there = storage.list(&home.from.path, FILES_MAX).await;
     for status in there.map_err(words)? {
@@ -216,7 +227,7 @@ async fn take(home: &Fetched, ready: &mut Halves) -> Result<(), String> {
             .join(format!(".{}.gerbil-{}", status.name(), std::process::id()));
         remove_here(&half);
         ready.0.push((half.clone(), name));
-        let here = |error: std::io::Error| format!("{}: {error}", half.display());
+        let here = |error: io::Error| format!("{}: {error}", half.display());
         if status.is_folder {
             std::fs::create_dir(&half).map_err(here)?;
             let files = storage.walk(&status.path, FILES_MAX).await.map_err(words)?;
@@ -255,22 +266,24 @@ async fn take_file(storage: &Storage, file: &Status, to: &Path) -> Result<(), St
     Ok(())
 }
 
-/// Whether something lies below the staging folder that may be results.
-pub(crate) async fn are_there(all: &[Fetched]) -> bool {
+/// Whether something may lie below the staging folder that is results. Only a file system that says so has none:
+/// one that does not answer, or refuses, may have them.
+pub(crate) async fn may_be_there(all: &[Fetched]) -> bool {
     let look = async {
         for home in all {
             let listed = match Storage::open(&home.from.address) {
                 Ok(storage) => storage.list(&home.from.path, FILES_MAX).await,
                 Err(error) => Err(error),
             };
-            // One that is not there has nothing.
-            if listed.is_ok_and(|listed| !listed.is_empty()) {
-                return true;
+            match listed {
+                Err(StorageError::Absent { .. }) => {}
+                Ok(listed) if listed.is_empty() => {}
+                Ok(_) | Err(_) => return true,
             }
         }
         false
     };
-    timeout(TIDY, look).await.unwrap_or(false)
+    timeout(TIDY, look).await.unwrap_or(true)
 }
 
 /// Removes what lies below the staging folder for a job; nobody waits for it to be gone.
@@ -337,8 +350,18 @@ fn is_on_a_disk(folder: &Path) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
+
+    /// A result that a job has made below `far`, as a file there, and is to bring `here`.
+    pub(crate) fn one_result(far: &Path, here: &Path) -> ([Fetched; 1], PathBuf) {
+        let run = of_this_run(&shared(far));
+        let to = here.join("log").to_str().unwrap().to_owned();
+        let (out, home) = plan("log", &to, 0, &run).unwrap();
+        std::fs::create_dir_all(&home.from.path).unwrap();
+        std::fs::write(&out.path, "text").unwrap();
+        ([home], out.path.into())
+    }
 
     fn shared(path: &Path) -> Located {
         Located {
@@ -414,10 +437,39 @@ mod tests {
         assert_eq!(read("log").as_deref(), Some("new"));
         assert_eq!(read("out/deep/a").as_deref(), Some("1"));
         assert_eq!((read("out/b").as_deref(), count()), (Some("22"), 2));
-        assert_eq!(
-            std::fs::read_dir(far.path().join("get")).unwrap().count(),
-            0
-        );
+        // A signal from here on finds results that are home, and what they were copied from.
+        let runs = || std::fs::read_dir(far.path().join("get")).unwrap().count();
+        assert_eq!(runs(), 1);
+        forget(&all).await;
+        assert_eq!(runs(), 0);
+    }
+
+    #[tokio::test]
+    async fn only_a_file_system_that_says_so_has_no_results() {
+        let far = tempfile::tempdir().unwrap();
+        let silent = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let origin = format!("hdfs://{}", silent.local_addr().unwrap());
+        let hdfs = Located {
+            address: Address::Hdfs {
+                connect: origin.clone(),
+                origin,
+                user: "me".into(),
+                settings: Vec::new(),
+            },
+            path: "/staging/get/1".into(),
+        };
+        let of = |run: &Located| [plan("log", "log", 0, run).unwrap().1];
+        // Nobody waits for the deadline of the look.
+        tokio::time::pause();
+        assert!(may_be_there(&of(&hdfs)).await, "nobody answers");
+
+        let run = shared(&far.path().join("get/1"));
+        assert!(!may_be_there(&of(&run)).await, "there is no folder");
+        let place = far.path().join("get/1/0");
+        std::fs::create_dir_all(&place).unwrap();
+        assert!(!may_be_there(&of(&run)).await, "it is empty");
+        std::fs::write(place.join("log"), "text").unwrap();
+        assert!(may_be_there(&of(&run)).await);
     }
 
     #[tokio::test]
