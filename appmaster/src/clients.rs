@@ -137,26 +137,33 @@ impl Clients for ClientService {
         self.admitted.check(&request)?;
         let job = job_shown(request.metadata())
             .ok_or_else(|| Status::invalid_argument("the call names no job"))?;
-        let Some(to_rank) = self.console(job)?.input() else {
+        let console = self.console(job)?;
+        let Some(to_rank) = console.input() else {
             return Err(Status::failed_precondition(
                 "another client gives the input",
             ));
         };
         let job = JobId(job);
+        let mut giving = Giving {
+            to_rank: Some(to_rank),
+            console,
+            kept: self.detached.get(job),
+        };
         let mut chunks = request.into_inner();
         let mut is_told = false;
+        // A call that was cancelled has no other end than one that has ended.
         while let Some(chunk) = chunks.message().await? {
             if chunk.once && !chunk.data.is_empty() && !is_told {
                 let used = WorkEvent::Machine(LifecycleEvent::InputUsed);
                 tell(&self.news, LoopEvent::Of(job, used)).await?;
                 is_told = true;
             }
-            // Rank 0 has closed its standard input, or is gone: the rest has no reader.
-            if to_rank.send(chunk).await.is_err() {
-                break;
+            if chunk.last || !giving.give(chunk).await {
+                giving.end();
+                return Ok(Response::new(wire::InputTaken {}));
             }
         }
-        Ok(Response::new(wire::InputTaken {}))
+        Err(Status::aborted("the input has broken off"))
     }
 
     async fn submit(
@@ -273,6 +280,44 @@ impl ClientService {
         let none = || format!("there is no job {job} here: it is over, or never was");
         let console = self.consoles.get(JobId(job));
         console.ok_or_else(|| Status::not_found(none()))
+    }
+}
+
+/// A client gives the input of a job. Where that breaks off, also because the client is gone, rank 0 sees no end of it:
+/// to rank 0 an end would say that this was all. The job of that client ends; to one that is detached another may give
+/// the rest.
+struct Giving {
+    /// `None`: it has come to its end.
+    to_rank: Option<mpsc::Sender<wire::InputChunk>>,
+    console: Arc<Console>,
+    /// The job, if it is detached.
+    kept: Option<Arc<DetachedJob>>,
+}
+
+impl Giving {
+    /// `false`: rank 0 has closed its standard input, or is gone, and the rest has no reader.
+    async fn give(&self, chunk: wire::InputChunk) -> bool {
+        match &self.to_rank {
+            Some(to_rank) => to_rank.send(chunk).await.is_ok(),
+            None => false,
+        }
+    }
+
+    /// Rank 0 sees it.
+    fn end(&mut self) {
+        self.to_rank = None;
+    }
+}
+
+impl Drop for Giving {
+    fn drop(&mut self) {
+        let Some(broken) = self.to_rank.take() else {
+            return;
+        };
+        self.console.keep_input(broken);
+        if let Some(kept) = &self.kept {
+            kept.release_input();
+        }
     }
 }
 

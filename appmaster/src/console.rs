@@ -139,6 +139,14 @@ impl Console {
         lock(&self.queues().input).take()
     }
 
+    /// Input that has broken off: rank 0 sees no end of it, and another may give the rest. Where another run has begun
+    /// its input is another one.
+    pub(crate) fn keep_input(&self, broken: mpsc::Sender<wire::InputChunk>) {
+        if !broken.is_closed() {
+            lock(&self.queues().input).get_or_insert(broken);
+        }
+    }
+
     /// Input begins again, for another run: what is still under way has no reader any more.
     pub(crate) fn renew_input(&self) {
         let (input, input_taker) = mpsc::channel(INPUT_QUEUE);

@@ -25,6 +25,7 @@ struct ClientsBed {
     keys: JobKeys,
     address: String,
     inbox: mpsc::Receiver<LoopEvent>,
+    consoles: Arc<Consoles>,
     leaving: CancellationToken,
 }
 
@@ -48,7 +49,7 @@ impl ClientsBed {
         });
         let doors = Doors {
             heard: ContainerEventSender::new(news),
-            streams: consoles,
+            streams: consoles.clone(),
             others: Routes::new(clients),
             tasks,
             leaving: leaving.clone(),
@@ -58,6 +59,7 @@ impl ClientsBed {
             keys,
             address,
             inbox,
+            consoles,
             leaving,
         }
     }
@@ -241,4 +243,63 @@ async fn a_client_that_goes_away_before_it_is_let_in_has_left() {
         stage.heard().await,
         LoopEvent::Of(JobId::OF_APPLICATION, WorkEvent::ClientLeft)
     ));
+}
+
+#[tokio::test]
+async fn only_an_end_that_is_said_is_one_to_rank_0() {
+    let mut stage = ClientsBed::open().await;
+    let console = stage.consoles.get(JobId::OF_APPLICATION).unwrap();
+    let mut rank = console.take_input().unwrap();
+    let give = async |chunks: Vec<wire::InputChunk>| {
+        let mut client = stage.client().await;
+        let mut request = Request::new(tokio_stream::iter(chunks));
+        job::pass::show_job(&mut request, JobId::OF_APPLICATION.0);
+        timeout(SOON, client.input(request)).await.unwrap()
+    };
+    let chunk = |data: &'static [u8], last| wire::InputChunk {
+        data: data.into(),
+        last,
+        ..wire::InputChunk::default()
+    };
+    let read = async |rank: &mut mpsc::Receiver<wire::InputChunk>| {
+        let read = timeout(SOON, rank.recv()).await.unwrap();
+        read.map(|chunk| chunk.data)
+    };
+    // The call has an end, and the input has not.
+    let broken = give(vec![chunk(b"one", false)]).await.unwrap_err();
+    assert_eq!(broken.code(), Code::Aborted);
+    assert_eq!(read(&mut rank).await.as_deref(), Some(&b"one"[..]));
+
+    // The client is gone in the middle of its call.
+    let mut client = stage.client().await;
+    let (said, saying) = mpsc::channel(1);
+    let mut request = Request::new(ReceiverStream::new(saying));
+    job::pass::show_job(&mut request, JobId::OF_APPLICATION.0);
+    let mut calling = Box::pin(client.input(request));
+    said.try_send(chunk(b"two", false)).unwrap();
+    tokio::select! {
+        taken = &mut calling => panic!("{taken:?}"),
+        piece = read(&mut rank) => assert_eq!(piece.as_deref(), Some(&b"two"[..])),
+    }
+    assert!(console.input().is_none(), "it is given");
+    drop(calling);
+    drop(client);
+    let kept = async {
+        loop {
+            match console.input() {
+                Some(kept) => break kept,
+                None => sleep(Duration::from_millis(5)).await,
+            }
+        }
+    };
+    let kept = timeout(SOON, kept).await.unwrap();
+    assert!(rank.try_recv().is_err() && !rank.is_closed());
+    console.keep_input(kept);
+
+    give(vec![chunk(b"three", false), chunk(b"", true)])
+        .await
+        .unwrap();
+    assert_eq!(read(&mut rank).await.as_deref(), Some(&b"three"[..]));
+    assert_eq!(read(&mut rank).await, None);
+    stage.heard_nothing();
 }

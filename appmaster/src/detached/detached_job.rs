@@ -87,6 +87,14 @@ impl DetachedJob {
         Ok(())
     }
 
+    /// The input that was claimed has broken off before its end.
+    pub(crate) fn release_input(&self) {
+        let mut input = lock(&self.input);
+        if *input == InputSender::Given {
+            *input = InputSender::Free;
+        }
+    }
+
     /// What it prints; of what there is no room for only the length. Blocks.
     pub(super) fn print(&self, chunks: &[wire::OutputChunk], make_room: impl Fn() -> bool) {
         for chunk in chunks {

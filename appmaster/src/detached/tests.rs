@@ -172,6 +172,12 @@ fn input_is_given_by_one_and_only_where_there_is_any() {
     let open = all.insert(JobId(2), "p", InputSender::Free);
     assert_eq!(open.claim_input(), Ok(()));
     assert!(open.claim_input().unwrap_err().contains("somebody else"));
+    // What has broken off another may end.
+    open.release_input();
+    assert_eq!(open.claim_input(), Ok(()));
+    assert!(open.claim_input().unwrap_err().contains("somebody else"));
+    empty.release_input();
+    assert!(empty.claim_input().is_err());
     let late = all.insert(JobId(3), "p", InputSender::Free);
     late.hear(end());
     assert!(late.claim_input().unwrap_err().contains("it has ended"));

@@ -112,9 +112,11 @@ mod tests {
     #[test]
     fn input_that_cannot_be_read_is_no_end_of_it() {
         let folder = tempfile::tempdir().unwrap();
+        let ended = folder.path().join("ended");
+        let script = format!("cat && touch {}", ended.display());
         let mut command = Command::new(env!("CARGO_BIN_EXE_gerbil-run"));
         command
-            .args(["--local", "-n", "1", "cat"])
+            .args(["--local", "-n", "1", "sh", "-c", &script])
             .env_remove("HADOOP_CONF_DIR")
             .env("XDG_STATE_HOME", folder.path().join("state"))
             .env("XDG_CACHE_HOME", env!("CARGO_TARGET_TMPDIR"))
@@ -126,5 +128,6 @@ mod tests {
             said.contains("cannot read standard input: Is a directory"),
             "{said}"
         );
+        assert!(!ended.exists(), "cat has seen an end: {said}");
     }
 }

@@ -175,7 +175,8 @@ fn unreadable(name: &str, error: &io::Error) -> String {
     format!("cannot read {name}: {error}")
 }
 
-/// Hands pieces to the job until their end; `is_used` hears of each. Where one cannot be read the call is broken off.
+/// Hands pieces to the job until their end, which is one of its own; `is_used` hears of each. Where one cannot be read
+/// the call is broken off.
 async fn pass(
     mut client: ClientsClient<Channel>,
     pieces: &mut mpsc::Receiver<Piece>,
@@ -188,12 +189,18 @@ async fn pass(
     let mut calling = pin!(client.input(request));
     let passing = async move {
         // A place first: what is taken is on its way.
-        while let Ok(place) = to_job.reserve().await
-            && let Some(piece) = pieces.recv().await
-        {
-            let chunk = piece?;
-            is_used();
-            place.send(chunk);
+        while let Ok(place) = to_job.reserve().await {
+            match pieces.recv().await {
+                Some(piece) => {
+                    let chunk = piece?;
+                    is_used();
+                    place.send(chunk);
+                }
+                None => {
+                    place.send(last());
+                    break;
+                }
+            }
         }
         io::Result::Ok(())
     };
@@ -208,6 +215,14 @@ async fn pass(
             // Refused or broken: the job has no use for input, and its own link says what is wrong.
             _taken = &mut calling => return Ok(()),
         }
+    }
+}
+
+/// That no more follows.
+fn last() -> wire::InputChunk {
+    wire::InputChunk {
+        last: true,
+        ..wire::InputChunk::default()
     }
 }
 

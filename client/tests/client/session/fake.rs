@@ -403,10 +403,14 @@ impl Clients for Fake {
         let mut chunks = request.into_inner();
         let mut all = Vec::new();
         while let Some(chunk) = chunks.next().await {
-            all.extend_from_slice(&chunk?.data);
+            let chunk = chunk?;
+            all.extend_from_slice(&chunk.data);
+            if chunk.last {
+                let _read = input.send(all).is_ok();
+                return Ok(Response::new(wire::InputTaken {}));
+            }
         }
-        let _read = input.send(all).is_ok();
-        Ok(Response::new(wire::InputTaken {}))
+        Err(Status::aborted("the input has broken off"))
     }
 
     async fn submit(
