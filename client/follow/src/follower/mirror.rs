@@ -196,8 +196,9 @@ impl Follower<'_> {
                 Some(Ok(Err(why))) = input_task.join_next() => {
                     self.progress.clear();
                     say(why);
-                    given = Given::Part;
-                    if !is_ending && how.ends_with_us {
+                    // Otherwise it is no cause of the end.
+                    if !is_ending && verdict.is_none() && how.ends_with_us {
+                        given = Given::Part;
                         is_ending = true;
                         is_cut = output_end.is_none();
                         kill_order(&orders, wire::kill::Reason::Interrupted).await;
