@@ -142,18 +142,21 @@ impl Session {
         self.wish_anew(job, number, &request);
     }
 
-    /// The slots of a wish, as far as there are some, are returned, and as many wished for, in the job's old turn.
+    /// The slots of a wish, as far as there are some, are returned, and as many wished for, in the job's old turn:
+    /// who gets them is decided when it stands there again.
     pub(crate) fn wish_anew(&mut self, job: JobId, number: u32, request: &SlotRequest) {
         let now = self.now();
         let turn = self.sharing.as_ref().and_then(|of| of.lending.turn(number));
         if let (Some(loan), Some(turn)) = (self.loan(job), turn) {
             loan.turn = Some(turn);
         }
-        self.lending(|lending| lending.returned(now, number));
         if let Some(sharing) = &mut self.sharing {
+            sharing.lending.given_back(now, number);
             sharing.wish_ends(number, request);
             sharing.hold_back(job, request);
         }
+        self.wish();
+        self.lending(|lending| lending.tick(now));
     }
 
     /// The job is over in a container.

@@ -290,8 +290,18 @@ impl Lending {
 
     /// `job` needs no slots any more, whether it had them or waited.
     pub fn returned(&mut self, now: Millis, job: u32) -> Vec<Word> {
+        match self.given_back(now, job) {
+            true => self.decided(now),
+            false => Vec::new(),
+        }
+    }
+
+    /// The same of a job that is about to want slots [anew](Self::wanted_in_turn): who gets those that it had is
+    /// decided when something happens next, or at a [tick](Self::tick), or later jobs would have them first. `false`:
+    /// it neither had any nor waited.
+    pub fn given_back(&mut self, now: Millis, job: u32) -> bool {
         let Some(borrower) = self.jobs.remove(&job) else {
-            return Vec::new();
+            return false;
         };
         self.numbers.remove(&borrower.ix);
         self.leave(now, borrower.ix);
@@ -305,7 +315,7 @@ impl Lending {
                 self.driver.tell(nanos(now), &ended);
             }
         }
-        self.decided(now)
+        true
     }
 
     /// Time has passed: see [`Lending::wakes_at`].

@@ -139,6 +139,33 @@ fn a_job_that_begins_anew_goes_before_those_that_came_after_it() {
     assert_eq!((lent.len(), lent[0].job), (1, 4));
 }
 
+/// One of two containers is lost: what it had in the other is its own again before a later job gets it.
+#[test]
+fn what_a_job_gives_back_to_begin_anew_goes_to_nobody_behind_it() {
+    let mut lending = lending("fifo+gang");
+    for number in 1..=3 {
+        lending.joined(NOW, offer(number, 1));
+    }
+    assert_eq!(gangs(lending.wanted(NOW, 1, request(2)))[0].job, 1);
+    assert_eq!(lending.wanted(NOW, 2, request(2)), []);
+    let turn = lending.turn(1).unwrap();
+    assert_eq!(lending.lost(NOW, &id(2)), []);
+    assert!(lending.given_back(NOW, 1) && !lending.given_back(NOW, 1));
+    let again = gangs(lending.wanted_in_turn(NOW, 3, turn, request(2)));
+    assert_eq!((again.len(), again[0].job), (1, 3));
+}
+
+/// It is the owner's to say when: what is given back stays nobody's for no longer.
+#[test]
+fn what_is_given_back_is_lent_at_the_next_tick() {
+    let mut lending = lending("fifo+gang");
+    lending.joined(NOW, offer(1, 1));
+    assert_eq!(lending.wanted(NOW, 1, request(1)).len(), 1);
+    assert_eq!(lending.wanted(NOW, 2, request(1)), []);
+    assert!(lending.given_back(NOW, 1));
+    assert_eq!(gangs(lending.tick(NOW))[0].job, 2);
+}
+
 #[test]
 fn whose_a_job_is_goes_by_what_the_policy_shares_out_among() {
     let queue = Some(Owner::Queue("default".into()));
