@@ -155,6 +155,22 @@ fn what_a_job_gives_back_to_begin_anew_goes_to_nobody_behind_it() {
     assert_eq!((again.len(), again[0].job), (1, 3));
 }
 
+#[test]
+fn a_job_that_waits_anew_is_ahead_of_those_that_came_after_it() {
+    let mut lending = lending("fifo+gang");
+    lending.joined(NOW, offer(1, 1));
+    lending.wanted(NOW, 1, request(1));
+    for later in [2, 3] {
+        assert_eq!(lending.wanted(NOW, later, request(1)), []);
+    }
+    let turn = lending.turn(1).unwrap();
+    assert_eq!(lending.lost(NOW, &id(1)), []);
+    assert!(lending.given_back(NOW, 1));
+    assert_eq!(lending.wanted_in_turn(NOW, 4, turn, request(1)), []);
+    let ahead = [4, 2, 3].map(|job| lending.waits(job).unwrap().ahead);
+    assert_eq!(ahead, [0, 1, 2]);
+}
+
 /// It is the owner's to say when: what is given back stays nobody's for no longer.
 #[test]
 fn what_is_given_back_is_lent_at_the_next_tick() {

@@ -34,11 +34,12 @@ impl Lending {
         };
         let mut holders: Vec<(u32, u32)> = self.jobs.iter().filter_map(of_slots).collect();
         holders.sort_by_key(|(job, slots)| (std::cmp::Reverse(*slots), *job));
-        let waiting = self.numbers.iter().filter(|(_, job)| {
-            let borrower = self.jobs.get(job);
-            borrower.is_some_and(|borrower| borrower.attempts.is_empty())
-        });
-        let ahead = waiting.map(|(ix, _)| *ix).zip(0..);
+        let waiting = (self.jobs.values()).filter(|borrower| borrower.attempts.is_empty());
+        let mut waiting: Vec<(u64, JobIx)> = waiting
+            .map(|borrower| (borrower.turn.seq, borrower.ix))
+            .collect();
+        waiting.sort_unstable();
+        let ahead = waiting.into_iter().map(|(_, ix)| ix).zip(0..);
         WaitingLine {
             lending: self,
             holders: holders.into(),
