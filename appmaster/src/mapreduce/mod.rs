@@ -243,15 +243,17 @@ impl MapReduce {
 
     /// When [`Tick`](crate::work::WorkEvent::Tick) is due, if nothing else happens before.
     pub(crate) fn wakes_at(&self) -> Option<Millis> {
-        let (homes, leaving) = (self.homes.wakes_at(), self.leaving.wakes_at());
+        // What is due in one state only is named there: in another nothing is done about it, and it stays due.
         let due = match &self.step {
-            LifeState::Ending(ending) => [ending.wakes_at(), None],
-            LifeState::SettingUp | LifeState::Running => [homes, leaving],
+            LifeState::SettingUp => [None; 3],
+            LifeState::Running => [
+                self.homes.wakes_at(),
+                self.leaving.wakes_at(),
+                self.unpark_at,
+            ],
+            LifeState::Ending(ending) => [ending.wakes_at(), None, None],
         };
-        [due[0], due[1], self.unpark_at, self.show_at]
-            .into_iter()
-            .flatten()
-            .min()
+        due.into_iter().chain([self.show_at]).flatten().min()
     }
 
     /// Whether there is an event for the client that may be told now.

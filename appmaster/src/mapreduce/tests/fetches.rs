@@ -80,6 +80,23 @@ fn what_a_lost_launcher_had_is_made_again_and_reduces_wait_for_it() {
     assert_eq!((code, report.counters["g"]["n"]), (0, 3));
 }
 
+/// A reduce waits for a map in its slot, which it would give up soon: nothing is due for that after the verdict.
+#[test]
+fn a_job_that_ends_while_reduces_wait_for_maps_is_not_due_for_ever() {
+    let mut bed = Bed::new(1, 1);
+    let map = bed.place(Stage::Map, 0, 1);
+    bed.joined(1);
+    bed.done(1, map, Some(3));
+    bed.lost(1);
+    bed.place(Stage::Reduce, 0, 2);
+    bed.joined(2);
+    let due = bed.job.unpark_at.unwrap();
+    bed.tell(WorkEvent::ClientKill(KillReason::Interrupted));
+    bed.now = due.plus(SHOW);
+    bed.tell(WorkEvent::Tick);
+    assert!(bed.job.wakes_at() > Some(bed.now));
+}
+
 #[test]
 fn reduces_fetch_where_a_launcher_says_that_it_listens() {
     let mut bed = Bed::new(2, 1);

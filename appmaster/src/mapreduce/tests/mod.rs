@@ -117,8 +117,11 @@ impl Bed {
     }
 
     fn tell(&mut self, heard: WorkEvent) {
+        let is_tick = matches!(heard, WorkEvent::Tick);
         let todo = self.job.hear(self.now, heard);
         self.take(todo);
+        let due = self.job.wakes_at().filter(|at| is_tick && *at <= self.now);
+        assert_eq!(due, None, "it stays due");
     }
 
     fn take(&mut self, todo: Vec<Do>) {
@@ -278,6 +281,20 @@ impl Bed {
         assert!(self.job.is_over());
         let report = serde_json::from_str(&verdict.tasks).unwrap();
         (verdict.exit_code, verdict.sentence, report)
+    }
+}
+
+/// However a test has left it: in no state is it due for ever.
+impl Drop for Bed {
+    fn drop(&mut self) {
+        for _ in 0..100 {
+            let Some(at) = self.job.wakes_at().filter(|_| !std::thread::panicking()) else {
+                return;
+            };
+            self.now = self.now.max(at);
+            self.job.hear(self.now, WorkEvent::Tick);
+            assert!(self.job.wakes_at().is_none_or(|next| next > self.now));
+        }
     }
 }
 

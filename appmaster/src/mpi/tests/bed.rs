@@ -26,6 +26,20 @@ pub(super) struct Bed {
     pub(super) told: Vec<ToClient>,
 }
 
+/// However a test has left it: in no state is it due for ever.
+impl Drop for Bed {
+    fn drop(&mut self) {
+        for _ in 0..100 {
+            let Some(at) = self.mpi.wakes_at().filter(|_| !std::thread::panicking()) else {
+                return;
+            };
+            self.now = self.now.max(at);
+            self.mpi.hear(self.now, WorkEvent::Tick);
+            assert!(self.mpi.wakes_at().is_none_or(|next| next > self.now));
+        }
+    }
+}
+
 /// The container on the node of that index; one that replaces it has another number.
 pub(super) fn container(index: usize) -> ContainerId {
     ContainerId(format!("c{index}"))
@@ -169,8 +183,12 @@ impl Bed {
     }
 
     pub(super) fn hear(&mut self, heard: WorkEvent) -> Vec<String> {
+        let is_tick = matches!(heard, WorkEvent::Tick);
         let todo = self.mpi.hear(self.now, heard);
-        self.done(todo)
+        let done = self.done(todo);
+        let due = self.mpi.wakes_at().filter(|at| is_tick && *at <= self.now);
+        assert_eq!(due, None, "it stays due");
+        done
     }
 
     pub(super) fn says(&mut self, index: usize, event: Said) -> Vec<String> {
