@@ -369,6 +369,32 @@ fn where_none_is_measured_attempts_have_longer() {
     assert_eq!(bed.wait(Nanos::from_secs(2)).len(), 1);
 }
 
+/// The attempt with the most time left needs what no free slot has: the next one finds its slot.
+#[test]
+fn what_one_slow_attempt_cannot_use_is_for_the_next() {
+    let mut bed = Bed::new("fifo+speculate", 3, 2);
+    bed.join(3, 1, gpu());
+    bed.submit_job("bob", 0, Stage::Map, vec![Task::default(); 2], need('G'));
+    bed.begin(6);
+    bed.now = Nanos::from_secs(10);
+    assert_eq!(jobs(&bed.end(6, AttemptOutcome::Done)), [0]);
+    bed.begin(6);
+    bed.now = Nanos::from_secs(20);
+    bed.submit("ann", Stage::Map, 3);
+    bed.begin_all();
+    bed.now = Nanos::from_secs(40);
+    for slot in [2, 4] {
+        assert_eq!(bed.end(slot, AttemptOutcome::Done), []);
+    }
+    let slow = bed.on(0);
+    bed.now = Nanos::from_secs(300);
+    let copies = bed.wait(Nanos::from_secs(1));
+    assert!(
+        matches!(copies[..], [Decision::Copy { of, .. }] if of == slow),
+        "{copies:?}"
+    );
+}
+
 #[test]
 fn what_would_soon_end_or_must_not_run_twice_has_no_copy() {
     let minutes = Nanos::from_secs(600);

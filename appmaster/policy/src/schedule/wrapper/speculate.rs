@@ -81,13 +81,14 @@ impl Speculate {
                 && u128::from(left.0).saturating_mul(100)
                     > u128::from(stage.mean(speed(attempt.slot)?)?.0)
                         .saturating_mul(self.factor.into());
-            (sure && slow).then_some((left, std::cmp::Reverse(ix)))
+            if !(sure && slow) {
+                return None;
+            }
+            // One that finds no slot here leaves those that are free to the next.
+            Some((left, std::cmp::Reverse(ix), slot(attempt, left)?))
         });
-        let (left, std::cmp::Reverse(of)) = slow.max()?;
-        Some(Decision::Copy {
-            of,
-            slot: slot(session.attempt(of)?, left)?,
-        })
+        let (_, std::cmp::Reverse(of), slot) = slow.max_by_key(|(left, ix, _)| (*left, *ix))?;
+        Some(Decision::Copy { of, slot })
     }
 }
 
