@@ -60,8 +60,8 @@ pub enum Wants {
         map: StageTerms,
         /// What holds for reduces.
         reduce: StageTerms,
-        /// After so many failed attempts at one node none is started there, while there is another; 0: nodes are
-        /// not avoided.
+        /// After so many failed attempts at one node none is started there, while there is another; 0: none is
+        /// avoided for that.
         node_failures: u32,
     },
 }

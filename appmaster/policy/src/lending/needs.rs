@@ -28,7 +28,8 @@ impl Lending {
     }
 
     /// Tasks of `job` get no further attempt on the nodes of these containers, as long as another node has what they
-    /// need: what is there is too small, or lacks a way to what they read. Nothing changes where no number of failures keeps the job off a node.
+    /// need: what is there is too small, or lacks a way to what they read. So it is also where no number of failures
+    /// keeps the job off a node.
     pub fn avoid(&mut self, now: Millis, job: u32, containers: &[ContainerId]) -> Vec<Word> {
         let Some(borrower) = self.jobs.get(&job) else {
             return Vec::new();

@@ -41,7 +41,7 @@ pub enum Event {
     Avoided {
         /// The job.
         job: JobIx,
-        /// As if as many attempts had failed there as keep a job off.
+        /// As if as many attempts had failed there as keep a job off, also where no number does.
         nodes: Vec<NodeIx>,
     },
     /// A container's slots are cut anew: by position, those that are taken stay so.

@@ -43,7 +43,7 @@ pub struct Job {
     /// When it wants to be done.
     pub deadline: Option<Nanos>,
     /// After so many failed attempts at one node no further one is started there, while there is another node;
-    /// 0: nodes are not avoided.
+    /// 0: none is avoided for that.
     pub node_failures: u32,
     /// What is known of each of its stages.
     pub stages: Few<Stage, StageState>,

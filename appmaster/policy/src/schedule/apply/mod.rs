@@ -16,7 +16,7 @@ mod places;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::session::JobRecord;
+use super::session::{AVOIDED, JobRecord};
 use super::{AttemptOutcome, Event, JobIx, Nanos, Session, Stage, StageState};
 use crate::Numbered;
 
@@ -33,7 +33,7 @@ impl Session {
             Event::Needed { job, stage, locks } => state.needed(*job, *stage, locks),
             Event::Avoided { job, nodes } => {
                 if state.jobs.get(job).is_some_and(|record| !record.left) {
-                    let failed = nodes.iter().map(|node| ((*node, *job), u32::MAX));
+                    let failed = nodes.iter().map(|node| ((*node, *job), AVOIDED));
                     state.failed.extend(failed);
                 }
             }

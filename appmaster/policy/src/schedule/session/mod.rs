@@ -20,6 +20,7 @@ use super::{
 };
 use crate::{Few, Numbered};
 
+pub(super) use places::AVOIDED;
 use used::Used;
 
 /// The state that every policy decides on.

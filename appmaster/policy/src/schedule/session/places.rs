@@ -5,6 +5,9 @@ use crate::schedule::{
     Container, ContainerIx, JobIx, Nanos, Node, NodeIx, Session, Slot, SlotIx, SlotUse,
 };
 
+/// As many failed attempts as no job has: a node that has them was named as one to avoid.
+pub(in crate::schedule) const AVOIDED: u32 = u32::MAX;
+
 impl Session {
     /// A node.
     #[must_use]
@@ -105,13 +108,16 @@ impl Session {
             .flat_map(|record| record.containers.iter().copied())
     }
 
-    /// Whether no further attempt of a job is to start at a node: too many have failed there, and there is another
-    /// node with fewer, which has the elements that the job's tasks need. Cost: O(nodes) where too many have failed.
+    /// Whether no further attempt of a job is to start at a node: too many have failed there, or it was
+    /// [named](crate::schedule::Event::Avoided), and there is another node with fewer, which has the elements that the
+    /// job's tasks need. Cost: O(nodes) where too many have failed.
     #[must_use]
     pub fn avoids(&self, job: JobIx, node: NodeIx) -> bool {
         let limit = self.job(job).map_or(0, |job| job.node_failures);
         let failed = |node| self.state.failed.get(&(node, job)).copied().unwrap_or(0);
-        let bad = |node| limit > 0 && failed(node) >= limit;
+        // Without a limit failures are not counted, and what a node is stays.
+        let limit = if limit > 0 { limit } else { AVOIDED };
+        let bad = |node| failed(node) >= limit;
         let serves = |node| {
             let stages = self.job(job).into_iter();
             let mut stages = stages.flat_map(|job| job.stages.values());

@@ -10,6 +10,8 @@ pub(super) struct Bed {
     pub(super) now: Nanos,
     /// Whether tasks of the jobs that come may be tried a second time.
     pub(super) speculative: bool,
+    /// Failures at a node that keep those jobs off it; 0: any number.
+    pub(super) node_failures: u32,
     jobs: u32,
     started: u32,
 }
@@ -25,6 +27,7 @@ impl Bed {
             driver,
             now: Nanos(0),
             speculative: true,
+            node_failures: 3,
             jobs: 0,
             started: 0,
         };
@@ -132,7 +135,7 @@ impl Bed {
             queue: user.to_owned(),
             tag: String::new(),
             deadline: None,
-            node_failures: 3,
+            node_failures: self.node_failures,
             stages,
         };
         self.jobs += 1;

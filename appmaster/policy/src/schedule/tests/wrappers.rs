@@ -459,7 +459,24 @@ fn a_node_that_alone_has_what_a_job_needs_is_not_avoided() {
 
 #[test]
 fn tasks_leave_nodes_whose_devices_are_too_small_at_once_if_there_are_others() {
+    leave_small_devices(3);
+}
+
+/// No number of failures keeps this job off a node; what a node is does.
+#[test]
+fn nodes_that_are_named_are_left_whether_or_not_failures_count() {
+    leave_small_devices(0);
+    let mut bed = Bed::new("fifo+avoid", 2, 1);
+    bed.node_failures = 0;
+    bed.submit("ann", Stage::Map, 9);
+    for failed in 1..=9 {
+        assert_eq!(jobs(&bed.end(0, AttemptOutcome::Failed)), [0], "{failed}");
+    }
+}
+
+fn leave_small_devices(node_failures: u32) {
     let mut bed = Bed::new("fifo+avoid", 0, 0);
+    bed.node_failures = node_failures;
     bed.join(0, 1, gpu());
     bed.join(1, 1, gpu());
     let tasks = vec![Task::default(); 3];
