@@ -41,7 +41,8 @@ impl Session {
             Of::Finished(_) => self.unregistered(),
             Of::WantedBack(containers) => self.wanted_back(&containers, Back::Preempted),
             Of::NodeLeaves { node, within } => self.node_leaves(&node, within),
-            Of::Cut | Of::Headroom(_) | Of::Asked { .. } | Of::Localizing(_) => {}
+            Of::Asked { .. } => self.shared_asked(),
+            Of::Cut | Of::Headroom(_) | Of::Localizing(_) => {}
             // The jobs there have heard it.
             Of::Lost(_) | Of::Ended { .. } | Of::StartFailed { .. } | Of::Misbehaved { .. } => {}
         }

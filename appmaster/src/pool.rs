@@ -76,6 +76,8 @@ pub(crate) struct Pool {
     looking: bool,
     /// For some place no node is left that has none: every one has a container, or is avoided.
     is_everywhere: bool,
+    /// What the ResourceManager said when it last refused what is asked of it; `None`: it has taken it since.
+    refusal: Option<String>,
     /// Until when nothing is asked for.
     rest: Rest,
     /// Jobs lacked slots when that was last looked at.
@@ -95,6 +97,7 @@ impl Pool {
             view: None,
             looking: false,
             is_everywhere: false,
+            refusal: None,
             rest: Rest::none(),
             lacks: false,
         }
@@ -136,6 +139,7 @@ impl Pool {
 
     /// A container was granted for the request of this number.
     pub(crate) fn granted(&mut self, now: Millis, request: u32, grant: Grant) -> Vec<Want> {
+        self.refusal = None;
         match self.places.contains_key(&request) {
             true => self.step(now, request, GangEvent::Granted(grant)),
             // It was asked for by a place that is no more.
@@ -143,9 +147,26 @@ impl Pool {
         }
     }
 
-    /// The ResourceManager refuses what these requests ask for. It may allow it later, and other nodes may be asked for
-    /// less: they are looked at again after a while.
-    pub(crate) fn refused(&mut self, now: Millis, requests: &BTreeSet<u32>) -> Vec<Want> {
+    /// The ResourceManager has taken what is asked of it.
+    pub(crate) fn taken(&mut self) {
+        self.refusal = None;
+    }
+
+    /// Why the ResourceManager refuses the containers that are missing, in its words.
+    pub(crate) fn refusal(&self) -> Option<&str> {
+        let refusal = self.refusal.as_deref();
+        refusal.filter(|_| self.missing() > 0)
+    }
+
+    /// The ResourceManager refuses what these requests ask for, with these words. It may allow it later, and other
+    /// nodes may be asked for less: they are looked at again after a while.
+    pub(crate) fn refused(
+        &mut self,
+        now: Millis,
+        requests: &BTreeSet<u32>,
+        words: String,
+    ) -> Vec<Want> {
+        self.refusal = Some(words);
         let mut wants = Vec::new();
         for number in requests {
             let Some(place) = self.places.get_mut(number) else {

@@ -76,8 +76,6 @@ pub(crate) struct Sharing {
     /// Without jobs since then.
     idle_since: Option<Millis>,
     pub(crate) owner: Owner,
-    /// What the ResourceManager says to what is asked of it.
-    pub(crate) refused: Option<String>,
     pub(crate) stage: SessionState,
     /// By which the next ApplicationMaster would find jobs; `None`: it would find none.
     pub(crate) book: Option<Book>,
@@ -164,7 +162,6 @@ impl Sharing {
             looks_for_elements: false,
             idle_since: Some(Millis(0)),
             owner,
-            refused: None,
             stage: SessionState::Open,
             book: None,
             records: Records::default(),
@@ -523,7 +520,6 @@ impl Session {
         let grants = self.grants(&granted);
         for (granted, grant) in granted.iter().zip(grants) {
             if let Some(sharing) = &mut self.sharing {
-                sharing.refused = None;
                 let wants = sharing.pool.granted(now, granted.request, grant);
                 self.want(wants);
             }
@@ -554,9 +550,15 @@ impl Session {
         tracing::warn!("the ResourceManager refuses: {words}");
         let now = self.now();
         if let Some(sharing) = &mut self.sharing {
-            sharing.refused = Some(words);
-            let wants = sharing.pool.refused(now, requests);
+            let wants = sharing.pool.refused(now, requests, words);
             self.want(wants);
+        }
+    }
+
+    /// The ResourceManager has taken what is asked of it.
+    pub(crate) fn shared_asked(&mut self) {
+        if let Some(sharing) = &mut self.sharing {
+            sharing.pool.taken();
         }
     }
 

@@ -117,8 +117,7 @@ impl Session {
     /// Why the session does not hold all containers that it wants.
     pub(crate) fn why_not_more(&self) -> Option<String> {
         let sharing = self.sharing.as_ref()?;
-        let refused = sharing.refused.as_ref();
-        if let Some(words) = refused.filter(|_| sharing.pool.missing() > 0) {
+        if let Some(words) = sharing.pool.refusal() {
             return Some(format!("the ResourceManager refuses: {words}"));
         }
         if sharing.pool.rests() {

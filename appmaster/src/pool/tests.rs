@@ -234,9 +234,13 @@ fn a_place_whose_request_is_refused_is_asked_for_anew_after_a_while() {
     let wants = pool.snapshot(now, &Ok(view(2)));
     assert_eq!(asked(&wants).len(), 2);
     // What is no place's any more, or has come, is nothing to it.
-    assert!(pool.refused(now, &BTreeSet::from([9])).is_empty());
-    pool.refused(now, &BTreeSet::from([1]));
+    assert!(
+        pool.refused(now, &BTreeSet::from([9]), "no".into())
+            .is_empty()
+    );
+    pool.refused(now, &BTreeSet::from([1]), "too large".into());
     assert_eq!(pool.missing(), 2);
+    assert_eq!(pool.refusal(), Some("too large"));
     // The other goes on.
     let wants = granted(&mut pool, now, wants, 1);
     assert_eq!(started(&wants), [&id(1)]);
@@ -246,6 +250,22 @@ fn a_place_whose_request_is_refused_is_asked_for_anew_after_a_while() {
     assert!(matches!(pool.tick(LOOK_AGAIN)[..], [Want::Snapshot]));
     let wants = pool.snapshot(LOOK_AGAIN, &Ok(view(2)));
     assert_eq!(asked(&wants).len(), 1);
+}
+
+#[test]
+fn what_the_resource_manager_refused_is_not_said_when_it_has_taken_it() {
+    let mut pool = Pool::new(plan(2), 1);
+    let now = Millis(0);
+    pool.begin(now);
+    let wants = pool.snapshot(now, &Ok(view(2)));
+    let one = BTreeSet::from([1]);
+    pool.refused(now, &one, "too large".into());
+    // The other size, or the same after a while.
+    pool.taken();
+    assert_eq!((pool.missing(), pool.refusal()), (2, None));
+    pool.refused(now, &one, "too large".into());
+    granted(&mut pool, now, wants, 1);
+    assert_eq!((pool.missing(), pool.refusal()), (2, None));
 }
 
 #[test]
