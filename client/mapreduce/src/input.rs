@@ -92,7 +92,7 @@ pub async fn files(
             address: &place.address,
             recursive,
         };
-        if !looked.named(&place.path, &mut found).await? {
+        if !looked.named(input, &place.path, &mut found).await? {
             return Err(absent(inputs, input, &place));
         }
     }
@@ -169,9 +169,14 @@ struct Looked<'a> {
 }
 
 impl Looked<'_> {
-    /// Adds the files that an input stands for: those that it describes, else those of just this name. False: there is
-    /// nothing.
-    async fn named(&self, input: &str, into: &mut Vec<InputFile>) -> Result<bool, MapReduceError> {
+    /// Adds the files that an input, whose whole path is this one, stands for: those that it describes, else those of just
+    /// this name. False: there is nothing.
+    async fn named(
+        &self,
+        given: &str,
+        input: &str,
+        into: &mut Vec<InputFile>,
+    ) -> Result<bool, MapReduceError> {
         if !is_pattern(input) {
             let name = unescaped(input);
             return Ok(self.exact(&name, into).await?
@@ -182,7 +187,7 @@ impl Looked<'_> {
             Err(error) => {
                 return match self.exact(input, into).await? {
                     true => Ok(true),
-                    false => Err(error.into()),
+                    false => Err(error.of(given).into()),
                 };
             }
         };

@@ -33,6 +33,18 @@ impl fmt::Display for PatternError {
 
 impl std::error::Error for PatternError {}
 
+impl PatternError {
+    /// The same about the pattern as its user gave it, where a launcher looks for another: without a scheme, or from the root
+    /// on.
+    #[must_use]
+    pub fn of(self, given: &str) -> Self {
+        match self {
+            Self::Open(_) => Self::Open(given.to_owned()),
+            Self::TooMany(_) => Self::TooMany(given.to_owned()),
+        }
+    }
+}
+
 /// Letters that make a name a pattern.
 pub(crate) const SPECIAL: [char; 4] = ['*', '?', '[', '{'];
 
@@ -90,12 +102,13 @@ pub fn unescaped(text: &str) -> String {
 /// `a{b,c}d` as `abd` and `acd`, in no particular order.
 ///
 /// # Errors
-/// As [`PatternError`] tells.
-pub fn braces(pattern: &str) -> Result<Vec<String>, PatternError> {
-    let mut open = vec![pattern.to_owned()];
+/// As [`PatternError`] tells, of the whole pattern.
+pub fn braces(whole: &str) -> Result<Vec<String>, PatternError> {
+    let mut open = vec![whole.to_owned()];
     let mut done = Vec::new();
     while let Some(pattern) = open.pop() {
-        let Some((from, to)) = outer_braces(&pattern)? else {
+        let outer = outer_braces(&pattern).ok_or_else(|| PatternError::Open(whole.to_owned()))?;
+        let Some((from, to)) = outer else {
             done.push(pattern);
             continue;
         };
@@ -105,14 +118,14 @@ pub fn braces(pattern: &str) -> Result<Vec<String>, PatternError> {
             open.push(format!("{before}{choice}{after}"));
         }
         if open.len() + done.len() > PATTERNS_MAX {
-            return Err(PatternError::TooMany(pattern));
+            return Err(PatternError::TooMany(whole.to_owned()));
         }
     }
     Ok(done)
 }
 
-/// Where the first brace of a pattern is opened and closed, if it has one.
-fn outer_braces(pattern: &str) -> Result<Option<(usize, usize)>, PatternError> {
+/// Where the first brace of a pattern is opened and closed, if it has one. `None`: it is not closed.
+fn outer_braces(pattern: &str) -> Option<Option<(usize, usize)>> {
     let mut begun = None;
     let mut depth = 0_usize;
     for (at, letter) in plain_letters(pattern) {
@@ -124,15 +137,15 @@ fn outer_braces(pattern: &str) -> Result<Option<(usize, usize)>, PatternError> {
             ('}', Some(from)) => {
                 depth -= 1;
                 if depth == 0 {
-                    return Ok(Some((from, at)));
+                    return Some(Some((from, at)));
                 }
             }
             _ => {}
         }
     }
     match begun {
-        None => Ok(None),
-        Some(_) => Err(PatternError::Open(pattern.to_owned())),
+        None => Some(None),
+        Some(_) => None,
     }
 }
 
@@ -270,10 +283,14 @@ mod tests {
             all.sort();
             assert_eq!(all, expected, "{pattern}");
         }
-        assert!(matches!(braces("x{a,b"), Err(PatternError::Open(_))));
-        assert!(matches!(braces(r"x{a,b\}"), Err(PatternError::Open(_))));
+        // What is refused is said of what was given, and not of what became of it.
+        for open in ["x{a,b", r"x{a,b\}", "{a,b}/{c", "{{a,b},c{d"] {
+            assert_eq!(braces(open), Err(PatternError::Open(open.to_owned())));
+        }
         let many = "{a,b}".repeat(14);
-        assert!(matches!(braces(&many), Err(PatternError::TooMany(_))));
+        assert_eq!(braces(&many), Err(PatternError::TooMany(many.clone())));
+        let said = PatternError::Open("/home/x{a".to_owned()).of("x{a");
+        assert_eq!(said, PatternError::Open("x{a".to_owned()));
     }
 
     #[test]

@@ -22,7 +22,7 @@ pub(super) fn files(inputs: &[String], recursive: bool) -> Result<Vec<Listed>> {
             let words = format!("{input}: without a cluster only files of this machine are read");
             return Err(Error::new(words));
         }
-        let matches = named(input)?;
+        let matches = named(given, input)?;
         if matches.is_empty() {
             return Err(Error::new(format!(
                 "{input}: there is no such file{}{}",
@@ -82,12 +82,12 @@ fn take(path: &Path, named: bool, recursive: bool, found: &mut Vec<Listed>) -> R
     Ok(())
 }
 
-/// What an input stands for: what it describes, else what has just this name.
-fn named(input: &str) -> Result<Vec<PathBuf>> {
+/// What an input, of which this is the path, stands for: what it describes, else what has just this name.
+fn named(given: &str, input: &str) -> Result<Vec<PathBuf>> {
     let described = match is_pattern(input) {
         true => match braces(input) {
             Ok(patterns) => described(&patterns)?,
-            Err(error) if !Path::new(input).exists() => return Err(error.into()),
+            Err(error) if !Path::new(input).exists() => return Err(error.of(given).into()),
             Err(_) => Vec::new(),
         },
         false => there(unescaped(input).into()).into_iter().collect(),
