@@ -27,6 +27,8 @@ const PAUSE: Duration = Duration::from_millis(2);
 /// For others to draw their numbers, which takes each of them some microseconds.
 const DOOR: Duration = Duration::from_secs(30);
 const DOOR_NAME: &str = "door";
+/// Looks at a file that another process is making, and which this one may not read before it is made.
+const LOOKS: usize = 50;
 /// Every user of the node makes files of his own there, and nobody removes another's.
 const FOLDER_MODE: u32 = 0o1777;
 /// To lock a file, it need only be read.
@@ -273,13 +275,18 @@ fn make(folder: &Path) -> io::Result<()> {
 
 /// A file that everybody locks, made where it is not there.
 fn open(path: &Path) -> io::Result<File> {
-    for _ in 0..2 {
+    open_between(path, || std::thread::park_timeout(PAUSE))
+}
+
+/// The same, with a pause between two looks.
+fn open_between(path: &Path, mut pause: impl FnMut()) -> io::Result<File> {
+    for _ in 0..LOOKS {
         if let Some(file) = look(path)? {
             return Ok(file);
         }
         match created(path) {
-            // Another task was faster.
-            Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+            // Another task was faster, and says after that who may read it.
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => pause(),
             made => return made,
         }
     }
@@ -409,6 +416,29 @@ mod tests {
         fs::create_dir(queue.folder().join(DOOR_NAME)).unwrap();
         let refused = queue.enter(|| ()).unwrap_err().to_string();
         assert!(refused.contains("door is no file"), "{refused}");
+    }
+
+    /// A link is as unreadable to every user as a file is to another user whose maker has not said yet that all may read it.
+    #[test]
+    fn a_file_that_is_only_being_made_is_waited_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(DOOR_NAME);
+        std::os::unix::fs::symlink("nowhere", &path).unwrap();
+        let mut pauses = 0;
+        let opened = open_between(&path, || {
+            pauses += 1;
+            if pauses == LOOKS - 1 {
+                fs::remove_file(&path).unwrap();
+                drop(created(&path).unwrap());
+            }
+        });
+        assert!(opened.unwrap().metadata().unwrap().is_file());
+        fs::remove_file(&path).unwrap();
+        fs::create_dir(&path).unwrap();
+        let mut pauses = 0;
+        let refused = open_between(&path, || pauses += 1).unwrap_err();
+        assert_eq!(pauses, LOOKS);
+        assert!(refused.to_string().contains("is no file"), "{refused}");
     }
 
     #[test]
