@@ -2,14 +2,9 @@
 
 use std::fmt::Write as _;
 
-/// Nothing that is seen, or something that changes how what stands beside it is seen: control characters, marks of
-/// direction, separators of lines and paragraphs, blanks of no width, tags.
+/// Nothing that is seen, or something that changes how what stands beside it is seen.
 pub(crate) fn is_hidden(c: char) -> bool {
-    c.is_control()
-        || matches!(c,
-            '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}' | '\u{200e}' | '\u{200f}'
-            | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}'
-            | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
+    gerbil_task::said::is_unseen(c)
 }
 
 /// Writes a character that is hidden as a program's text has it: `\n`, `\x1b`, `\u{202e}`.

@@ -1,5 +1,5 @@
 //! Words of a task or driver, made fit for people. Such a process is the user's, or its engine's: its words may be long, or
-//! hold characters that a terminal obeys. Pure: launchers and clients call it where they take words in.
+//! hold characters that a terminal obeys or hides. Pure: launchers and clients call it where they take words in.
 
 use std::fmt::{self, Write as _};
 
@@ -17,7 +17,7 @@ pub fn sentence(said: &str) -> String {
 }
 
 /// One line of at most `most` bytes, and how many bytes are left out: breaks and tabs become blanks, and other characters
-/// that a terminal obeys are escaped as in Rust.
+/// that are [unseen](is_unseen) are escaped as in Rust.
 #[must_use]
 pub fn cut(said: &str, most: usize) -> String {
     let mut shown = String::with_capacity(said.len().min(most));
@@ -26,7 +26,7 @@ pub fn cut(said: &str, most: usize) -> String {
         let before = shown.len();
         match letter {
             '\n' | '\r' | '\t' => shown.push(' '),
-            letter if is_order(letter) => shown.extend(letter.escape_default()),
+            letter if is_unseen(letter) => shown.extend(letter.escape_default()),
             letter => shown.push(letter),
         }
         (shown.len() > most).then(|| {
@@ -41,10 +41,16 @@ pub fn cut(said: &str, most: usize) -> String {
     shown
 }
 
-/// Whether a terminal obeys a character, or shows others in another order for it.
-fn is_order(letter: char) -> bool {
+/// Whether a terminal obeys a character or hides it, instead of showing it: control characters, marks of direction,
+/// separators of lines and paragraphs, blanks of no width, tags. What joins or parts the letters beside it, as Persian and
+/// emoji need, is none of them.
+#[must_use]
+pub fn is_unseen(letter: char) -> bool {
     letter.is_control()
-        || matches!(letter, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+        || matches!(letter,
+            '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}' | '\u{200e}' | '\u{200f}'
+            | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}'
+            | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
 }
 
 /// The beginning of a message that is out of place.
@@ -89,7 +95,7 @@ pub enum NameError {
         /// Its beginning.
         begins: String,
     },
-    /// It has a character that a terminal obeys.
+    /// It has a character that a terminal obeys or hides.
     Letter {
         /// The name.
         name: String,
@@ -105,7 +111,7 @@ impl fmt::Display for NameError {
                 "the name {begins} has {bytes} bytes: {NAME_MAX} are the most"
             ),
             Self::Letter { name } => {
-                write!(f, "the name {name} has control characters")
+                write!(f, "the name {name} has characters that no terminal shows")
             }
         }
     }
@@ -113,7 +119,7 @@ impl fmt::Display for NameError {
 
 impl std::error::Error for NameError {}
 
-/// Refuses a name that is empty, long, or has control characters.
+/// Refuses a name that is empty, long, or has characters that are [unseen](is_unseen).
 ///
 /// # Errors
 /// As [`NameError`] tells.
@@ -127,7 +133,7 @@ pub fn check_name(name: &str) -> Result<(), NameError> {
             begins: cut(name, 40),
         });
     }
-    match name.contains(is_order) {
+    match name.contains(is_unseen) {
         true => Err(NameError::Letter {
             name: cut(name, NAME_MAX),
         }),
@@ -147,6 +153,10 @@ mod tests {
             ("boo \x1b[31m\n\0 ", r"boo \u{1b}[31m \u{0}"),
             ("left: 1\r\n\tright: 2\n", "left: 1   right: 2"),
             ("a\u{202e}b\u{9b}c", r"a\u{202e}b\u{9b}c"),
+            (
+                "می\u{200c}خواهم 👩\u{200d}🔬",
+                "می\u{200c}خواهم 👩\u{200d}🔬",
+            ),
             ("", ""),
         ] {
             assert_eq!(sentence(said), shown);
@@ -156,6 +166,22 @@ mod tests {
         assert!(shown.len() < SENTENCE_MAX + 40, "{}", shown.len());
         assert!(shown.ends_with(" bytes more)"), "{shown}");
         assert!(!shown.contains(char::is_control));
+        for hidden in [
+            '\u{ad}',
+            '\u{61c}',
+            '\u{200b}',
+            '\u{2060}',
+            '\u{2065}',
+            '\u{206a}',
+            '\u{206f}',
+            '\u{feff}',
+            '\u{e0000}',
+            '\u{e0041}',
+            '\u{e007f}',
+        ] {
+            let escaped = format!("a{}b", hidden.escape_default());
+            assert_eq!(sentence(&format!("a{hidden}b")), escaped);
+        }
         // A letter is whole, or not there.
         assert_eq!(cut("aé日", 3), "aé... (3 bytes more)");
         assert_eq!(cut("aé日", 6), "aé日");
@@ -176,6 +202,7 @@ mod tests {
     #[test]
     fn a_name_is_short_and_can_be_shown() {
         assert_eq!(check_name("word count (é)"), Ok(()));
+        assert_eq!(check_name("شمارش واژه\u{200c}ها 👩\u{200d}🔬"), Ok(()));
         assert_eq!(check_name(&"n".repeat(NAME_MAX)), Ok(()));
         assert_eq!(check_name(" "), Err(NameError::Empty));
         for (name, said) in [
@@ -183,6 +210,10 @@ mod tests {
             (
                 "../\x1b[31m\n\"$(id)'".to_owned(),
                 r"the name ../\u{1b}[31m",
+            ),
+            (
+                "pay\u{ad}roll".to_owned(),
+                r"pay\u{ad}roll has characters that no terminal shows",
             ),
         ] {
             let refused = check_name(&name).unwrap_err().to_string();
