@@ -3,15 +3,17 @@
 //! After a container's start nothing comes by YARN's localization, so the launcher brings files itself:
 //!
 //! ```text
-//! appcache/APPLICATION/gerbil/files/NAME          one for all launchers of the application on this host
-//! appcache/APPLICATION/gerbil/files/NAME.d/files  an archive, unpacked
-//! CONTAINER/jobs/NUMBER/LINK                      in the job's working directory: a small file of the
-//!                                                 job's own, or a link to there
+//! appcache/APPLICATION/gerbil/files/NAME               a small file, one for all launchers of the application on
+//!                                                      this host
+//! appcache/APPLICATION/gerbil/files/NAME.f/files/NAME  a large one
+//! appcache/APPLICATION/gerbil/files/NAME.d/files       an archive, unpacked
+//! CONTAINER/jobs/NUMBER/LINK                           in the job's working directory: a small file of the
+//!                                                      job's own, or a link to there
 //! ```
 //!
 //! NAME is the one in the client's staging cache: for a file the SHA-256 of its contents, which is proved
-//! before anybody sees it ([`proof`]); two launchers that bring the same at the same time each write a file of their
-//! own, and the second rename changes nothing. YARN removes all of it with the application.
+//! before a job sees it ([`proof`]); two launchers that bring the same at the same time each write a file of their
+//! own, and only the first gets the name. YARN removes all of it with the application.
 //!
 //! Jobs run as the user whose cache it is, and one may write to what it was handed. So a job is handed a file or
 //! tree only after a look whether it is what was brought ([`entry`]), else it is brought anew: what one job writes, no
@@ -20,6 +22,8 @@
 mod bring;
 mod cache;
 mod entry;
+mod linked;
+mod on_a_thread;
 mod proof;
 mod remove;
 mod seal;
@@ -27,7 +31,6 @@ mod seal;
 use std::fs;
 use std::io;
 use std::path::{Component, Path, PathBuf};
-use std::sync::Arc;
 
 use job::JobId;
 use job::wire::{FetchFiles, FilesFetched};
@@ -35,9 +38,8 @@ use storage::{Address, Storage};
 
 use self::bring::bring;
 use self::entry::{Entry, Handed};
+use self::on_a_thread::on_a_thread;
 use crate::node_facts;
-
-pub(crate) use self::entry::Proved;
 
 /// Folder in the container's working directory with one for each job.
 const FOLDER: &str = "jobs";
@@ -61,8 +63,8 @@ enum FetchError {
     Io { path: PathBuf, source: io::Error },
     #[error("{} belongs to user {owner}, not to {own} as whom this container runs; remove it", path.display())]
     Foreign { path: PathBuf, owner: u32, own: u32 },
-    #[error("the task that looks at {link} was broken off")]
-    BrokenOff { link: String },
+    #[error("{link}: {source}")]
+    Thread { link: String, source: io::Error },
     #[error(
         "{times} jobs that still run have each changed their {link}, and there is no more room for another; try again \
          when one of them is over"
@@ -88,15 +90,10 @@ pub(crate) fn folder(container: &Path, job: JobId) -> PathBuf {
     }
 }
 
-/// Answers an order to bring files. `container` is the container's working directory; `proved` is this process's
-/// memory of what it has proved.
-pub(crate) async fn fetch(
-    container: PathBuf,
-    order: FetchFiles,
-    proved: Arc<Proved>,
-) -> FilesFetched {
+/// Answers an order to bring files. `container` is the container's working directory.
+pub(crate) async fn fetch(container: PathBuf, order: FetchFiles) -> FilesFetched {
     let job = order.job;
-    let (bytes, trouble) = match fetched(&container, order, proved).await {
+    let (bytes, trouble) = match fetched(&container, order).await {
         Ok(bytes) => (bytes, String::new()),
         Err(error) => (0, format!("{}: {error}", node_facts::hostname())),
     };
@@ -115,18 +112,14 @@ pub(crate) async fn forget(container: &Path, job: JobId) {
     }
     let folder = folder(container, job);
     let shown = folder.display().to_string();
-    let removed = tokio::task::spawn_blocking(move || remove::remove(&folder)).await;
-    let removed = removed.unwrap_or_else(|error| Err(io::Error::other(error)));
+    let removed = on_a_thread(move |_| remove::remove(&folder)).await;
+    let removed = removed.and_then(|removed| removed);
     if let Err(error) = removed {
         crate::say(&format!("cannot remove {shown}: {error}"));
     }
 }
 
-async fn fetched(
-    container: &Path,
-    order: FetchFiles,
-    proved: Arc<Proved>,
-) -> Result<u64, FetchError> {
+async fn fetched(container: &Path, order: FetchFiles) -> Result<u64, FetchError> {
     let cache = cache::of(container)?;
     let folder = folder(container, JobId(order.job));
     // Here and now, as all that is made in it: a fetch that is stopped then makes nothing more of it.
@@ -140,7 +133,7 @@ async fn fetched(
             // An order that comes again. What the job has made of it is the job's.
             continue;
         }
-        let mut entry = Entry::new(&cache, name, file, &link, &proved);
+        let mut entry = Entry::new(&cache, name, file, &link);
         let mut brought = 0;
         loop {
             match entry.hand().await? {
@@ -151,7 +144,7 @@ async fn fetched(
                     let storage = storage.ok_or_else(|| FetchError::NoAddress {
                         link: file.link.clone(),
                     })?;
-                    let came = bring(storage, file, name, &cache, &entry.cached()).await?;
+                    let came = bring(storage, file, &entry).await?;
                     bytes = bytes.saturating_add(came);
                     brought += 1;
                 }

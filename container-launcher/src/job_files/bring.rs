@@ -4,18 +4,20 @@ use std::fs::{self, Permissions};
 use std::io;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
+use std::sync::Arc;
 
 use job::wire::StagedFile;
 use storage::Storage;
 use tokio_util::sync::CancellationToken;
 
 use super::cache::PartialFolder;
-use super::entry::{SEAL, TREE};
+use super::entry::{Entry, TREE, Way};
+use super::on_a_thread::on_a_thread;
 use super::proof::{self, Breakable};
 use super::{FetchError, at, seal};
 
-/// Brings one file under a name of its own, proves it, and gives it the one under which it is found; how many bytes
-/// it has.
+/// Brings one file under a name of its own, proves it, and gives it the one under which it is found, unless another
+/// launcher was faster; how many bytes it has.
 ///
 /// # Errors
 ///
@@ -23,31 +25,21 @@ use super::{FetchError, at, seal};
 pub(super) async fn bring(
     storage: &Storage,
     file: &StagedFile,
-    name: &str,
-    cache: &Path,
-    cached: &Path,
+    entry: &Entry,
 ) -> Result<u64, FetchError> {
-    let part = PartialFolder::new(cache).map_err(at(cache))?;
-    let brought = bring_by(&part, storage, file, name, cached).await;
+    let part = PartialFolder::new(&entry.cache).map_err(at(&entry.cache))?;
+    let brought = bring_by(&part, storage, file, entry).await;
     part.remove().await;
     brought
 }
 
-/// Closes the tree in a folder to writers, and writes beside it what it looks like.
-fn sealed(unpacked: &Path) -> io::Result<()> {
-    let tree = unpacked.join(TREE);
-    seal::close(&tree)?;
-    fs::write(unpacked.join(SEAL), seal::of_tree(&tree)?)
-}
-
 async fn bring_by(
-    part: &PartialFolder,
+    part: &Arc<PartialFolder>,
     storage: &Storage,
     file: &StagedFile,
-    name: &str,
-    cached: &Path,
+    entry: &Entry,
 ) -> Result<u64, FetchError> {
-    let whole = part.folder.join(name);
+    let whole = part.folder.join(&entry.name);
     let bytes = storage.take(&file.path, &whole).await?;
     if bytes != file.size {
         return Err(FetchError::Size {
@@ -56,41 +48,81 @@ async fn bring_by(
             wanted: file.size,
         });
     }
-    let broken_off = CancellationToken::new();
-    // Cancelled when nobody waits any more.
-    let _waits = broken_off.clone().drop_guard();
-    let (link, unpack, name) = (file.link.clone(), file.unpack, name.to_owned());
-    let (cached, unpacked) = (cached.to_owned(), part.folder.join("unpacked"));
-    let done = tokio::task::spawn_blocking(move || {
-        let proved = proof::prove(&whole, &name, unpack, &broken_off).map_err(at(&whole))?;
+    let (part, entry, link) = (Arc::clone(part), entry.clone(), file.link.clone());
+    let done = on_a_thread(move |broken_off| {
+        let is_archive = entry.way == Way::Tree;
+        let proved = proof::prove(&whole, &entry.name, is_archive, broken_off);
+        let proved = proved.map_err(at(&whole))?;
         proved.map_err(|proof::Otherwise(got)| FetchError::Digest { link, got })?;
-        let ready = match unpack {
-            true => {
-                let archive = Breakable {
-                    from: fs::File::open(&whole).map_err(at(&whole))?,
-                    broken_off: &broken_off,
-                };
-                let tree = unpacked.join(TREE);
-                let mut archive = tar::Archive::new(archive);
-                archive.unpack(&tree).map_err(at(&tree))?;
-                sealed(&unpacked).map_err(at(&tree))?;
-                unpacked
+        let cached = entry.cached();
+        match entry.way {
+            Way::Copy => {
+                closed(&whole).map_err(at(&whole))?;
+                named(&whole, &cached)
             }
-            false => {
-                let mode = Permissions::from_mode(0o500);
-                fs::set_permissions(&whole, mode).map_err(at(&whole))?;
-                seal::age(&whole).map_err(at(&whole))?;
-                whole
+            Way::Link | Way::Tree => {
+                let ready = part.folder.join("unpacked");
+                filled(&ready.join(TREE), &entry, &whole, broken_off)?;
+                sealed(&ready).map_err(at(&ready))?;
+                match fs::rename(&ready, &cached) {
+                    // A folder that is there is not replaced.
+                    Err(error) if !cached.exists() => Err(at(&cached)(error)),
+                    Ok(()) | Err(_) => Ok(()),
+                }
             }
-        };
-        match fs::rename(&ready, &cached) {
-            // Another launcher was faster; a folder that is there is not replaced.
-            Err(error) if !cached.exists() => Err(at(&cached)(error)),
-            Ok(()) | Err(_) => Ok(()),
         }
     });
-    done.await.map_err(|_panicked| FetchError::BrokenOff {
+    done.await.map_err(|source| FetchError::Thread {
         link: file.link.clone(),
+        source,
     })??;
     Ok(bytes)
+}
+
+/// Makes the folder that jobs are linked to, of what was brought.
+fn filled(
+    tree: &Path,
+    entry: &Entry,
+    whole: &Path,
+    broken_off: &CancellationToken,
+) -> Result<(), FetchError> {
+    match entry.way {
+        Way::Tree => {
+            let archive = Breakable {
+                from: fs::File::open(whole).map_err(at(whole))?,
+                broken_off,
+            };
+            let mut archive = tar::Archive::new(archive);
+            archive.unpack(tree).map_err(at(tree))
+        }
+        Way::Copy | Way::Link => {
+            let file = tree.join(&entry.name);
+            fs::create_dir_all(tree).map_err(at(tree))?;
+            fs::rename(whole, &file).map_err(at(&file))?;
+            closed(&file).map_err(at(&file))
+        }
+    }
+}
+
+/// Closes a file to writers, and opens it to those who run it.
+fn closed(file: &Path) -> io::Result<()> {
+    fs::set_permissions(file, Permissions::from_mode(0o500))?;
+    seal::age(file)
+}
+
+/// Closes the tree in a folder to writers, and writes beside it what it looks like.
+fn sealed(folder: &Path) -> io::Result<()> {
+    let tree = folder.join(TREE);
+    seal::close(&tree)?;
+    seal::keep(folder, seal::of_tree(&tree)?)
+}
+
+/// Gives a file its name, unless there is a file of that name.
+fn named(file: &Path, name: &Path) -> Result<(), FetchError> {
+    let named = match fs::hard_link(file, name) {
+        // A file system without second names.
+        Err(_) if !name.exists() => fs::rename(file, name),
+        Ok(()) | Err(_) => Ok(()),
+    };
+    named.map_err(at(name))
 }

@@ -4,10 +4,12 @@ use std::fs::{self, DirBuilder};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use nix::unistd::geteuid;
 use tokio::runtime::Handle;
 
+use super::on_a_thread::on_a_thread;
 use super::remove::remove;
 use super::{FetchError, at};
 
@@ -37,33 +39,41 @@ fn owned(path: &Path, owner: u32, own: u32) -> Result<(), FetchError> {
 pub(super) struct PartialFolder {
     pub(super) folder: PathBuf,
     is_there: bool,
+    front: Handle,
 }
 
 impl PartialFolder {
-    pub(super) fn new(cache: &Path) -> io::Result<Self> {
+    /// A new one. A thread that works in it holds a share of it, which it drops before it tells its result.
+    pub(super) fn new(cache: &Path) -> io::Result<Arc<Self>> {
         let folder = tempfile::Builder::new().prefix(".").tempdir_in(cache)?;
-        Ok(Self {
+        Ok(Arc::new(Self {
             folder: folder.keep(),
             is_there: true,
-        })
+            front: Handle::current(),
+        }))
     }
 
-    pub(super) async fn remove(mut self) {
-        self.is_there = false;
-        let folder = self.folder.clone();
-        let removing = tokio::task::spawn_blocking(move || removed(&folder));
-        // Its thread does not panic.
-        let _done = removing.await.is_ok();
+    /// Removes it, unless a thread still works in it: that removes it then.
+    pub(super) async fn remove(self: Arc<Self>) {
+        let Some(mut last) = Arc::into_inner(self) else {
+            return;
+        };
+        last.is_there = false;
+        let folder = last.folder.clone();
+        if on_a_thread(move |_| removed(&folder)).await.is_err() {
+            // No thread: the one that there is.
+            last.is_there = true;
+        }
     }
 }
 
 impl Drop for PartialFolder {
-    /// Whoever brought it was stopped. What is still to be done for it is done by the thread for what
-    /// blocks, one thing after the other: the removal is the last.
+    /// Who brought it was stopped. What storage still does for it is done by the front's thread for what blocks,
+    /// one thing after the other: the removal is the last.
     fn drop(&mut self) {
-        if let (true, Ok(there)) = (self.is_there, Handle::try_current()) {
+        if self.is_there {
             let folder = self.folder.clone();
-            there.spawn_blocking(move || removed(&folder));
+            self.front.spawn_blocking(move || removed(&folder));
         }
     }
 }

@@ -14,6 +14,8 @@ use std::time::{Duration, SystemTime};
 
 use sha2::{Digest as _, Sha256};
 
+/// Where the seal of a tree is kept, in the folder that the tree is in.
+const KEPT: &str = "seal";
 /// Longer than any tick of a file system's clock.
 const PAST: Duration = Duration::from_secs(2);
 /// Where Python keeps what it has compiled, whenever a program is run.
@@ -55,6 +57,25 @@ impl FileSeal {
             hash.update(number.to_le_bytes());
         }
     }
+}
+
+/// Keeps the seal of a tree in the folder that it is in.
+pub(super) fn keep(folder: &Path, seal: [u8; 32]) -> io::Result<()> {
+    fs::write(folder.join(KEPT), seal)
+}
+
+/// Whether that is the seal which is kept there.
+pub(super) fn is_kept(folder: &Path, seal: [u8; 32]) -> bool {
+    fs::read(folder.join(KEPT)).is_ok_and(|kept| kept == seal)
+}
+
+/// Whether a file was not touched so shortly ago that one more touch would leave no trace.
+pub(super) fn is_quiet(metadata: &Metadata) -> bool {
+    let touched = metadata.mtime().max(metadata.ctime());
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    let now = i64::try_from(now.unwrap_or_default().as_secs()).unwrap_or(i64::MAX);
+    let past = i64::try_from(PAST.as_secs()).unwrap_or(i64::MAX);
+    touched < now.saturating_sub(past)
 }
 
 /// Puts the modification time of a file into the past.

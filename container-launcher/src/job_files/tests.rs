@@ -1,4 +1,3 @@
-use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt as _;
 
 use job::wire::StagedFile;
@@ -29,7 +28,6 @@ struct Bed {
     _folder: tempfile::TempDir,
     staged: PathBuf,
     container: PathBuf,
-    proved: Arc<Proved>,
 }
 
 impl Bed {
@@ -40,7 +38,7 @@ impl Bed {
         files: &[(&str, &str, u64, bool)],
     ) -> FilesFetched {
         let order = order(job, &self.staged, files);
-        fetch(container.to_owned(), order, Arc::clone(&self.proved)).await
+        fetch(container.to_owned(), order).await
     }
 
     /// A launcher that fetches `files` for a job; the job's folder.
@@ -96,7 +94,6 @@ fn bed() -> Bed {
         _folder: folder,
         staged,
         container,
-        proved: Arc::default(),
     }
 }
 
@@ -187,9 +184,10 @@ async fn a_large_file_that_a_job_has_changed_is_brought_anew_for_the_next() {
     assert_eq!(read(&one), "evil");
     // Only when no job has it is it replaced.
     let cache = bed.container.with_file_name("gerbil/files");
+    let cached = |name: &str| cache.join(format!("{name}.f/files/{name}"));
     forget(&bed.container, JobId(1)).await;
     let four = bed.job(&bed.container, 4, &files, size).await;
-    assert!(read(&four) == large && fs::read_to_string(cache.join(&name)).unwrap() == large);
+    assert!(read(&four) == large && fs::read_to_string(cached(&name)).unwrap() == large);
     // Other times are not other contents.
     write(&four.join("d.txt"), &large);
     let five = bed.job(&other, 5, &files, 0).await;
@@ -236,15 +234,162 @@ async fn jobs_that_go_on_and_change_what_they_have_come_to_an_end_with_a_sentenc
     assert!(done.trouble.contains("changed their lib"), "{done:?}");
 }
 
+/// Something of two MiB under the name of another file in the cache, with or without its seal.
+fn cached_otherwise(bed: &Bed, name: &str, is_sealed: bool) {
+    let folder = cache::of(&bed.container).unwrap();
+    let folder = folder.join(format!("{name}.f"));
+    let tree = folder.join("files");
+    fs::create_dir_all(&tree).unwrap();
+    fs::write(tree.join(name), "y".repeat(2 << 20)).unwrap();
+    if is_sealed {
+        seal::keep(&folder, seal::of_tree(&tree).unwrap()).unwrap();
+    }
+}
+
 #[tokio::test]
-async fn another_launcher_does_not_believe_what_it_has_not_proved() {
+async fn a_launcher_does_not_believe_what_has_no_seal() {
     let bed = bed();
     let (size, large) = (2 << 20, "x".repeat(2 << 20));
     let name = bed.stage(large.as_bytes());
     let files = [("d.txt", name.as_str(), size, false)];
-    let cache = cache::of(&bed.container).unwrap();
-    fs::write(cache.join(&name), "y".repeat(2 << 20)).unwrap();
-    fs::set_permissions(cache.join(&name), Permissions::from_mode(0o500)).unwrap();
+    cached_otherwise(&bed, &name, false);
     let one = bed.job(&bed.container, 1, &files, size).await;
     assert!(fs::read_to_string(one.join("d.txt")).unwrap() == large);
+}
+
+#[tokio::test]
+async fn a_large_file_that_has_its_seal_is_not_read_again() {
+    let bed = bed();
+    let name = bed.stage("x".repeat(2 << 20).as_bytes());
+    let files = [("d.txt", name.as_str(), 2 << 20, false)];
+    // As nothing makes it: what a digest would tell from what was staged.
+    cached_otherwise(&bed, &name, true);
+    let one = bed.job(&bed.container, 1, &files, 0).await;
+    assert!(
+        fs::read_to_string(one.join("d.txt"))
+            .unwrap()
+            .starts_with('y')
+    );
+}
+
+#[tokio::test]
+async fn what_is_brought_has_its_seal_and_gets_it_again_when_it_is_proved_again() {
+    let bed = bed();
+    let name = bed.stage("x".repeat(2 << 20).as_bytes());
+    let files = [("d.txt", name.as_str(), 2 << 20, false)];
+    bed.job(&bed.container, 1, &files, 2 << 20).await;
+    let folder = cache::of(&bed.container).unwrap().join(format!("{name}.f"));
+    let is_sealed = || seal::is_kept(&folder, seal::of_tree(&folder.join("files")).unwrap());
+    assert!(is_sealed());
+    fs::remove_file(folder.join("seal")).unwrap();
+    let begun = std::time::Instant::now();
+    // As soon as it was not touched for a while.
+    for job in 2.. {
+        bed.job(&bed.container, job, &files, 0).await;
+        if is_sealed() || begun.elapsed().as_secs() > 60 {
+            break;
+        }
+    }
+    assert!(is_sealed());
+}
+
+#[tokio::test]
+async fn a_launcher_that_finds_a_changed_file_removes_none_that_another_has_brought_meanwhile() {
+    let bed = bed();
+    let cache = cache::of(&bed.container).unwrap();
+    let cached = cache.join(ABC);
+    fs::write(&cached, "evil").unwrap();
+    let order = order(1, &bed.staged, &[("d.txt", ABC, 3, false)]);
+    let link = bed.container.join("d.txt");
+    let mut entry = Entry::new(&cache, ABC, &order.files[0], &link);
+    let hand = async { entry.hand().await };
+    tokio::pin!(hand);
+    // It has copied what was changed.
+    let has_copied = || {
+        let folders = fs::read_dir(&cache).unwrap().flatten();
+        let mut copies = folders.map(|folder| fs::read(folder.path().join(ABC)));
+        copies.any(|copy| copy.is_ok_and(|copy| copy == b"evil"))
+    };
+    while !has_copied() {
+        // Polled once, and once more when its thread is done: not while the copy is looked for.
+        let once = std::future::poll_fn(|context| {
+            std::task::Poll::Ready(hand.as_mut().poll(context).is_ready())
+        });
+        assert!(!once.await, "it has not come this far");
+        let begun = std::time::Instant::now();
+        while !has_copied() && begun.elapsed().as_secs() < 60 {
+            std::thread::yield_now();
+        }
+    }
+    let whole = cache.join("whole");
+    fs::write(&whole, "abc").unwrap();
+    fs::rename(&whole, &cached).unwrap();
+    assert_eq!(hand.await.unwrap(), Handed::Absent);
+    assert_eq!(fs::read(&cached).unwrap(), b"abc");
+}
+
+#[tokio::test]
+async fn a_launcher_that_brings_a_large_file_late_takes_its_place_from_none() {
+    let bed = bed();
+    let name = bed.stage("x".repeat(2 << 20).as_bytes());
+    let files = [("d.txt", name.as_str(), 2 << 20, false)];
+    let one = bed.job(&bed.container, 1, &files, 2 << 20).await;
+    write(&one.join("d.txt"), "evil");
+    let cache = cache::of(&bed.container).unwrap();
+    let file = &order(2, &bed.staged, &files).files[0];
+    let link = bed.container.join("late");
+    let entry = Entry::new(&cache, &name, file, &link);
+    let storage = Storage::open(&Address::Shared).unwrap();
+    bring(&storage, file, &entry).await.unwrap();
+    assert_eq!(fs::read_to_string(one.join("d.txt")).unwrap(), "evil");
+}
+
+/// As both find what an earlier job has left.
+#[tokio::test]
+async fn launchers_of_one_job_that_look_at_the_same_time_take_nothing_that_another_job_has_changed()
+{
+    let bed = bed();
+    let archive = fs::metadata(bed.staged.join("x.tar")).unwrap().len();
+    let files = [("lib", "x.tar", archive, true)];
+    let one = bed.job(&bed.container, 1, &files, archive).await;
+    fs::write(one.join("lib/evil"), "").unwrap();
+    forget(&bed.container, JobId(1)).await;
+    let containers: Vec<PathBuf> = (0..8)
+        .map(|number| bed.container.with_file_name(format!("a{number}")))
+        .collect();
+    let mut fetching = tokio::task::JoinSet::new();
+    for container in &containers {
+        let order = order(2, &bed.staged, &files);
+        fetching.spawn(fetch(container.clone(), order));
+    }
+    for done in fetching.join_all().await {
+        assert_eq!(done.trouble, "");
+    }
+    for container in &containers {
+        assert!(!folder(container, JobId(2)).join("lib/evil").exists());
+    }
+}
+
+/// The front has one such thread, and needs it for look-ups of names.
+#[test]
+fn what_is_brought_is_looked_at_while_the_front_s_thread_for_what_blocks_is_busy() {
+    let bed = bed();
+    let name = bed.stage("x".repeat(2 << 20).as_bytes());
+    let large = [("d.txt", name.as_str(), 2 << 20, false)];
+    let small = [("e.txt", ABC, 3, false)];
+    let mut front = tokio::runtime::Builder::new_current_thread();
+    let front = front.max_blocking_threads(1).enable_all().build().unwrap();
+    front.block_on(async {
+        bed.job(&bed.container, 1, &large, 2 << 20).await;
+        bed.job(&bed.container, 1, &small, 3).await;
+        let (free, busy) = std::sync::mpsc::sync_channel::<()>(1);
+        let busy = tokio::task::spawn_blocking(move || busy.recv().is_ok());
+        for files in [&large, &small] {
+            let done = bed.job(&bed.container, 2, files, 0);
+            let done = tokio::time::timeout(std::time::Duration::from_secs(60), done).await;
+            assert!(done.is_ok(), "{files:?}");
+        }
+        free.send(()).unwrap();
+        busy.await.unwrap();
+    });
 }

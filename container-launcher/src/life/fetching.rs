@@ -2,20 +2,18 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use job::JobId;
 use job::wire::{FetchFiles, FilesFetched};
 use tokio::task::{AbortHandle, JoinSet};
 
-use crate::job_files::{self, Proved};
+use crate::job_files;
 
 /// What brings them.
 #[derive(Debug, Default)]
 pub(super) struct Fetching {
     tasks: JoinSet<FilesFetched>,
     by_job: BTreeMap<JobId, Vec<AbortHandle>>,
-    proved: Arc<Proved>,
 }
 
 impl Fetching {
@@ -24,9 +22,7 @@ impl Fetching {
     /// It goes on in turns with the caller, on the same thread, and so never after it was stopped.
     pub(super) fn begin(&mut self, container: PathBuf, order: FetchFiles) {
         let job = JobId(order.job);
-        let task = self
-            .tasks
-            .spawn(job_files::fetch(container, order, Arc::clone(&self.proved)));
+        let task = self.tasks.spawn(job_files::fetch(container, order));
         self.by_job.entry(job).or_default().push(task);
     }
 
