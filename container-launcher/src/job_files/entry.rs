@@ -5,7 +5,7 @@
 //! beside them ([`seal`]). A file that has another one is proved again, for other times are not other contents.
 //!
 //! One that was changed is removed and brought anew, unless a job of this host is linked to it: that job keeps what it
-//! has made of it, and the new one gets the next number. The link is made, under a hidden
+//! has made of it, in each of its launchers, and the new one gets the next number. The link is made, under a hidden
 //! name, before the look, so whatever passes is not removed by another launcher in between: removals have a lock and
 //! look once more themselves.
 //!
@@ -56,6 +56,8 @@ enum Found {
 enum Retired {
     /// There is room for a new one.
     Room,
+    /// This job alone has it, in other containers, and may have changed it itself.
+    ThisJobs,
     /// Others have it, or may take it.
     Others,
 }
@@ -161,6 +163,7 @@ impl Entry {
                 Found::Absent => return Ok(Handed::Absent),
                 Found::Changed => match self.retire().await? {
                     Retired::Room => return Ok(Handed::Absent),
+                    Retired::ThisJobs => true,
                     Retired::Others => false,
                 },
             };
@@ -266,7 +269,8 @@ impl Entry {
             let application = self.cache.ancestors().nth(2).unwrap_or(&self.cache);
             match linked(application, &cached, &self.hidden()) {
                 Linked::Nobody => fs::rename(&cached, to)?,
-                Linked::ThisJob | Linked::Others => return Ok(Retired::Others),
+                Linked::ThisJob => return Ok(Retired::ThisJobs),
+                Linked::Others => return Ok(Retired::Others),
             }
         }
         Ok(Retired::Room)

@@ -293,6 +293,41 @@ async fn what_is_brought_has_its_seal_and_gets_it_again_when_it_is_proved_again(
     assert!(is_sealed());
 }
 
+/// As more launchers of one job do on a host than trees of one name may lie side by side.
+#[tokio::test]
+async fn what_a_job_makes_of_its_tree_is_its_own_in_every_container_of_the_host() {
+    for job in [0, 1] {
+        let bed = bed();
+        let archive = fs::metadata(bed.staged.join("x.tar")).unwrap().len();
+        let (size, large) = (2 << 20, "x".repeat(2 << 20));
+        let name = bed.stage(large.as_bytes());
+        let files = [
+            ("lib", "x.tar", archive, true),
+            ("d.txt", name.as_str(), size, false),
+        ];
+        let container = |launcher: u32| bed.container.with_file_name(format!("a{launcher}"));
+        for launcher in 1..=20 {
+            let order = order(job, &bed.staged, &files);
+            let done = fetch(container(launcher), order).await;
+            let brings = if launcher == 1 { archive + size } else { 0 };
+            assert_eq!((done.trouble.as_str(), done.bytes), ("", brings));
+            let folder = folder(&container(launcher), JobId(job));
+            fs::write(folder.join(format!("lib/deep/made{launcher}")), "").unwrap();
+            assert!(folder.join("lib/deep/made1").exists(), "{launcher}");
+            write(&folder.join("d.txt"), "evil");
+        }
+        let cache = bed.container.with_file_name("gerbil/files");
+        let trees = fs::read_dir(cache).unwrap().flatten();
+        let names = trees.map(|entry| entry.file_name());
+        let names = names.filter(|name| !name.display().to_string().starts_with('.'));
+        assert_eq!(names.count(), 2);
+        // What one job makes, no other is handed.
+        let two = bed.job(&container(1), 2, &files, archive + size).await;
+        assert!(!two.join("lib/deep/made1").exists());
+        assert!(fs::read_to_string(two.join("d.txt")).unwrap() == large);
+    }
+}
+
 #[tokio::test]
 async fn a_launcher_that_finds_a_changed_file_removes_none_that_another_has_brought_meanwhile() {
     let bed = bed();
