@@ -102,19 +102,23 @@ fn stays(path: &str) -> bool {
     parts.peek().is_some() && parts.all(|part| matches!(part, Component::Normal(_)))
 }
 
-/// Who may read a copy of `path`: its owner alone, where the file or a folder between it and `folder` is closed to
-/// all others.
+/// Who may read a copy of `path`: its owner alone and with the same permissions, where the file or a folder between it
+/// and `folder` is closed to all others.
 async fn readers(folder: &Path, path: &str) -> Readers {
     let mut part = folder.to_owned();
+    let (mut is_closed, mut mode) = (false, 0);
     for name in Path::new(path).components() {
         part.push(name);
         // What cannot be looked at cannot be copied either.
-        let about = tokio::fs::metadata(&part).await;
-        if about.is_ok_and(|about| about.permissions().mode() & 0o077 == 0) {
-            return Readers::Own;
+        if let Ok(about) = tokio::fs::metadata(&part).await {
+            mode = about.permissions().mode();
+            is_closed |= mode & 0o077 == 0;
         }
     }
-    Readers::ByMask
+    match is_closed {
+        true => Readers::OwnWith(mode),
+        false => Readers::ByMask,
+    }
 }
 
 /// Answers an order to copy files: one after the other, until one cannot be copied.
@@ -234,14 +238,21 @@ mod tests {
         std::fs::write(here.join("secret"), "1").unwrap();
         std::fs::set_permissions(here.join("secret"), std::fs::Permissions::from_mode(0o600))
             .unwrap();
-        for local in ["shut/c", "secret"] {
+        std::fs::write(here.join("shut/run"), "1").unwrap();
+        std::fs::set_permissions(
+            here.join("shut/run"),
+            std::fs::Permissions::from_mode(0o555),
+        )
+        .unwrap();
+        for (local, kept) in [("shut/c", 0o600), ("secret", 0o600), ("shut/run", 0o500)] {
             let remote = there.join("closed").join(local);
             let mut order = order(true, local, 1);
             order.copies[0].remote = remote.display().to_string();
             let moved = carry(&here, order).await;
             assert_eq!((moved.bytes, moved.trouble.as_str()), (1, ""), "{local}");
-            let mode = std::fs::metadata(&remote).unwrap().permissions().mode();
-            assert_eq!(mode & 0o077, 0, "{local}: {mode:o}");
+            let about = std::fs::metadata(&remote).unwrap();
+            let mode = about.permissions().mode();
+            assert_eq!(mode & 0o777, kept, "{local}: {mode:o}");
         }
         let again = carry(&here, order(true, "b", 1)).await;
         assert!(again.trouble.contains("exists already"), "{again:?}");

@@ -16,6 +16,8 @@ pub enum Readers {
     /// The user alone, as whom the nodes run too: as [`Readers::Nodes`], and in a folder that is mounted everywhere
     /// 0700 as well.
     Own,
+    /// The user alone, as [`Readers::Own`], and a file with no more than the owner's permissions in this mode.
+    OwnWith(u32),
 }
 
 impl Readers {

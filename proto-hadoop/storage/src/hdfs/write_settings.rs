@@ -78,7 +78,7 @@ impl WriteSettings {
             Readers::ByMask => self.mask,
             Readers::Everybody => USUAL_MASK,
             // Nodes read HDFS in the user's name.
-            Readers::Nodes | Readers::Own => CLOSED_MASK,
+            Readers::Nodes | Readers::Own | Readers::OwnWith(_) => CLOSED_MASK,
         }
     }
 
@@ -88,10 +88,14 @@ impl WriteSettings {
             Some(size) if size <= SMALL => Some(size.div_ceil(BLOCK_STEP).max(1) * BLOCK_STEP),
             _ => self.block_size,
         };
+        let permission = FILE_MODE & !self.mask_of(options.readers);
         WriteOptions {
             block_size,
             replication: self.replication,
-            permission: FILE_MODE & !self.mask_of(options.readers),
+            permission: match options.readers {
+                Readers::OwnWith(mode) => permission & mode,
+                _ => permission,
+            },
             overwrite: options.overwrite,
             create_parent: false,
         }
@@ -197,6 +201,13 @@ mod tests {
                 });
                 assert_eq!(made.permission, 0o600);
                 assert_eq!(set.folder_mode(readers), 0o700);
+            }
+            for (mode, kept) in [(0o755, 0o600), (0o444, 0o400)] {
+                let made = set.options(CreateOptions {
+                    readers: Readers::OwnWith(mode),
+                    ..CreateOptions::default()
+                });
+                assert_eq!(made.permission, kept);
             }
             assert_eq!(set.folder_mode(Readers::Everybody), 0o755);
         }

@@ -32,12 +32,20 @@ const OPEN_MODE: u32 = 0o755;
 /// Those for nodes that run as the user.
 const CLOSED_MODE: u32 = 0o700;
 
-/// The mode of a file, and of a folder, that is made for these readers; `None`: what the user's mask leaves.
-const fn mode(readers: Readers) -> Option<u32> {
+/// The mode of a folder that is made for these readers; `None`: what the user's mask leaves.
+const fn folder_mode(readers: Readers) -> Option<u32> {
     match readers {
         Readers::ByMask => None,
         Readers::Nodes | Readers::Everybody => Some(OPEN_MODE),
-        Readers::Own => Some(CLOSED_MODE),
+        Readers::Own | Readers::OwnWith(_) => Some(CLOSED_MODE),
+    }
+}
+
+/// That of a file, once it is written.
+const fn file_mode(readers: Readers) -> Option<u32> {
+    match readers {
+        Readers::OwnWith(mode) => Some(mode & CLOSED_MODE),
+        _ => folder_mode(readers),
     }
 }
 
@@ -161,8 +169,8 @@ pub(crate) async fn make_folder(path: &str, readers: Readers) -> Result<(), Stor
         for folder in missing {
             // The last one is for its readers alone. Those above it are also others' way.
             let mode = match folder == path {
-                true => mode(readers),
-                false => mode(readers).map(|_fixed| OPEN_MODE),
+                true => folder_mode(readers),
+                false => folder_mode(readers).map(|_fixed| OPEN_MODE),
             };
             // Closed until it has its mode.
             let first = mode.map_or(0o777, |mode| mode & CLOSED_MODE);
@@ -251,7 +259,7 @@ pub(crate) async fn create(path: &str, options: CreateOptions) -> Result<Writing
         true => how.create(true).truncate(true),
         false => how.create_new(true),
     };
-    if let Some(mode) = mode(readers) {
+    if let Some(mode) = folder_mode(readers) {
         how.mode(mode);
     }
     let file = within(ANSWER, "writing", &path, how.open(&path)).await?;
@@ -287,7 +295,7 @@ impl Writing {
             self.file.flush().await?;
             let file = self.file.into_std().await;
             let thread = tokio::task::spawn_blocking(move || {
-                if let Some(mode) = mode(readers) {
+                if let Some(mode) = file_mode(readers) {
                     // The mask of new files must not close it to its readers.
                     file.set_permissions(Permissions::from_mode(mode))?;
                     round_time(&file)?;
