@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
+
 use crate::rpc::Idempotence::Idempotent;
 use crate::rpc::{CallError, Channel, Login, Timing};
 use crate::wire::hdfs::hdfs_file_status_proto::FileType;
@@ -15,6 +17,10 @@ const OLD_HAS_LIST: u32 = 1 << 12;
 
 /// To read, among what may be done with a file.
 const READ: u32 = 4;
+/// The NameNode's exceptions by which it says that a user may not read a file, or that there is none.
+const REFUSALS: [&str; 2] = ["AccessControlException", "FileNotFoundException"];
+/// Files that the NameNode is asked about at a time.
+const ASKED: usize = 16;
 
 /// A machine that stores blocks, as it registered.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -192,23 +198,17 @@ impl NameNodeClient {
             "" => "/",
             path => path,
         };
-        let (mut found, mut seen, mut after) = (Vec::new(), 0, bytes::Bytes::new());
+        let (mut found, mut after) = (Vec::new(), bytes::Bytes::new());
         while let Some(listing) = self.listing(path, after).await? {
             let last = listing.partial_listing.last();
             after = last.map(|entry| entry.path.clone()).unwrap_or_default();
-            for entry in listing.partial_listing {
-                seen += 1;
-                if seen > most {
-                    return Ok(Some(found));
-                }
-                let is_folder = entry.file_type() == FileType::IsDir;
-                let is_readable = is_readable(&entry, &self.user)
-                    || (is_open(&entry) && self.may_read(path, &entry).await);
-                let file = FileBlocks::of(path, entry, is_readable);
-                found.push(match is_folder {
-                    true => ListingEntry::Folder(file.path),
-                    false => ListingEntry::File(file),
-                });
+            let left = most.saturating_sub(found.len());
+            let is_cut = listing.partial_listing.len() > left;
+            let entries = listing.partial_listing.into_iter().take(left);
+            let entries = stream::iter(entries).map(|entry| self.entry(path, entry));
+            found.append(&mut entries.buffered(ASKED).try_collect().await?);
+            if is_cut {
+                return Ok(Some(found));
             }
             if listing.remaining_entries == 0 || after.is_empty() {
                 return Ok(Some(found));
@@ -232,10 +232,30 @@ impl NameNodeClient {
             .await
     }
 
+    /// An entry of the listing of `listed`, as [`Self::list`] tells it.
+    async fn entry(
+        &self,
+        listed: &str,
+        entry: hdfs::HdfsFileStatusProto,
+    ) -> Result<ListingEntry, CallError> {
+        let is_folder = entry.file_type() == FileType::IsDir;
+        let is_readable = is_readable(&entry, &self.user)
+            || (is_open(&entry) && self.may_read(listed, &entry).await?);
+        let file = FileBlocks::of(listed, entry, is_readable);
+        Ok(match is_folder {
+            true => ListingEntry::Folder(file.path),
+            false => ListingEntry::File(file),
+        })
+    }
+
     /// Whether the NameNode lets the user read an entry of the listing of `listed`. It is asked about files with a writer
     /// alone: a reader opens others at the NameNode, which refuses it there, and reads these from their DataNodes, which
     /// refuse no user.
-    async fn may_read(&self, listed: &str, entry: &hdfs::HdfsFileStatusProto) -> bool {
+    async fn may_read(
+        &self,
+        listed: &str,
+        entry: &hdfs::HdfsFileStatusProto,
+    ) -> Result<bool, CallError> {
         let request = hdfs::CheckAccessRequestProto {
             path: path_of(listed, entry),
             mode: READ,
@@ -244,7 +264,16 @@ impl NameNodeClient {
         let called = self
             .channel
             .call("checkAccess", Idempotent, &request, plain);
-        called.await.is_ok()
+        match called.await {
+            Ok(()) => Ok(true),
+            // It may not; or the file has gone since it was listed.
+            Err(error @ CallError::Remote { .. })
+                if REFUSALS.iter().any(|class| error.is(class)) =>
+            {
+                Ok(false)
+            }
+            Err(error) => Err(error),
+        }
     }
 
     async fn listing(
@@ -596,6 +625,7 @@ mod tests {
                     of_bob("closed", false),
                     of_bob("granted", true),
                     of_bob("kept", true),
+                    of_bob("gone", true),
                 ],
                 remaining_entries: 0,
             };
@@ -603,23 +633,39 @@ mod tests {
                 dir_list: Some(listing),
             };
             peer.answer(call.id, &answer).await;
-            for path in ["/d/granted", "/d/kept"] {
+            // All are asked about before one is answered.
+            let mut calls = Vec::new();
+            for path in ["/d/granted", "/d/kept", "/d/gone"] {
                 let call = peer.call().await.unwrap();
                 assert_eq!(call.method, "checkAccess");
                 let request: hdfs::CheckAccessRequestProto =
                     prost::Message::decode(call.parameter.clone()).unwrap();
                 assert_eq!((request.path.as_str(), request.mode), (path, 4));
-                match path {
-                    "/d/granted" => {
-                        peer.answer(call.id, &hdfs::CheckAccessResponseProto {})
-                            .await;
-                    }
-                    _ => {
-                        let class = "org.apache.hadoop.security.AccessControlException";
-                        peer.error(call.id, class, "Permission denied").await;
-                    }
+                calls.push(call.id);
+            }
+            for (id, class) in calls.into_iter().rev().zip([
+                "java.io.FileNotFoundException",
+                "org.apache.hadoop.security.AccessControlException",
+                "",
+            ]) {
+                match class {
+                    "" => peer.answer(id, &hdfs::CheckAccessResponseProto {}).await,
+                    class => peer.error(id, class, "Permission denied").await,
                 }
             }
+            // No answer to that is no refusal.
+            let call = peer.call().await.unwrap();
+            let listing = hdfs::DirectoryListingProto {
+                partial_listing: vec![of_bob("unknown", true)],
+                remaining_entries: 0,
+            };
+            let answer = hdfs::GetListingResponseProto {
+                dir_list: Some(listing),
+            };
+            peer.answer(call.id, &answer).await;
+            let call = peer.call().await.unwrap();
+            let class = "org.apache.hadoop.ipc.RpcNoSuchMethodException";
+            peer.error(call.id, class, "Unknown method").await;
         };
         let client = NameNodeClient::new(vec![address], "alice");
         let asked = async {
@@ -638,8 +684,11 @@ mod tests {
                 ("/d/closed", false, false),
                 ("/d/granted", true, true),
                 ("/d/kept", true, false),
+                ("/d/gone", true, false),
             ];
             assert_eq!(found, expected);
+            let error = client.blocks("/d", 10).await.unwrap_err();
+            assert!(error.is("RpcNoSuchMethodException"), "{error}");
         };
         tokio::join!(server, asked);
     }
