@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use follow::FollowError;
 use job::exit::Exit;
+use mini::RunFolder;
 use proto_hadoop::{ApplicationId, CallError};
 use staging::error::exit_of;
 use storage::StorageError;
@@ -117,7 +118,9 @@ pub(crate) enum DataError {
     NotWritable { folder: PathBuf },
     #[error("--get: {} is a folder that is there already, and is not written over", folder.display())]
     InTheWay { folder: PathBuf },
-    #[error("--get: {why}; the results lie in {}", places.join(", "))]
+    #[error(
+        "--get: {why}; for {} days the results lie in {}", RunFolder::RESULTS_DAYS, places.join(", ")
+    )]
     NotBrought { why: String, places: Vec<String> },
     #[error(
         "--get: how the job ended is not known; where it succeeds, the results lie in {}",

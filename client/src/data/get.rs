@@ -495,7 +495,10 @@ pub(crate) mod tests {
         assert_eq!(names(), 0);
         let said = left(&all, "interrupted".to_owned()).to_string();
         assert!(
-            said.contains(&format!("the results lie in file:{}", run.path)),
+            said.contains(&format!(
+                "; for 7 days the results lie in file:{}",
+                run.path
+            )),
             "{said}"
         );
     }

@@ -5,7 +5,9 @@ use std::fs::Permissions;
 use std::io;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
+use mini::RunFolder;
 use storage::Address;
 
 use super::Located;
@@ -15,7 +17,8 @@ const RUN: &str = "run-";
 /// Above them, of one user.
 const USER: &str = "gerbil-local-";
 
-/// Where the results of `run` lie from now on. It is the same place unless that goes with the job.
+/// Where the results of `run` lie from now on. It is the same place unless that goes with the job; another one is
+/// removed by a run that comes [`RunFolder::RESULTS_DAYS`] later.
 ///
 /// # Errors
 /// They cannot be moved, and go with the job.
@@ -28,10 +31,12 @@ pub(super) fn keep(run: &Located) -> io::Result<Located> {
     let (Some(folder), Some(name)) = (stays, from.file_name()) else {
         return Ok(run.clone());
     };
-    let to = folder.join(format!("results-{}", name.to_string_lossy()));
+    let to = folder.join(format!("{}{}", RunFolder::RESULTS, name.to_string_lossy()));
     // In one step: what is there is whole, and the disk may be full.
     std::fs::rename(from, &to)?;
     std::fs::set_permissions(&to, Permissions::from_mode(0o700))?;
+    // From now on it stays for some days.
+    std::fs::File::open(&to)?.set_modified(SystemTime::now())?;
     let path = to.into_os_string().into_string();
     Ok(Located {
         address: run.address.clone(),
@@ -66,14 +71,18 @@ mod tests {
         let run = user.join("run-x/staging/get/12-3");
         std::fs::create_dir_all(run.join("0")).unwrap();
         std::fs::write(run.join("0/log"), "text").unwrap();
+        let begun = SystemTime::now();
+        let old = std::fs::File::open(&run).unwrap();
+        old.set_modified(SystemTime::UNIX_EPOCH).unwrap();
         let kept = keep(&at(&run)).unwrap();
         assert_eq!(Path::new(&kept.path), user.join("results-12-3"));
         assert_eq!(
             std::fs::read(user.join("results-12-3/0/log")).unwrap(),
             b"text"
         );
-        let mode = std::fs::metadata(&kept.path).unwrap().permissions().mode();
-        assert_eq!(mode & 0o777, 0o700);
+        let about = std::fs::metadata(&kept.path).unwrap();
+        assert_eq!(about.permissions().mode() & 0o777, 0o700);
+        assert!(about.modified().unwrap() >= begun, "its days begin now");
         assert!(keep(&at(&run)).is_err(), "it is gone");
         let shared = folder.path().join("run-x/get/1");
         assert_eq!(keep(&at(&shared)).unwrap(), at(&shared));

@@ -2,7 +2,7 @@
 //!
 //! Folders of one user lie side by side under `gerbil-local-UID` in the folder for temporary files.
 //! Each is held by a lock as long as its process lives; the kernel lets go of the lock however that
-//! ends. A run first removes folders that nobody holds.
+//! ends. A run first removes folders that nobody holds, and results that lie beside them for too long.
 
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
 use std::io::{self, Write as _};
@@ -10,6 +10,7 @@ use std::os::unix::fs::{
     DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _,
 };
 use std::path::Path;
+use std::time::Duration;
 
 use nix::fcntl::{Flock, FlockArg};
 use tempfile::TempDir;
@@ -32,8 +33,14 @@ pub struct RunFolder {
 }
 
 impl RunFolder {
+    /// How the name of a folder begins that lies beside the folders of runs and has what a run could not bring to its
+    /// user.
+    pub const RESULTS: &str = "results-";
+    /// For how many days such a folder stays after its last modification.
+    pub const RESULTS_DAYS: u64 = 7;
+
     /// Makes a new one under `base`, such as `/tmp`, and removes those that dead processes left
-    /// there.
+    /// there, and results that were kept there for [`Self::RESULTS_DAYS`].
     ///
     /// # Errors
     ///
@@ -110,39 +117,53 @@ fn open_to_us(path: &Path, mode: u32) -> io::Result<()> {
     }
 }
 
-/// Removes folders whose process is gone.
+/// Removes folders whose process is gone, and results that are old.
 fn remove_left(shared: &Path) {
     let Ok(entries) = fs::read_dir(shared) else {
         return;
     };
     for entry in entries.flatten() {
-        let path = entry.path();
-        let is_ours = entry.file_name().to_string_lossy().starts_with(PREFIX);
-        if is_ours && is_left(&path) {
-            tracing::debug!(path = %path.display(), "removing what a dead process left");
+        let (path, name) = (entry.path(), entry.file_name());
+        let name = name.to_string_lossy();
+        let is_left = (name.starts_with(PREFIX) && is_left(&path))
+            || (name.starts_with(RunFolder::RESULTS) && are_old(&path));
+        if is_left {
+            tracing::debug!(path = %path.display(), "removing what a run has left");
             let _stays = fs::remove_dir_all(&path).is_err();
         }
     }
 }
 
 /// How long a start may be between making its folder and locking it.
-const BIRTH: std::time::Duration = std::time::Duration::from_secs(60);
+const BIRTH: Duration = Duration::from_secs(60);
 
 fn is_left(path: &Path) -> bool {
-    let Ok(age) = fs::metadata(path).and_then(|metadata| metadata.modified()) else {
+    let Some(age) = age(path) else {
         return false;
     };
     match File::open(path.join(LOCK)) {
         // Locked at its making, or a moment later.
         Ok(file) => {
-            let young = age.elapsed().is_ok_and(|age| age < BIRTH);
             let length = file.metadata().map_or(0, |metadata| metadata.len());
             let free = Flock::lock(file, FlockArg::LockExclusiveNonblock).is_ok();
             // The lock file gets its first byte only after it is locked.
-            free && (length > 0 || !young)
+            free && (length > 0 || age >= BIRTH)
         }
-        Err(_none) => age.elapsed().is_ok_and(|age| age >= BIRTH),
+        Err(_none) => age >= BIRTH,
     }
+}
+
+/// Whether results were there for long enough, and no process holds them.
+fn are_old(results: &Path) -> bool {
+    let most = Duration::from_secs(RunFolder::RESULTS_DAYS * 24 * 60 * 60);
+    age(results).is_some_and(|age| age >= most) && !RunFolder::is_held(results)
+}
+
+/// Since when a folder was not modified. `None`: there is no folder, or it is of the future.
+fn age(folder: &Path) -> Option<Duration> {
+    let metadata = fs::symlink_metadata(folder).ok()?;
+    let modified = metadata.modified().ok()?;
+    modified.elapsed().ok().filter(|_| metadata.is_dir())
 }
 
 #[cfg(test)]
@@ -202,5 +223,35 @@ mod tests {
         fs::create_dir(&young).unwrap();
         let _other = RunFolder::create(base.path()).unwrap();
         assert!(young.exists());
+    }
+
+    #[test]
+    fn results_stay_for_days_and_go_with_the_next_run_after_that() {
+        let base = tempfile::tempdir().unwrap();
+        let run = RunFolder::create(base.path()).unwrap();
+        let shared = run.path().parent().unwrap().to_owned();
+        let days = |days: u64| Duration::from_secs(days * 24 * 60 * 60);
+        let most = RunFolder::RESULTS_DAYS;
+        let results = |name: &str, age: Duration| {
+            let folder = shared.join(name);
+            fs::create_dir_all(folder.join("0")).unwrap();
+            fs::write(folder.join("0/log"), "text").unwrap();
+            fs::write(folder.join(LOCK), "1").unwrap();
+            let then = std::time::SystemTime::now() - age;
+            File::open(&folder).unwrap().set_modified(then).unwrap();
+            folder
+        };
+        let young = results("results-1-1", days(most) - Duration::from_secs(3600));
+        let old = results("results-1-2", days(most));
+        let held = results("results-1-3", days(most + 1));
+        let other = results("other", days(most + 1));
+        let lock = File::open(held.join(LOCK)).unwrap();
+        let lock = Flock::lock(lock, FlockArg::LockExclusiveNonblock).unwrap();
+        drop(RunFolder::create(base.path()).unwrap());
+        let there = [&young, &old, &held, &other].map(|folder| folder.exists());
+        assert_eq!(there, [true, false, true, true]);
+        drop(lock);
+        drop(RunFolder::create(base.path()).unwrap());
+        assert!(young.exists() && !held.exists());
     }
 }
