@@ -18,7 +18,7 @@ pub struct Blind;
 impl Scheduler for Blind {
     fn next(&mut self, _now: Nanos, session: &Session, node: Option<NodeIx>) -> Option<Decision> {
         let node = node?;
-        session.free_slots(node).find_map(|slot| {
+        session.open_slots(node).find_map(|slot| {
             let stages = ONE_BY_ONE.into_iter();
             let classes =
                 stages.flat_map(|stage| session.classes(stage).map(move |class| (stage, class)));
@@ -34,6 +34,10 @@ impl Scheduler for Blind {
 
     fn is_blind(&self) -> bool {
         true
+    }
+
+    fn looks_everywhere(&self, _now: Nanos) -> bool {
+        false
     }
 
     fn saved(&self) -> Option<Saved> {

@@ -58,7 +58,7 @@ impl Scheduler for Capacity {
         let node = node?;
         let slots = u64::try_from(session.slot_count()).unwrap_or(u64::MAX);
         session
-            .free_slots(node)
+            .open_slots(node)
             .find_map(|slot| self.at(session, slot, node, slots))
     }
 
@@ -87,6 +87,10 @@ impl Scheduler for Capacity {
         all.sort_unstable();
         all.dedup();
         Some(all)
+    }
+
+    fn looks_everywhere(&self, _now: Nanos) -> bool {
+        false
     }
 
     fn saved(&self) -> Option<Saved> {

@@ -78,6 +78,12 @@ pub trait Scheduler: std::fmt::Debug + Send + Sync {
         self.inner().is_some_and(|inner| inner.goes_by_running())
     }
 
+    /// Whether it may have something now for a node where nothing is pending for any free slot, such as a copy of what runs
+    /// elsewhere. Such nodes are many, and are left out otherwise.
+    fn looks_everywhere(&self, now: Nanos) -> bool {
+        self.inner().is_none_or(|inner| inner.looks_everywhere(now))
+    }
+
     /// Whether it knows of no elements, and starts tasks on nodes that lack theirs, where they fail.
     fn is_blind(&self) -> bool {
         self.inner().is_some_and(|inner| inner.is_blind())
@@ -249,16 +255,21 @@ impl SessionDriver {
         decisions: &mut Vec<Decision>,
         are: impl Fn(&Session, NodeIx) -> bool,
     ) {
+        let everywhere = self.scheduler.looks_everywhere(now);
+        let next = |session: &Session, after| match everywhere {
+            true => session.free_node_after(after),
+            false => session.open_node_after(after),
+        };
         let mut silent = BTreeSet::new();
         loop {
             let before = decisions.len();
-            let mut at = self.session.free_node_after(None);
+            let mut at = next(&self.session, None);
             while let Some(node) = at {
                 let is_meant = !silent.contains(&node) && are(&self.session, node);
                 if !(is_meant && self.ask(now, Some(node), decisions)) {
                     silent.insert(node);
                 }
-                at = self.session.free_node_after(Some(node));
+                at = next(&self.session, Some(node));
             }
             if decisions.len() == before {
                 break;

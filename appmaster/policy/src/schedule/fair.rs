@@ -36,7 +36,7 @@ pub struct Fair {
 impl Scheduler for Fair {
     fn next(&mut self, _now: Nanos, session: &Session, node: Option<NodeIx>) -> Option<Decision> {
         let node = node?;
-        session.free_slots(node).find_map(|slot| {
+        session.open_slots(node).find_map(|slot| {
             let (_, stage, job) = match self.by {
                 By::Job => jobs(session, slot),
                 By::Tenant | By::Queue => self.owners(session, slot),
@@ -70,6 +70,10 @@ impl Scheduler for Fair {
 
     fn goes_by_running(&self) -> bool {
         self.by == By::Job
+    }
+
+    fn looks_everywhere(&self, _now: Nanos) -> bool {
+        false
     }
 
     fn saved(&self) -> Option<Saved> {

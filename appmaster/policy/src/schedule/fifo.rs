@@ -24,12 +24,16 @@ pub struct Fifo {
 impl Scheduler for Fifo {
     fn next(&mut self, _now: Nanos, session: &Session, node: Option<NodeIx>) -> Option<Decision> {
         let node = node?;
-        session.free_slots(node).find_map(|slot| {
+        session.open_slots(node).find_map(|slot| {
             let (_, stage, job) = first(session, slot, None, |stage, job| {
                 !self.barrier || passes_barrier(session, stage, job)
             })?;
             start(session, job, stage, slot, node)
         })
+    }
+
+    fn looks_everywhere(&self, _now: Nanos) -> bool {
+        false
     }
 
     fn saved(&self) -> Option<Saved> {

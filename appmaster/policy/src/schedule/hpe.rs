@@ -99,6 +99,10 @@ impl Scheduler for Hpe {
         preferred_home(session, job)
     }
 
+    fn looks_everywhere(&self, _now: Nanos) -> bool {
+        false
+    }
+
     fn saved(&self) -> Option<Saved> {
         Some(Saved::Hpe(*self))
     }
@@ -176,7 +180,7 @@ impl Hpe {
 /// Free slots of a node: those for maps, then the others.
 pub(super) fn maps_first(session: &Session, node: NodeIx) -> impl Iterator<Item = SlotIx> {
     let of_maps = |wanted: bool| {
-        session.free_slots(node).filter(move |slot| {
+        session.open_slots(node).filter(move |slot| {
             let slot = session.slot(*slot);
             slot.is_some_and(|slot| slot.stages.contains(&Stage::Map)) == wanted
         })

@@ -50,6 +50,10 @@ impl Scheduler for HpeLiteral {
         preferred_home(session, job)
     }
 
+    fn looks_everywhere(&self, _now: Nanos) -> bool {
+        false
+    }
+
     fn saved(&self) -> Option<Saved> {
         Some(Saved::HpeLiteral(*self))
     }

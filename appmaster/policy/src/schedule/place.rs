@@ -73,6 +73,44 @@ impl Slot {
     }
 }
 
+/// What slots of one container have in common: what runs on one of them runs on each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub(super) struct SlotKind {
+    container: ContainerIx,
+    stages: StageBits,
+    speed: Speed,
+}
+
+impl SlotKind {
+    pub(super) fn of(slot: &Slot) -> Self {
+        Self {
+            container: slot.container,
+            stages: StageBits::of(slot.stages.iter().copied()),
+            speed: slot.speed,
+        }
+    }
+
+    /// Whether one of these stages may run on it.
+    pub(super) const fn runs_any(self, stages: StageBits) -> bool {
+        self.stages.0 & stages.0 != 0
+    }
+}
+
+/// A set of stages, as a number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub(super) struct StageBits(u8);
+
+impl StageBits {
+    pub(super) fn of(stages: impl Iterator<Item = Stage>) -> Self {
+        let bit = |stage| match stage {
+            Stage::Map => 1,
+            Stage::Reduce => 2,
+            Stage::Gang => 4,
+        };
+        Self(stages.fold(0, |bits, stage| bits | bit(stage)))
+    }
+}
+
 /// Who has a slot. An order is no fact: what was decided is reserved until the launcher confirms it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum SlotUse {

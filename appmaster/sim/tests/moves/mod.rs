@@ -34,6 +34,10 @@ impl Scheduler for Mover {
         });
         decision.or(moved)
     }
+
+    fn looks_everywhere(&self, _now: Nanos) -> bool {
+        true
+    }
 }
 
 /// The first two attempts change places once both run.

@@ -1,7 +1,9 @@
 //! Nodes, containers and slots: which are there, and which are free.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
+use super::put;
+use crate::schedule::place::SlotKind;
 use crate::schedule::session::{Attempt, ContainerRecord, NodeRecord, ScheduleState};
 use crate::schedule::{
     AttemptIx, AttemptOutcome, Bundle, Container, ContainerIx, JobIx, Nanos, Node, NodeIx, Slot,
@@ -68,8 +70,10 @@ impl ScheduleState {
             return;
         };
         let before = std::mem::take(&mut record.slots);
+        let node = record.container.node;
         let kept = before.iter().zip(now);
         for (ix, slot) in kept {
+            self.list_free(node, *ix, false);
             if let Some(there) = self.slots.get_mut(ix) {
                 *there = Slot {
                     container,
@@ -77,6 +81,7 @@ impl ScheduleState {
                     ..slot.clone()
                 };
             }
+            self.list_free(node, *ix, true);
         }
         let (kept, over) = before.split_at(before.len().min(now.len()));
         let mut kept = kept.to_vec();
@@ -102,16 +107,31 @@ impl ScheduleState {
     }
 
     pub(super) fn remove_slot(&mut self, ix: SlotIx) {
-        let Some(slot) = self.slots.remove(&ix) else {
+        let Some(slot) = self.slots.get(&ix) else {
             return;
         };
+        if let Some(record) = self.containers.get_mut(&slot.container) {
+            record.slots.retain(|other| *other != ix);
+            let node = record.container.node;
+            self.not_free(node, ix);
+        }
+        self.slots.remove(&ix);
         self.let_loose(ix);
-        let Some(record) = self.containers.get_mut(&slot.container) else {
+    }
+
+    /// Puts a slot of a node, where it is free, into the sets by what may run on it, or takes it out of them.
+    fn list_free(&mut self, node: NodeIx, ix: SlotIx, is_in: bool) {
+        let (Some(slot), Some(there)) = (self.slots.get(&ix), self.nodes.get_mut(node.0 as usize))
+        else {
             return;
         };
-        record.slots.retain(|other| *other != ix);
-        let node = record.container.node;
-        self.not_free(node, ix);
+        if !there.free.contains(&ix) {
+            return;
+        }
+        put(&mut there.free_kinds, SlotKind::of(slot), ix, is_in);
+        for stage in &slot.stages {
+            put(&mut self.free_by, (*stage, slot.speed), (node, ix), is_in);
+        }
     }
 
     /// What is taken of the node stays taken.
@@ -181,6 +201,7 @@ impl ScheduleState {
             taken: Bundle::new(),
             containers: BTreeSet::new(),
             free: BTreeSet::new(),
+            free_kinds: BTreeMap::new(),
             has_joined: false,
         });
         ix
@@ -244,10 +265,12 @@ impl ScheduleState {
                 there.free.insert(ix);
                 self.free_nodes.insert(node);
             }
+            self.list_free(node, ix, true);
         }
     }
 
     pub(super) fn not_free(&mut self, node: NodeIx, slot: SlotIx) {
+        self.list_free(node, slot, false);
         if let Some(there) = self.nodes.get_mut(node.0 as usize) {
             there.free.remove(&slot);
             if there.free.is_empty() {

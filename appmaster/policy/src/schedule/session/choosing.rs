@@ -27,6 +27,12 @@ impl Session {
             .map(|((_, class), _)| *class)
     }
 
+    /// Whether tasks of a stage are pending, of whichever job.
+    #[must_use]
+    pub fn is_pending(&self, stage: Stage) -> bool {
+        self.classes(stage).next().is_some()
+    }
+
     /// Jobs in sight with pending tasks of a stage and class, in order of submission.
     pub fn runnable(&self, stage: Stage, class: Class) -> impl Iterator<Item = JobIx> {
         let all = match self.shown.priority {

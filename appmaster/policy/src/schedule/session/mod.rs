@@ -16,8 +16,9 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use super::saved::pairs;
 use super::{
     AttemptIx, AttemptPhase, Bundle, Container, ContainerIx, Job, JobIx, Nanos, Need, Node, NodeIx,
-    Slot, SlotIx, Stage, Task, TaskIx,
+    Slot, SlotIx, Speed, Stage, Task, TaskIx,
 };
+use crate::schedule::place::SlotKind;
 use crate::{Few, Numbered};
 
 pub(super) use places::AVOIDED;
@@ -123,6 +124,9 @@ pub(super) struct NodeRecord {
     pub(super) taken: Bundle,
     pub(super) containers: BTreeSet<ContainerIx>,
     pub(super) free: BTreeSet<SlotIx>,
+    /// The same by what may run on them.
+    #[serde(with = "pairs")]
+    pub(super) free_kinds: BTreeMap<SlotKind, BTreeSet<SlotIx>>,
     /// It has had a container: its rack is known.
     pub(super) has_joined: bool,
 }
@@ -193,6 +197,9 @@ pub(super) struct ScheduleState {
     /// Attempts under way of each queue and user.
     pub(super) used: Used,
     pub(super) free_nodes: BTreeSet<NodeIx>,
+    /// Free slots that run a stage, by node: a slot for two stages is in both.
+    #[serde(with = "pairs")]
+    pub(super) free_by: BTreeMap<(Stage, Speed), BTreeSet<(NodeIx, SlotIx)>>,
     /// Slots kept for a gang: until when.
     pub(super) held: BTreeMap<SlotIx, (JobIx, Nanos)>,
     /// The same by job, and by the end.

@@ -1,8 +1,10 @@
 //! Looking for nodes, containers and slots.
 
 use crate::schedule::element::has_each;
+use crate::schedule::place::StageBits;
 use crate::schedule::{
-    Container, ContainerIx, JobIx, Nanos, Node, NodeIx, Session, Slot, SlotIx, SlotUse,
+    Container, ContainerIx, JobIx, Nanos, Node, NodeIx, Session, Slot, SlotIx, SlotUse, Speed,
+    Stage,
 };
 
 /// As many failed attempts as no job has: a node that has them was named as one to avoid.
@@ -92,6 +94,37 @@ impl Session {
         record
             .into_iter()
             .flat_map(|record| record.free.iter().copied())
+    }
+
+    /// The next node after `node`, or the first, with a free slot for a stage of which tasks are pending.
+    #[must_use]
+    pub fn open_node_after(&self, node: Option<NodeIx>) -> Option<NodeIx> {
+        use std::ops::Bound::{Excluded, Unbounded};
+        let from = node.map_or(Unbounded, |node| Excluded((node, SlotIx(u32::MAX))));
+        let open = self.state.free_by.iter();
+        let open = open.filter(|((stage, _), _)| self.is_pending(*stage));
+        let next = open.filter_map(|(_, slots)| slots.range((from, Unbounded)).next());
+        next.map(|(node, _)| *node).min()
+    }
+
+    /// Free slots of a node for stages of which tasks are pending, by number; of those that are alike the first.
+    pub fn open_slots(&self, node: NodeIx) -> impl Iterator<Item = SlotIx> + use<> {
+        let stages = [Stage::Map, Stage::Reduce, Stage::Gang].into_iter();
+        let pending = StageBits::of(stages.filter(|stage| self.is_pending(*stage)));
+        let record = self.state.nodes.get(node.0 as usize);
+        let kinds = record.into_iter().flat_map(|record| &record.free_kinds);
+        let open = kinds.filter(|(kind, _)| kind.runs_any(pending));
+        let mut firsts: Vec<SlotIx> = open
+            .filter_map(|(_, slots)| slots.first().copied())
+            .collect();
+        firsts.sort_unstable();
+        firsts.into_iter()
+    }
+
+    /// Free slots of one speed for a stage, by node.
+    pub fn free_for(&self, stage: Stage, speed: Speed) -> impl Iterator<Item = (NodeIx, SlotIx)> {
+        let slots = self.state.free_by.get(&(stage, speed));
+        slots.into_iter().flatten().copied()
     }
 
     /// Every node, by number, those without containers included.

@@ -87,7 +87,7 @@ impl Scheduler for Age {
         match node {
             _ if self.limit == Nanos(0) => {}
             Some(node) => {
-                let started = session.free_slots(node).find_map(|slot| {
+                let started = session.open_slots(node).find_map(|slot| {
                     let (stage, job) = self.overdue(now, session, slot)?;
                     start(session, job, stage, slot, node)
                 });

@@ -132,6 +132,10 @@ impl Scheduler for Speculate {
         }
     }
 
+    fn looks_everywhere(&self, now: Nanos) -> bool {
+        now >= self.look || self.inner.looks_everywhere(now)
+    }
+
     fn wakes_at(&self, asked: Nanos) -> Option<Nanos> {
         let look = Some(self.look).filter(|look| self.busy && *look > asked);
         self.inner.wakes_at(asked).into_iter().chain(look).min()
