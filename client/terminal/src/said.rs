@@ -1,7 +1,7 @@
 //! Standard error, on its way out: a queue, and the thread that waits for whoever reads it.
 //!
-//! A reader that stands still holds up nobody but that thread. What does not fit into the queue is left out, and how
-//! much that was is said in its place.
+//! A reader that stands still holds up nobody but that thread. Where the queue is full the oldest of it is left out, and
+//! how much that was is said in its place: what a command says last is why it fails.
 
 use std::collections::VecDeque;
 use std::io;
@@ -73,6 +73,25 @@ pub fn said_so_far() {
     STDERR.wait(MOMENT);
 }
 
+impl Queue {
+    /// `false`: nothing waits.
+    fn leave_out_oldest(&mut self) -> bool {
+        let is_bytes = |item: &Item| matches!(item, Item::Bytes(_));
+        let Some(oldest) = self.items.iter().position(is_bytes) else {
+            return false;
+        };
+        if let Some(Item::Bytes(bytes)) = self.items.remove(oldest) {
+            self.bytes -= bytes.len();
+        }
+        let before = oldest.checked_sub(1);
+        match before.and_then(|before| self.items.get_mut(before)) {
+            Some(Item::LeftOut(count)) => *count += 1,
+            _ => self.items.insert(oldest, Item::LeftOut(1)),
+        }
+        true
+    }
+}
+
 impl Outgoing {
     const fn new() -> Self {
         let queue = Queue {
@@ -100,13 +119,7 @@ impl Outgoing {
             return;
         }
         // One that is longer than all the room has it alone.
-        if queue.bytes > 0 && queue.bytes.saturating_add(bytes.len()) > QUEUE {
-            match queue.items.back_mut() {
-                Some(Item::LeftOut(count)) => *count += 1,
-                _ => queue.items.push_back(Item::LeftOut(1)),
-            }
-            return;
-        }
+        while queue.bytes.saturating_add(bytes.len()) > QUEUE && queue.leave_out_oldest() {}
         queue.bytes += bytes.len();
         queue.items.push_back(Item::Bytes(bytes));
         self.changed.notify_all();
@@ -208,23 +221,30 @@ mod tests {
         outgoing.put(b"first\n".to_vec());
         assert_eq!(written.recv().unwrap(), b"first\n");
         // The thread stands still with it, and nobody else.
-        let half = vec![b'x'; QUEUE / 2];
-        outgoing.put(half.clone());
-        outgoing.put(half.clone());
         for _ in 0..3 {
             outgoing.put(b"too much\n".to_vec());
         }
+        let mut early = outgoing.mark().unwrap();
+        let half = vec![b'x'; QUEUE / 2];
+        outgoing.put(half.clone());
+        outgoing.put(half[1..].to_vec());
+        outgoing.put(b"!".to_vec());
+        // More than there is room for: what is said last is not lost.
+        outgoing.put(b"why it fails\n".to_vec());
         let mut all = outgoing.mark().unwrap();
         outgoing.wait(Duration::from_millis(1));
         assert!(all.try_recv().is_err());
         let_go.send(()).unwrap();
-        for _ in 0..2 {
-            assert_eq!(written.recv().unwrap(), half);
+        let next = || {
+            let said = String::from_utf8(written.recv().unwrap()).unwrap();
             let_go.send(()).unwrap();
-        }
-        let said = String::from_utf8(written.recv().unwrap()).unwrap();
-        assert!(said.contains("3 messages are left out"), "{said}");
-        let_go.send(()).unwrap();
+            said
+        };
+        assert!(next().contains("3 messages are left out"));
+        assert!(next().contains("1 message is left out"));
+        early.try_recv().unwrap();
+        assert_eq!(next().len(), QUEUE / 2 - 1);
+        assert_eq!((next().as_str(), next().as_str()), ("!", "why it fails\n"));
         all.blocking_recv().unwrap();
         outgoing.wait(Duration::from_secs(60));
         assert!(outgoing.mark().is_none());
