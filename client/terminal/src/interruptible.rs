@@ -5,14 +5,15 @@ use std::ops::ControlFlow;
 
 use crate::signals::Signals;
 
-/// What `work` comes to, unless a signal ends the wait for it (`Break`).
+/// What `work` comes to, unless a signal ends the wait for it (`Break`). One that is there already does.
 pub async fn interruptible<T>(
     signals: &mut Signals,
     work: impl Future<Output = T>,
 ) -> ControlFlow<u8, T> {
     tokio::select! {
-        done = work => ControlFlow::Continue(done),
+        biased;
         signal = signals.ending() => ControlFlow::Break(signal),
+        done = work => ControlFlow::Continue(done),
     }
 }
 
@@ -36,8 +37,10 @@ pub async fn blocking<T: Send + 'static>(
 #[cfg(test)]
 mod tests {
     use nix::sys::signal::{Signal, raise};
+    use tokio::sync::mpsc;
 
     use super::*;
+    use crate::signals::SignalRequest;
 
     #[tokio::test]
     async fn a_wait_for_ever_ends_with_a_signal() {
@@ -57,5 +60,15 @@ mod tests {
         let done = blocking(&mut signals, move || held.recv().is_ok()).await;
         assert_eq!(done.unwrap(), ControlFlow::Break(15));
         drop(hold);
+    }
+
+    #[tokio::test]
+    async fn of_a_signal_and_what_is_done_the_signal_counts() {
+        for _again in 0..20 {
+            let (sender, asked) = mpsc::channel(1);
+            sender.try_send(SignalRequest::End(2)).unwrap();
+            let done = interruptible(&mut Signals::from(asked), async {}).await;
+            assert_eq!(done, ControlFlow::Break(2));
+        }
     }
 }

@@ -85,6 +85,13 @@ impl Signals {
     }
 }
 
+/// What another than the system asks.
+impl From<mpsc::Receiver<SignalRequest>> for Signals {
+    fn from(asked: mpsc::Receiver<SignalRequest>) -> Self {
+        Self { asked }
+    }
+}
+
 /// Says whether it listens, and then passes on what is heard, until nobody wants it any more.
 async fn pass_on(sender: &mpsc::Sender<SignalRequest>, begun: &SyncSender<std::io::Result<()>>) {
     let mut listened = match Listened::new() {
@@ -100,9 +107,16 @@ async fn pass_on(sender: &mpsc::Sender<SignalRequest>, begun: &SyncSender<std::i
             asked = listened.next() => asked,
             () = sender.closed() => return,
         };
-        // One more than anybody types says nothing new.
-        let _heard = sender.try_send(asked).is_ok();
+        hand_on(sender, asked).await;
     }
+}
+
+/// Where more wait than anybody types one more says nothing new, unless it ends the run.
+async fn hand_on(sender: &mpsc::Sender<SignalRequest>, asked: SignalRequest) {
+    let _heard = match asked {
+        SignalRequest::End(_) => sender.send(asked).await.is_ok(),
+        SignalRequest::Forward(_) | SignalRequest::Pause => sender.try_send(asked).is_ok(),
+    };
 }
 
 impl Listened {
@@ -172,4 +186,27 @@ fn set(number: Number, handler: SigHandler) -> std::io::Result<SigAction> {
     // SAFETY: the handler is one of the kernel's own two, no function of ours.
     let before = unsafe { sigaction(number, &action) };
     before.map_err(Into::into)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn one_that_ends_the_run_is_not_lost_behind_others() {
+        let (sender, asked) = mpsc::channel(1);
+        let mut signals = Signals::from(asked);
+        for _more in 0..3 {
+            hand_on(&sender, SignalRequest::Forward(SIGUSR1)).await;
+        }
+        let ((), first) = tokio::join!(
+            hand_on(&sender, SignalRequest::End(SIGTERM)),
+            signals.next()
+        );
+        assert_eq!(first, SignalRequest::Forward(SIGUSR1));
+        assert_eq!(signals.next().await, SignalRequest::End(SIGTERM));
+        drop(signals);
+        // Nobody waits for one who has gone.
+        hand_on(&sender, SignalRequest::End(SIGTERM)).await;
+    }
 }
