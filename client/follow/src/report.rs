@@ -16,8 +16,8 @@ use tokio::task::spawn_blocking;
 use crate::descriptor;
 use crate::error::FollowError;
 use crate::timing::Stamps;
-use terminal::say;
 use terminal::signals::Signals;
+use terminal::{flushed, say, write_whole};
 
 /// A report that is read again, at most, bytes: a million ranks without their samples.
 const BYTES_MAX: u64 = 512 * 1024 * 1024;
@@ -109,7 +109,13 @@ impl Destination {
         signals: &mut Signals,
     ) -> u8 {
         let Self { path, place } = self;
-        let put = spawn_blocking(move || place.put(fill));
+        let put = async {
+            if matches!(place, ReportFile::Descriptor(_)) {
+                // Often where sentences go, too: it stands behind them.
+                flushed().await;
+            }
+            spawn_blocking(move || place.put(fill)).await
+        };
         let (error, spoilt) = tokio::select! {
             put = put => match put.map_err(io::Error::other).and_then(identity) {
                 Ok(()) => return code,
@@ -141,15 +147,17 @@ pub fn read<R: DeserializeOwned>(path: &Path) -> Option<R> {
 enum ReportFile {
     /// A file, which appears whole: written beside it and then given its name.
     Appears { folder: PathBuf, path: PathBuf },
-    /// A pipe, a device, or what a descriptor leads to: it must stay what it is.
+    /// A pipe or a device: it must stay what it is.
     Device(File),
+    /// What a descriptor leads to, which must stay what it is, and has other writers.
+    Descriptor(File),
 }
 
 impl ReportFile {
     /// May wait for the reader of a pipe.
     fn open(path: &Path) -> io::Result<Self> {
         if let Some(file) = descriptor::named(path)? {
-            return Ok(Self::Device(file));
+            return Ok(Self::Descriptor(file));
         }
         // Through links, so that the file they lead to is replaced, not they.
         let path = path.canonicalize().unwrap_or_else(|_new| path.to_owned());
@@ -174,13 +182,13 @@ impl ReportFile {
     /// May wait for the reader of a pipe.
     fn put(self, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
         let into = |file: &File| {
-            let mut out = BufWriter::new(file);
+            let mut out = BufWriter::new(Whole(file));
             fill(&mut out)?;
             out.write_all(b"\n")?;
             out.flush()
         };
         match self {
-            Self::Device(device) => into(&device),
+            Self::Device(file) | Self::Descriptor(file) => into(&file),
             Self::Appears { folder, path } => {
                 let file = beside(&folder)?;
                 into(file.as_file())?;
@@ -189,6 +197,20 @@ impl ReportFile {
                 Ok(())
             }
         }
+    }
+}
+
+/// A file that somebody else may have made non-blocking.
+struct Whole<'a>(&'a File);
+
+impl Write for Whole<'_> {
+    fn write(&mut self, data: &[u8]) -> io::Result<usize> {
+        write_whole(&mut self.0, data)?;
+        Ok(data.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }
 
@@ -357,5 +379,33 @@ mod tests {
         let text = reader.wait_with_output().await.unwrap().stdout;
         let report: Report = serde_json::from_slice(&text).unwrap();
         assert_eq!(report, own(0).with(""));
+    }
+
+    /// `2>&1 | reader`, where the reader has made the pipe non-blocking and is slow.
+    #[tokio::test]
+    async fn a_descriptor_that_takes_a_little_at_a_time_gets_all_of_it() {
+        use nix::fcntl::{FcntlArg, OFlag, fcntl};
+        use std::os::fd::AsRawFd as _;
+        let (reader, writer) = nix::unistd::pipe().unwrap();
+        fcntl(&writer, FcntlArg::F_SETFL(OFlag::O_NONBLOCK)).unwrap();
+        let mut writer = File::from(writer);
+        // It is full, of what is no part of a report.
+        while writer.write(&[b'\n'; 4096]).is_ok() {}
+        let named = format!("/proc/self/fd/{}", writer.as_raw_fd());
+        let mut signals = Signals::listen().unwrap();
+        let destination = open(Path::new(&named), &mut signals).await.unwrap();
+        drop(writer);
+        let report = Report {
+            sentence: "s".repeat(1 << 20),
+            ..own(0).with("")
+        };
+        let reading = spawn_blocking(move || {
+            let mut text = String::new();
+            File::from(reader).read_to_string(&mut text).unwrap();
+            text
+        });
+        assert_eq!(write(destination, report.clone(), 0).await, 0);
+        let got: Report = serde_json::from_str(&reading.await.unwrap()).unwrap();
+        assert!(got == report);
     }
 }

@@ -10,7 +10,6 @@ mod start;
 mod watch;
 
 use std::ffi::OsString;
-use std::io::Write as _;
 use std::ops::ControlFlow;
 use std::process::ExitCode;
 
@@ -22,7 +21,7 @@ use session::status::JobStatus;
 use session::stop::{How, Stopped, end, stop};
 use session::{JobName, Name, Reached, SessionError, SessionRecord, SessionsFolder, reach};
 use terminal::signals::Signals;
-use terminal::{Text, blocking, interruptible, print, say};
+use terminal::{Text, blocking, interruptible, print, say, write_whole};
 
 use crate::arguments::Arguments;
 use crate::cluster::Cluster;
@@ -203,7 +202,7 @@ async fn gantt(
     };
     let path = &file.path;
     let written = match follow::descriptor::named(path) {
-        Ok(Some(mut file)) => file.write_all(text.as_bytes()),
+        Ok(Some(mut file)) => write_whole(&mut file, text.as_bytes()),
         Ok(None) => std::fs::write(path, text),
         Err(error) => Err(error),
     };
