@@ -94,6 +94,7 @@ impl InSession<'_> {
             keys: self.follower.keys,
             name: &self.name,
             job: self.job,
+            has_tasks: false,
             why,
         };
         let asked = tokio::select! {

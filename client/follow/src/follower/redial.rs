@@ -27,6 +27,8 @@ pub(super) struct Unheard<'a> {
     /// The session's name.
     pub name: &'a str,
     pub job: u32,
+    /// It is a MapReduce job.
+    pub has_tasks: bool,
     /// Why the link broke.
     pub why: &'a str,
 }
@@ -52,18 +54,29 @@ impl Unheard<'_> {
     }
 
     fn ended(&self, has_it: bool) -> Ended {
-        let Self { name, job, why, .. } = self;
+        let Self {
+            name,
+            job,
+            has_tasks,
+            why,
+            ..
+        } = self;
         let became = match has_it {
             true => format!(
                 "is being ended, as the job of a client that is not heard; gerbil session status {name} shows whether it \
                  is gone"
             ),
-            false => "is over: a session ends the job of a client that it does not hear".to_owned(),
+            false => "is over: it had come to its end before, or was ended, as the job of a client that is not heard"
+                .to_owned(),
+        };
+        let output = match has_tasks {
+            true => "; its output is whole where it has _SUCCESS",
+            false => "",
         };
         Ended {
             code: Exit::Lost.code(),
             sentence: format!(
-                "the connection to session {name} broke ({why}), and job {job} {became}; the session goes on"
+                "the connection to session {name} broke ({why}), and job {job} {became}{output}; the session goes on"
             ),
             verdict: None,
         }

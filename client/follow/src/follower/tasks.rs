@@ -100,6 +100,7 @@ impl TasksInSession {
             keys: &self.keys,
             name: self.name.as_deref()?,
             job: self.job,
+            has_tasks: true,
             why,
         };
         let mut wishes = self.wishes.clone();

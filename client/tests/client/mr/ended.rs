@@ -29,7 +29,9 @@ async fn a_job_that_fails_says_so_once_and_its_code_is_the_command_s() {
     let (code, _, said) = run(&night, &["-D", "fake.does=lost"], &[]).await;
     assert_eq!(code, Some(70), "{said}");
     assert!(
-        said.contains("the connection to session night broke") && said.contains("is over"),
+        said.contains("the connection to session night broke")
+            && said.contains("is over: it had come to its end before, or was ended")
+            && said.contains("its output is whole where it has _SUCCESS"),
         "{said}"
     );
     let (code, _, said) = run(&night, &["-D", "fake.does=gone"], &[]).await;
