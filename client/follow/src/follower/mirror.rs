@@ -195,7 +195,13 @@ impl Follower<'_> {
                 }
                 Some(Ok(Err(why))) = input_task.join_next() => {
                     self.progress.clear();
-                    say(why);
+                    match how.ends_with_us {
+                        true => say(why),
+                        false => say(format!(
+                            "{why}; the job goes on, and sees no end of its input: the next gerbil attach --input \
+                             can give it more"
+                        )),
+                    }
                     // Otherwise it is no cause of the end.
                     if !is_ending && verdict.is_none() && how.ends_with_us {
                         given = Given::Part;
