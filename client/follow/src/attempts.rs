@@ -5,6 +5,7 @@ use std::time::Duration;
 use job::exit::Exit;
 use proto_hadoop::yarn::ApplicationReport;
 use proto_hadoop::{AppAttemptId, ApplicationClient, ApplicationId};
+use tokio::time::timeout;
 
 use crate::ended::Ended;
 
@@ -13,6 +14,8 @@ use crate::ended::Ended;
 const GONE_PATIENCE: Duration = Duration::from_secs(30);
 /// Beside the time that YARN takes to miss a node or an ApplicationMaster: it looks from time to time.
 const MARGIN: Duration = Duration::from_secs(60);
+/// For YARN to say why an attempt has ended: a sentence that says less is better than none.
+const YARNS_WORDS: Duration = Duration::from_secs(5);
 
 /// Why there is no further attempt, though YARN would make one.
 pub const SPENT: &str = "the program has read standard input, which cannot be given again, so it \
@@ -126,9 +129,10 @@ impl Attempts {
 }
 
 /// What is said of an attempt that replaces another; with YARN's first words on that one's end, where it
-/// knows them.
+/// knows them and says them at once.
 pub async fn replaced(rm: &ApplicationClient, lost: AppAttemptId, name: &str) -> String {
-    let all = rm.attempts(&lost.application).await.unwrap_or_default();
+    let all = timeout(YARNS_WORDS, rm.attempts(&lost.application)).await;
+    let all = all.ok().and_then(Result::ok).unwrap_or_default();
     let said = all.into_iter().find(|report| report.id == lost);
     let said = said.map(|report| report.diagnostics).unwrap_or_default();
     let why = match said.lines().next().map(str::trim) {

@@ -17,6 +17,9 @@ pub mod tasks;
 mod verdict;
 mod watching;
 
+#[cfg(test)]
+mod tests;
+
 use std::time::Duration;
 
 use proto_hadoop::yarn::ApplicationReport;

@@ -13,7 +13,7 @@ use crate::conclusion::Written;
 use crate::ended::{Ended, judge};
 use crate::error::FollowError;
 use crate::kill::kill;
-use terminal::{interruptible, say};
+use terminal::interruptible;
 
 /// Each for the ResourceManager to take the verdict from the ApplicationMaster, which goes on trying
 /// without us, and for its own account of a job that is lost.
@@ -22,9 +22,12 @@ pub(super) const ROOT_PATIENCE: Duration = Duration::from_secs(5);
 impl SubmittedApplication<'_> {
     /// The ResourceManager has not taken the verdict. Where that is because it has itself given the
     /// ApplicationMaster up, what that saw are the consequences, or the other side of the same.
-    pub(super) async fn find_the_root(&self, ended: &mut Ended, place: &str) {
-        let asked = timeout(ROOT_PATIENCE, self.follower.rm.report(&self.follower.id)).await;
-        let Ok(Ok(report)) = asked else { return };
+    pub(super) async fn find_the_root(&mut self, ended: &mut Ended, place: &str) {
+        let asking = timeout(ROOT_PATIENCE, self.follower.rm.report(&self.follower.id));
+        let asked = interruptible(self.follower.signals, asking).await;
+        let ControlFlow::Continue(Ok(Ok(report))) = asked else {
+            return;
+        };
         if report.state != YarnApplicationState::Failed {
             return;
         }
@@ -88,7 +91,9 @@ impl SubmittedApplication<'_> {
             match self.attempts.next(&report, self.follower.input.is_spent()) {
                 Lost::Still => {}
                 Lost::Replaced { lost, name } => {
-                    say(attempts::replaced(self.follower.rm, lost, &name).await);
+                    if let ControlFlow::Break(signal) = self.say_replaced(lost, &name).await {
+                        return self.interrupted(signal, Written::Part).await.map(Some);
+                    }
                     self.follower.progress = self.follower.progress.anew();
                     self.wait_timeout = self.wait_timeout.anew();
                     return Ok(None);

@@ -87,8 +87,16 @@ impl SubmittedApplication<'_> {
             match seen {
                 SeenApplication::Waiting(reason) => {
                     said = reason.unwrap_or(said);
-                    if let Some(held) = holders.look(self.follower.rm, self.follower.id).await {
-                        self.follower.progress.held(held);
+                    let looking = holders.look(self.follower.rm, self.follower.id);
+                    match interruptible(self.follower.signals, looking).await {
+                        ControlFlow::Continue(Some(held)) => self.follower.progress.held(held),
+                        ControlFlow::Continue(None) => {}
+                        ControlFlow::Break(signal) => {
+                            return self
+                                .interrupted(signal, Written::Part)
+                                .await
+                                .map(FoundMaster::Ended);
+                        }
                     }
                 }
                 // What is still said of the attempt that is over.
@@ -96,8 +104,13 @@ impl SubmittedApplication<'_> {
                     pause(&self.follower.progress).await;
                 }
                 SeenApplication::Running(address, attempt) => {
-                    if let Some((lost, name)) = self.attempts.unseen(attempt) {
-                        say(attempts::replaced(self.follower.rm, lost, &name).await);
+                    if let Some((lost, name)) = self.attempts.unseen(attempt)
+                        && let ControlFlow::Break(signal) = self.say_replaced(lost, &name).await
+                    {
+                        return self
+                            .interrupted(signal, Written::Part)
+                            .await
+                            .map(FoundMaster::Ended);
                     }
                     self.attempts.follow(attempt);
                     return Ok(FoundMaster::Address(address));
@@ -105,6 +118,13 @@ impl SubmittedApplication<'_> {
                 SeenApplication::Over(report) => return Ok(FoundMaster::Ended(judge(&report))),
             }
         }
+    }
+
+    /// Says that attempt `name` replaces the one that was `lost`.
+    pub(super) async fn say_replaced(&mut self, lost: AppAttemptId, name: &str) -> ControlFlow<u8> {
+        let sentence = attempts::replaced(self.follower.rm, lost, name);
+        let sentence = interruptible(self.follower.signals, sentence).await;
+        sentence.map_continue(say)
     }
 
     /// The same for the one attempt whose ApplicationMaster is a task of this process: it listens at

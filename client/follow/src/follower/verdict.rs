@@ -1,9 +1,11 @@
 //! The end of a job whose application is its own, where its ApplicationMaster has said it, and what YARN has
 //! to say of that.
 
+use std::ops::ControlFlow;
+
 use job::exit::Exit;
 use job::wire;
-use proto_hadoop::yarn::YarnApplicationState;
+use proto_hadoop::yarn::{ApplicationReport, YarnApplicationState};
 use tokio::time::timeout;
 
 use super::attach::Attached;
@@ -13,7 +15,7 @@ use super::patiently;
 use super::submitted_application::{Followed, SubmittedApplication};
 use crate::ended::{by_verdict, judge};
 use crate::error::FollowError;
-use terminal::say;
+use terminal::{interruptible, say};
 
 impl SubmittedApplication<'_> {
     /// Until the last word is said and the last byte is written.
@@ -58,7 +60,20 @@ impl SubmittedApplication<'_> {
         } = over;
         // The last event follows at once, or never: the verdict is said.
         let is_lost = verdict.exit_code == i32::from(Exit::Lost.code());
-        let last = timeout(ROOT_PATIENCE, events.message()).await;
+        let last = timeout(ROOT_PATIENCE, events.message());
+        let last = match interruptible(self.follower.signals, last).await {
+            ControlFlow::Continue(last) => last,
+            ControlFlow::Break(signal) => {
+                let is_killed = verdict.exit_code == i32::from(Exit::Killed.code());
+                if (is_lost || is_killed) && self.attempts.are_left() {
+                    // There may be another attempt.
+                    return self.interrupted(signal, written).await.map(Followed::Ended);
+                }
+                let signal = signalled.or(Some(signal));
+                let ended = by_verdict(verdict, signal, given, written);
+                return Ok(Followed::Ended(ended));
+            }
+        };
         let is_taken = matches!(last, Ok(Ok(Some(wire::JobEvent { event: Some(_) }))));
         if !is_taken && is_lost && self.attempts.are_left() {
             // An attempt that YARN has given up, and that knows it, is not the job.
@@ -67,7 +82,12 @@ impl SubmittedApplication<'_> {
         let mut ended = by_verdict(verdict, signalled, given, written);
         let is_told = ended.code == Exit::Killed.code() && signalled.is_none();
         if !is_taken && is_told && self.attempts.are_left() {
-            let report = patiently(self.follower.rm, &self.follower.id).await?;
+            let report = match self.asked().await {
+                ControlFlow::Continue(report) => report?,
+                ControlFlow::Break(signal) => {
+                    return self.interrupted(signal, written).await.map(Followed::Ended);
+                }
+            };
             if report.state != YarnApplicationState::Killed {
                 // Told to end because YARN has given this attempt up: the next is the job.
                 return Ok(Followed::Lost(ended.sentence));
@@ -77,9 +97,11 @@ impl SubmittedApplication<'_> {
             self.find_the_root(&mut ended, &place).await;
         }
         if ended.code == Exit::Killed.code() && signalled.is_none() {
-            // By whom and why, YARN alone knows.
-            let report = patiently(self.follower.rm, &self.follower.id).await?;
-            if report.state == YarnApplicationState::Killed {
+            // By whom and why, YARN alone knows. Who does not wait for that has the ApplicationMaster's words.
+            if let ControlFlow::Continue(report) = self.asked().await
+                && let report = report?
+                && report.state == YarnApplicationState::Killed
+            {
                 ended.sentence = judge(&report).sentence;
             }
         }
@@ -91,5 +113,13 @@ impl SubmittedApplication<'_> {
             ));
         }
         Ok(Followed::Ended(ended))
+    }
+
+    /// What YARN says of the application, unless a signal ends the wait for it.
+    pub(super) async fn asked(
+        &mut self,
+    ) -> ControlFlow<u8, Result<ApplicationReport, FollowError>> {
+        let asking = patiently(self.follower.rm, &self.follower.id);
+        interruptible(self.follower.signals, asking).await
     }
 }
