@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use nix::sys::signal::Signal;
 use proto_hadoop::yarn::FinalApplicationStatus;
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
 
 use super::*;
 use crate::session::fake::Transcript;
-use crate::session::night::{ended, signal};
+use crate::session::night::{SOON, ended, signal};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_job_that_fails_says_so_once_and_its_code_is_the_command_s() {
@@ -48,9 +48,13 @@ async fn a_job_whose_lost_applicationmaster_was_committing_has_its_output() {
     let lost = |words: &'static str| async move {
         let night = night().await;
         let ending = async {
-            while night.appmaster.submissions.lock().unwrap().is_empty() {
-                sleep(Duration::from_millis(20)).await;
-            }
+            let is_submitted = async {
+                while night.appmaster.submissions.lock().unwrap().is_empty() {
+                    sleep(Duration::from_millis(20)).await;
+                }
+            };
+            let submitted = timeout(SOON, is_submitted).await;
+            submitted.expect("the client has submitted a job");
             // The client has lost the first one by then, or is about to.
             sleep(Duration::from_millis(500)).await;
             let status = FinalApplicationStatus::Failed;

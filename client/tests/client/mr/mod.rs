@@ -17,7 +17,14 @@ type CommandOutcome = (Option<i32>, String, String);
 fn program() -> PathBuf {
     let test = std::env::current_exe().unwrap();
     let target = test.parent().and_then(Path::parent).unwrap();
-    target.join("examples/mr-words")
+    let program = target.join("examples/mr-words");
+    assert!(
+        program.exists(),
+        "{} is not there: cargo build -p client --example mr-words builds it, and so does cargo test -p client \
+         without --test",
+        program.display()
+    );
+    program
 }
 
 /// A session, and input: `in/a` of two lines, `in/b` of one.
