@@ -1,7 +1,6 @@
 //! A process of the program in one of its roles.
 
 use std::ffi::OsString;
-use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
@@ -12,10 +11,8 @@ use std::time::Duration;
 
 use gerbil_task::{Connection, FrameError, LAUNCHER_VARIABLE, ROLE_VARIABLE};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::process::{
-    Pid, PidfdFlags, Signal, getpid, getppid, kill_process_group, pidfd_open,
-    set_parent_process_death_signal,
-};
+use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
+use terminal::{Orphan, ends_with_us};
 
 use crate::error::MapReduceError;
 
@@ -60,23 +57,7 @@ impl RoleProcess {
             .stdin(Stdio::from(OwnedFd::from(theirs)))
             .stdout(out)
             .process_group(0);
-        let parent = getpid();
-        let with_parent = move || {
-            set_parent_process_death_signal(Some(Signal::KILL))?;
-            match getppid() == Some(parent) {
-                true => Ok(()),
-                // It has ended in between.
-                false => Err(io::ErrorKind::BrokenPipe.into()),
-            }
-        };
-        #[expect(
-            unsafe_code,
-            reason = "what runs between fork and exec has no safe face"
-        )]
-        // SAFETY: two system calls; nothing is allocated, locked or shared.
-        unsafe {
-            command.pre_exec(with_parent)
-        };
+        ends_with_us(&mut command, Orphan::Killed);
         let child = command.spawn().map_err(failed)?;
         group.runs(Pid::from_child(&child));
         Ok(Self {

@@ -7,9 +7,9 @@ use std::pin::pin;
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
-use nix::sys::prctl::set_pdeathsig;
 use nix::sys::signal::{Signal, kill};
-use nix::unistd::{Pid, getppid};
+use nix::unistd::Pid;
+use terminal::{Orphan, ends_with_us};
 use tokio::process::{Child, Command};
 use tokio::sync::{broadcast, mpsc};
 use tokio::time::{Instant, sleep_until, timeout};
@@ -85,23 +85,7 @@ pub(super) fn spawn(own: &Path, job: &ListedJob, folder: &Path) -> io::Result<Ch
         .stderr(Stdio::piped())
         // The terminal's Ctrl-C comes to us alone, and from us once to each job.
         .process_group(0);
-    let parent = Pid::this();
-    let with_parent = move || {
-        set_pdeathsig(Signal::SIGTERM)?;
-        match getppid() == parent {
-            true => Ok(()),
-            // It has ended in between.
-            false => Err(io::ErrorKind::BrokenPipe.into()),
-        }
-    };
-    #[expect(
-        unsafe_code,
-        reason = "what runs between fork and exec has no safe face"
-    )]
-    // SAFETY: two system calls; nothing is allocated, locked or shared.
-    unsafe {
-        command.pre_exec(with_parent)
-    };
+    ends_with_us(command.as_std_mut(), Orphan::Told);
     command.spawn()
 }
 
