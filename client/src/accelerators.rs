@@ -8,8 +8,8 @@ use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-use follow::say;
 use job::exit::Exit;
+use terminal::say;
 
 /// The file's name.
 const DRIVER: &str = "fpgad";

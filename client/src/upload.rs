@@ -7,9 +7,9 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use follow::progress::Progress;
-use follow::signals::Signals;
 use job::exit::Exit;
 use staging::stage;
+use terminal::signals::Signals;
 use tokio::time::sleep;
 
 use crate::cluster::Cluster;

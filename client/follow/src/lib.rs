@@ -44,4 +44,3 @@ pub use logged::task_logs;
 pub use logs::logs;
 pub use output::Layout;
 pub use task_log::task_log;
-pub use terminal::{say, signals, table};

@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use follow::progress::Progress;
-use follow::signals::Signals;
 use follow::timeout::WaitTimeout;
 use job::exit::Exit;
 use proto_hadoop::ApplicationClient;
+use terminal::signals::Signals;
 use tokio::time::sleep;
 
 use crate::error::SessionError;

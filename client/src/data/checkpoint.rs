@@ -7,12 +7,12 @@
 use std::time::Duration;
 
 use follow::follower::patiently;
-use follow::say;
-use follow::signals::Signals;
 use job::data::{MANIFEST, MANIFEST_MAX, Manifest, REFUSED, WANTED, number, of_job};
 use job::exit::Exit;
 use proto_hadoop::{ApplicationClient, ApplicationId};
 use storage::{Address, Storage, StorageError};
+use terminal::say;
+use terminal::signals::Signals;
 use tokio::time::{Instant, sleep};
 
 use super::{DataError, Located, failed, locate};

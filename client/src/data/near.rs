@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use follow::say;
 use follow::timeout::call_timing;
 use proto_hadoop::{DataNode, NameNodeClient};
 use storage::Address;
+use terminal::say;
 
 use super::{DataError, Located, locate};
 use crate::cluster::Cluster;

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use follow::say;
+use terminal::say;
 
 use super::error::ListError;
 use crate::arguments::{Arguments, ParseError, Reporting};

@@ -19,12 +19,12 @@ use std::time::Instant;
 
 use follow::conclusion::{Given, JobEnd, Written, conclude};
 use follow::report::{self, Destination};
-use follow::say;
-use follow::signals::{SIGTSTP, SignalRequest, Signals, pause};
 use follow::timing;
 use job::exit::Exit;
 use job::report::{Phases, Report};
 use serde::Deserialize;
+use terminal::say;
+use terminal::signals::{SIGTSTP, SignalRequest, Signals, pause};
 use tokio::sync::broadcast;
 use tokio::task::{JoinSet, spawn_blocking};
 use tokio::time::{sleep, timeout};

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use follow::table::{Column, table};
+use terminal::table::{Column, table};
 
 /// Moments of a run, in the order in which they came. Clones are of the same run.
 #[derive(Clone, Debug)]

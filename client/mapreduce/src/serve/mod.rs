@@ -16,10 +16,10 @@ use std::time::Duration;
 
 use follow::ended::Ended;
 use follow::follower::tasks::{JobControl, JobNews};
-use follow::signals::{self, SignalRequest, Signals};
 use gerbil_task::ToDriver;
 use job::TasksReport;
 use job::exit::Exit;
+use terminal::signals::{self, SignalRequest, Signals};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::sleep;

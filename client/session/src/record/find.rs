@@ -44,7 +44,7 @@ impl SessionsFolder {
     ) -> Result<Option<SessionRecord>, SessionError> {
         let MeantSessions { found, passed_over } = self.meant(is)?;
         if let Some(remark) = remark(&passed_over) {
-            follow::say(remark);
+            terminal::say(remark);
         }
         let Some((name, application)) = found.first() else {
             return Ok(None);

@@ -22,7 +22,6 @@ use follow::follower::SessionGuard;
 use follow::follower::tasks::JobControl;
 use follow::keys::JobKeys;
 use follow::kill::kill;
-use follow::signals::Signals;
 use follow::submit::{ApplicationTerms as Submission, submit};
 use follow::timeout::WaitTimeout;
 use mapreduce_client::application::{ApplicationFuture, Staging, SubmitApplication};
@@ -33,6 +32,7 @@ use proto_hadoop::{ApplicationClient, ApplicationId};
 use session::reach::{SessionAddress, place_of};
 use session::record::Owned;
 use session::{Name, Reached, SessionError, SessionRecord};
+use terminal::signals::Signals;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep};
 
