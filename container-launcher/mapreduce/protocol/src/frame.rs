@@ -30,6 +30,8 @@ pub const DRIVER_FRAME_MAX: usize = 256 << 20;
 const READ_WITHIN: Duration = Duration::from_secs(30);
 /// Most descriptors that one message may bring.
 const DESCRIPTORS: usize = 4;
+/// Most descriptors that have come and were not taken: each message's are taken before the next message is heard.
+const UNTAKEN_MAX: usize = 2 * DESCRIPTORS;
 
 /// What goes wrong on the socket between launcher and task.
 #[derive(Debug)]
@@ -50,6 +52,8 @@ pub enum FrameError {
     Malformed(serde_json::Error),
     /// A message lacks the descriptor that belongs to it.
     NoDescriptor,
+    /// Descriptors have come with messages to which none belong.
+    TooManyDescriptors,
     /// What the kernel says.
     Socket(io::Error),
 }
@@ -72,6 +76,9 @@ impl fmt::Display for FrameError {
             Self::NoDescriptor => {
                 f.write_str("a message on the task socket without its descriptor")
             }
+            Self::TooManyDescriptors => f.write_str(
+                "messages on the task socket with descriptors that do not belong to them",
+            ),
             Self::Socket(error) => write!(f, "task socket: {error}"),
         }
     }
@@ -82,7 +89,11 @@ impl std::error::Error for FrameError {
         match self {
             Self::Malformed(error) => Some(error),
             Self::Socket(error) => Some(error),
-            Self::Closed | Self::Silent | Self::TooLong { .. } | Self::NoDescriptor => None,
+            Self::Closed
+            | Self::Silent
+            | Self::TooLong { .. }
+            | Self::NoDescriptor
+            | Self::TooManyDescriptors => None,
         }
     }
 }
@@ -249,6 +260,9 @@ impl Connection {
                 self.descriptors.extend(descriptors);
             }
         }
+        if self.descriptors.len() > UNTAKEN_MAX {
+            return Err(FrameError::TooManyDescriptors);
+        }
         if bytes == 0 {
             return Err(FrameError::Closed);
         }
@@ -279,7 +293,7 @@ mod tests {
     use std::os::unix::net::UnixStream;
     use std::time::Duration;
 
-    use super::{Connection, FRAME_MAX, FrameError};
+    use super::{Connection, FRAME_MAX, FrameError, UNTAKEN_MAX};
     use crate::{FromTask, ToTask};
 
     fn pair() -> (Connection, Connection) {
@@ -309,6 +323,26 @@ mod tests {
         got.read_to_string(&mut text).unwrap();
         assert_eq!(text, "hello");
         assert!(matches!(task.descriptor(), Err(FrameError::NoDescriptor)));
+    }
+
+    /// Each of them is one of the launcher's own, of which it has some thousand.
+    #[test]
+    fn descriptors_that_nobody_asked_for_are_not_collected() {
+        let (mut launcher, mut task) = pair();
+        let file = std::fs::File::open("/dev/null").unwrap();
+        let status = FromTask::Status {
+            text: String::new(),
+        };
+        for _ in 0..=UNTAKEN_MAX {
+            task.send_with(&status, &[file.as_fd()]).unwrap();
+        }
+        for _ in 0..UNTAKEN_MAX {
+            assert_eq!(launcher.receive::<FromTask>().unwrap(), status);
+        }
+        assert!(matches!(
+            launcher.receive::<FromTask>(),
+            Err(FrameError::TooManyDescriptors)
+        ));
     }
 
     #[test]
