@@ -256,8 +256,8 @@ impl Conversation {
         let output = match (&*self.task, &mut said) {
             (ToTask::Map(map), FromTask::MapDone { partitions, .. }) if map.partitions > 0 => {
                 let file = File::from(self.connection.descriptor()?);
-                let length = file.metadata().map_err(of_output)?.len();
-                check_index(partitions, map.partitions, length).map_err(of_output)?;
+                let about = file.metadata().map_err(of_output)?;
+                check_index(partitions, map.partitions, &about).map_err(of_output)?;
                 let output = MapOutput {
                     file,
                     // Whoever reads a part of it is told by this launcher where that is.

@@ -2,13 +2,21 @@
 //! before a reduce reads by it.
 
 use std::fmt;
+use std::fs::Metadata;
 
 use crate::message::Partition;
+
+/// Bytes of a block's head.
+const HEAD: u64 = 20;
+/// Records of a block, at the most: it has 256 KiB or a single record, and a record has two lengths of at least a byte.
+const RECORDS: u64 = 128 << 10;
 
 /// An index that is none of its file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum IndexError {
+    /// What came with it is no file.
+    NoFile,
     /// It has other partitions than there are reduces.
     Count {
         /// How many it has.
@@ -34,7 +42,7 @@ pub enum IndexError {
         /// Where the one before it ends.
         end: u64,
     },
-    /// A partition has records and no bytes, or bytes and no records.
+    /// A partition has records and no bytes, bytes and no records, or more records than its bytes can be.
     Records {
         /// Its number.
         number: usize,
@@ -46,6 +54,7 @@ pub enum IndexError {
 impl fmt::Display for IndexError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::NoFile => f.write_str("what it handed over as its output is no file"),
             Self::Count {
                 partitions,
                 reduces,
@@ -82,11 +91,22 @@ impl fmt::Display for IndexError {
 
 impl std::error::Error for IndexError {}
 
-/// Refuses an index of `partitions` that is none for so many `reduces`, or none of a file of so many bytes.
+/// Refuses an index of `partitions` that is none for so many `reduces`, or none of the file that came with it.
 ///
 /// # Errors
 /// As [`IndexError`] tells.
-pub fn check_index(partitions: &[Partition], reduces: u32, file: u64) -> Result<(), IndexError> {
+pub fn check_index(
+    partitions: &[Partition],
+    reduces: u32,
+    file: &Metadata,
+) -> Result<(), IndexError> {
+    match file.is_file() {
+        true => check(partitions, reduces, file.len()),
+        false => Err(IndexError::NoFile),
+    }
+}
+
+fn check(partitions: &[Partition], reduces: u32, file: u64) -> Result<(), IndexError> {
     if u32::try_from(partitions.len()) != Ok(reduces) {
         return Err(IndexError::Count {
             partitions: partitions.len(),
@@ -112,7 +132,8 @@ pub fn check_index(partitions: &[Partition], reduces: u32, file: u64) -> Result<
                 end: before,
             });
         }
-        if (partition.records == 0) != (partition.length == 0) {
+        let most = (partition.length / HEAD).saturating_mul(RECORDS);
+        if (partition.records == 0) != (partition.length == 0) || partition.records > most {
             return Err(IndexError::Records { number, partition });
         }
         before = end;
@@ -122,7 +143,7 @@ pub fn check_index(partitions: &[Partition], reduces: u32, file: u64) -> Result<
 
 #[cfg(test)]
 mod tests {
-    use super::{IndexError, Partition, check_index};
+    use super::{IndexError, Partition, check, check_index};
 
     fn partition((offset, length, records): (u64, u64, u64)) -> Partition {
         Partition {
@@ -180,9 +201,23 @@ mod tests {
                 1,
                 Some("has 7 records in 0 bytes as partition 0"),
             ),
+            // As many as four full blocks have, which are compressed, and one more.
+            (&[(0, 99, 4 << 17)], 1, None),
+            (
+                &[(0, 99, (4 << 17) + 1)],
+                1,
+                Some("has 524289 records in 99 bytes as partition 0"),
+            ),
+            (
+                &[(0, 100, u64::MAX)],
+                1,
+                Some("has 18446744073709551615 records in 100 bytes"),
+            ),
+            // There is no block without a head.
+            (&[(0, 19, 1)], 1, Some("has 1 records in 19 bytes")),
         ] {
             let partitions: Vec<Partition> = partitions.iter().copied().map(partition).collect();
-            let checked = check_index(&partitions, reduces, 100).map_err(|error| error.to_string());
+            let checked = check(&partitions, reduces, 100).map_err(|error| error.to_string());
             match said {
                 None => assert_eq!(checked, Ok(()), "{partitions:?}"),
                 Some(said) => {
@@ -195,6 +230,14 @@ mod tests {
             partitions: 1,
             reduces: 2,
         };
-        assert_eq!(check_index(&[partition((0, 0, 0))], 2, 0), Err(count));
+        assert_eq!(check(&[partition((0, 0, 0))], 2, 0), Err(count));
+        let of = |path: &str| std::fs::metadata(path).unwrap();
+        let index = [partition((0, 30, 1))];
+        assert_eq!(check_index(&index, 1, &of("/")), Err(IndexError::NoFile));
+        assert_eq!(
+            check_index(&[], 0, &of("/dev/null")),
+            Err(IndexError::NoFile)
+        );
+        assert_eq!(check_index(&index, 1, &of("/proc/self/exe")), Ok(()));
     }
 }

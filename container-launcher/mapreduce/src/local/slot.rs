@@ -190,8 +190,8 @@ impl Slot<'_> {
                     };
                     let file = if order.partitions > 0 {
                         let file = File::from(process.connection.descriptor()?);
-                        let length = file.metadata().context(|| "map output")?.len();
-                        check_index(&partitions, order.partitions, length)
+                        let about = file.metadata().context(|| "map output")?;
+                        check_index(&partitions, order.partitions, &about)
                             .context(|| work.title())?;
                         Some(
                             self.outputs
