@@ -17,14 +17,14 @@ use super::night::told;
 const SOON: Duration = Duration::from_secs(60);
 
 /// A user without Hadoop.
-struct User {
-    folder: TempDir,
+pub struct User {
+    pub folder: TempDir,
 }
 
 type CommandOutcome = (Option<i32>, String, String);
 
 impl User {
-    fn new() -> Self {
+    pub fn new() -> Self {
         let open = std::fs::Permissions::from_mode(0o755);
         let folder = tempfile::Builder::new()
             .permissions(open)
@@ -33,7 +33,7 @@ impl User {
         Self { folder }
     }
 
-    async fn gerbil(&self, words: &[&str]) -> CommandOutcome {
+    pub async fn gerbil(&self, words: &[&str]) -> CommandOutcome {
         // As from a script that holds a lock while it runs.
         let mut command = Command::new("sh");
         command
@@ -74,7 +74,7 @@ impl User {
         entries.map(|entry| entry.unwrap().path()).collect()
     }
 
-    async fn until_nothing_is_left(&self) {
+    pub async fn until_nothing_is_left(&self) {
         let begin = Instant::now();
         while !self.clusters().is_empty() {
             assert!(begin.elapsed() < SOON, "{:?}", self.clusters());

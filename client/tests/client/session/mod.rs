@@ -8,6 +8,8 @@ mod detached;
 #[cfg(test)]
 pub mod fake;
 #[cfg(test)]
+mod forged;
+#[cfg(test)]
 mod local;
 #[cfg(test)]
 pub mod night;
