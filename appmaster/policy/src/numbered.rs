@@ -18,15 +18,15 @@ pub trait Number: Copy {
     fn number(self) -> u32;
 }
 
-/// Values by number, in its order. The next number comes at the end; those that go leave at most an empty page of 32
-/// bytes for each 64 of them, and none before the first that is there.
+/// Values by number, in its order. The next number comes at the end; those that go leave nothing where no neighbour of
+/// the same 64 is there, so that neither memory nor a walk grows with what is over.
 ///
-/// Cost: O(1), where a `BTreeMap` of some thousands looks into four nodes.
+/// Cost: O(1) where those that are there follow one another but for a few at the beginning or at the end, where a
+/// `BTreeMap` of some thousands looks into four nodes; else O(log pages).
 #[derive(Clone)]
 pub struct Numbered<K, V> {
+    /// In the order of their numbers. None is empty.
     pages: VecDeque<Page<V>>,
-    /// Number of the first page.
-    first: u32,
     count: usize,
     keys: PhantomData<K>,
 }
@@ -34,7 +34,8 @@ pub struct Numbered<K, V> {
 /// Values of numbers that follow one another.
 #[derive(Clone)]
 struct Page<V> {
-    /// Without memory where there are none.
+    /// Its first key has 64 times this number.
+    number: u32,
     values: Vec<Option<V>>,
     count: u32,
 }
@@ -45,7 +46,6 @@ impl<K, V> Numbered<K, V> {
     pub const fn new() -> Self {
         Self {
             pages: VecDeque::new(),
-            first: 0,
             count: 0,
             keys: PhantomData,
         }
@@ -65,11 +65,33 @@ impl<K, V> Numbered<K, V> {
 }
 
 impl<K: Number, V> Numbered<K, V> {
+    /// The position of the page of this number; where it is not there, the one that it would have.
+    fn page(&self, number: u32) -> Result<usize, usize> {
+        let (Some(first), Some(last)) = (self.pages.front(), self.pages.back()) else {
+            return Err(0);
+        };
+        // Where there are no gaps behind it, or before it.
+        let behind = last.number.checked_sub(number).map(|gap| gap as usize);
+        let from_last = behind.and_then(|gap| self.pages.len().checked_sub(gap.saturating_add(1)));
+        let from_first = number.checked_sub(first.number).map(|gap| gap as usize);
+        let is_it = |at: &usize| {
+            self.pages
+                .get(*at)
+                .is_some_and(|page| page.number == number)
+        };
+        let mut near = from_last.into_iter().chain(from_first);
+        match near.find(is_it) {
+            Some(at) => Ok(at),
+            None if last.number < number => Err(self.pages.len()),
+            None => self.pages.binary_search_by_key(&number, |page| page.number),
+        }
+    }
+
     /// The position of its page, and the one in this.
     fn place(&self, key: K) -> Option<(usize, usize)> {
         let number = key.number();
-        let page = (number / PAGE).checked_sub(self.first)?;
-        Some((page as usize, (number % PAGE) as usize))
+        let page = self.page(number / PAGE).ok()?;
+        Some((page, (number % PAGE) as usize))
     }
 
     /// What the key has.
@@ -93,18 +115,11 @@ impl<K: Number, V> Numbered<K, V> {
 
     /// Gives the key a value; the one that it had.
     pub fn insert(&mut self, key: K, value: V) -> Option<V> {
-        let page = key.number() / PAGE;
-        if self.pages.is_empty() {
-            self.first = page;
-        }
-        while page < self.first {
-            self.pages.push_front(Page::new());
-            self.first = self.first.saturating_sub(1);
+        let number = key.number() / PAGE;
+        if let Err(at) = self.page(number) {
+            self.pages.insert(at, Page::new(number));
         }
         let (page, at) = self.place(key)?;
-        while self.pages.len() <= page {
-            self.pages.push_back(Page::new());
-        }
         let page = self.pages.get_mut(page)?;
         while page.values.len() <= at {
             page.values.push(None);
@@ -119,37 +134,31 @@ impl<K: Number, V> Numbered<K, V> {
 
     /// Takes the key away; the value that it had.
     pub fn remove(&mut self, key: &K) -> Option<V> {
-        let (page, at) = self.place(*key)?;
-        let page = self.pages.get_mut(page)?;
+        let (position, at) = self.place(*key)?;
+        let page = self.pages.get_mut(position)?;
         let value = page.values.get_mut(at)?.take()?;
         page.count = page.count.saturating_sub(1);
         self.count = self.count.saturating_sub(1);
         if page.count == 0 {
-            *page = Page::new();
-            while self.pages.front().is_some_and(|page| page.count == 0) {
-                self.pages.pop_front();
-                self.first = self.first.saturating_add(1);
-            }
+            self.pages.remove(position);
         }
         Some(value)
     }
 
     /// All pairs, by number.
     pub fn iter(&self) -> impl Iterator<Item = (K, &V)> {
-        self.pages
-            .iter()
-            .zip(self.first..)
-            .flat_map(|(page, number)| {
-                let numbers = number.saturating_mul(PAGE)..;
-                let values = page.values.iter().zip(numbers);
-                values.filter_map(|(value, number)| Some((K::of(number), value.as_ref()?)))
-            })
+        self.pages.iter().flat_map(|page| {
+            let numbers = page.number.saturating_mul(PAGE)..;
+            let values = page.values.iter().zip(numbers);
+            values.filter_map(|(value, number)| Some((K::of(number), value.as_ref()?)))
+        })
     }
 }
 
 impl<V> Page<V> {
-    const fn new() -> Self {
+    const fn new(number: u32) -> Self {
         Self {
+            number,
             values: Vec::new(),
             count: 0,
         }
@@ -220,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_over_takes_no_memory() {
+    fn what_is_over_takes_no_memory_and_no_time() {
         let mut numbered = Numbered::new();
         // One stays, as a process of a long job does, and a million tasks come and go.
         numbered.insert(AttemptIx(5), 0_u64);
@@ -228,6 +237,8 @@ mod tests {
             numbered.insert(AttemptIx(number), 1);
             numbered.remove(&AttemptIx(number));
         }
+        // A walk looks at all pages.
+        assert_eq!(numbered.pages.len(), 1);
         let held = numbered.pages.iter().map(|page| page.values.capacity());
         assert!(held.sum::<usize>() <= 64);
         numbered.remove(&AttemptIx(5));
