@@ -50,7 +50,9 @@ impl Timeline {
 
     /// Slots are free again.
     pub(crate) fn ends(&mut self, now: Millis, job: JobId, piece: TimelinePiece, how: How) {
-        self.end_of(now, how, |(of, which), _| *of == job && *which == piece);
+        if let Some((_, span)) = self.running.remove(&(job, piece)) {
+            self.is_over(now, how, [span]);
+        }
     }
 
     /// A job has none any more.
@@ -69,16 +71,29 @@ impl Timeline {
         how: How,
         mut is_meant: impl FnMut(&(JobId, TimelinePiece), &ContainerId) -> bool,
     ) {
-        let over = &mut self.over;
+        let mut ended = Vec::new();
         self.running.retain(|key, (within, span)| {
             let ends = is_meant(key, within);
             if ends {
-                span.ended_ms = now.0.max(1);
-                span.how = how.into();
-                over.push_back(std::mem::take(span));
+                ended.push(std::mem::take(span));
             }
             !ends
         });
+        self.is_over(now, how, ended);
+    }
+
+    fn is_over(
+        &mut self,
+        now: Millis,
+        how: How,
+        ended: impl IntoIterator<Item = wire::SessionSpan>,
+    ) {
+        let ended = ended.into_iter().map(|span| wire::SessionSpan {
+            ended_ms: now.0.max(1),
+            how: how.into(),
+            ..span
+        });
+        self.over.extend(ended);
         while self.over.len() > MOST {
             self.over.pop_front();
             self.left_out = self.left_out.saturating_add(1);
