@@ -114,7 +114,9 @@ impl Priority {
             takes.then_some((own, Reverse(attempt.ordered), Reverse(ix), task))
         });
         let (_, _, Reverse(attempt), task) = of_lower.min()?;
-        self.ended.insert(task);
+        if !session.has_left(task.0) {
+            self.ended.insert(task);
+        }
         Some(Decision::Stop {
             attempt,
             why: Why::Preempted,
