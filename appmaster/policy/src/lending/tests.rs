@@ -1,3 +1,5 @@
+mod long_session;
+
 use proptest::prelude::*;
 
 use super::*;

@@ -7,7 +7,7 @@ use crate::Few;
 use crate::schedule::session::{
     Class, JobRecord, ListedStage, NodeRecord, Owner, ScheduleState, TaskRecord, Tasks,
 };
-use crate::schedule::{AttemptIx, Job, JobIx, Nanos, Need, SlotIx, Stage, Task, TaskIx};
+use crate::schedule::{AttemptIx, Job, JobIx, Nanos, SlotIx, Stage, Task, TaskIx};
 
 impl ScheduleState {
     pub(super) fn arrived(&mut self, job: &Job) {
@@ -16,7 +16,7 @@ impl ScheduleState {
         let class = job
             .stages
             .iter()
-            .map(|(stage, state)| (*stage, self.class(&state.need)));
+            .map(|(stage, state)| (*stage, self.needs.enter(&state.need)));
         let class = class.collect();
         for stage in job.stages.keys() {
             self.unfinished
@@ -46,16 +46,6 @@ impl ScheduleState {
             left: false,
         };
         self.jobs.insert(ix, record);
-    }
-
-    pub(super) fn class(&mut self, need: &Need) -> Class {
-        if let Some(class) = self.classes.get(need) {
-            return *class;
-        }
-        let class = Class(u32::try_from(self.needs.len()).unwrap_or(u32::MAX));
-        self.needs.push(need.clone());
-        self.classes.insert(need.clone(), class);
-        class
     }
 
     pub(super) fn left(&mut self, ix: JobIx) {
@@ -102,14 +92,15 @@ impl ScheduleState {
 
     /// A job that is over is kept as long as something of it runs.
     pub(super) fn forget(&mut self, ix: JobIx) {
-        if self
-            .jobs
-            .get(&ix)
-            .is_some_and(|record| record.left && record.under_way == 0)
-        {
-            self.jobs.remove(&ix);
-            self.failed.retain(|(_, job), _| *job != ix);
+        let record = self.jobs.get(&ix);
+        if !record.is_some_and(|record| record.left && record.under_way == 0) {
+            return;
         }
+        let gone = self.jobs.remove(&ix);
+        for (_, class) in gone.iter().flat_map(|record| &record.class) {
+            self.needs.leave(*class);
+        }
+        self.failed.retain(|(_, job), _| *job != ix);
     }
 
     pub(super) fn held_by(&self, job: JobIx) -> Vec<SlotIx> {

@@ -25,9 +25,11 @@ impl ScheduleState {
             self.take_pending(ix, stage, *task);
         }
         self.index(ix, stage);
-        let class = self.class(&need);
+        let class = self.needs.enter(&need);
         if let Some(record) = self.jobs.get_mut(&ix) {
-            record.class.insert(stage, class);
+            if let Some(before) = record.class.insert(stage, class) {
+                self.needs.leave(before);
+            }
             if let Some(state) = record.job.stages.get_mut(&stage) {
                 state.need = need;
             }

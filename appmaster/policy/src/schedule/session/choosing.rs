@@ -15,12 +15,12 @@ impl Session {
     /// What a task of the class takes.
     #[must_use]
     pub fn need(&self, class: Class) -> Option<&Need> {
-        self.state.needs.get(class.0 as usize)
+        self.state.needs.get(class)
     }
 
     /// Classes of which a job has pending tasks of `stage`.
     pub fn classes(&self, stage: Stage) -> impl Iterator<Item = Class> {
-        let from = (stage, Class(0));
+        let from = (stage, Class::FIRST);
         let of_stage = self.state.runnable.range(from..);
         of_stage
             .take_while(move |((other, _), _)| *other == stage)

@@ -5,6 +5,7 @@
 //! same facts with some jobs out of sight.
 
 mod choosing;
+mod needs;
 mod places;
 mod used;
 
@@ -15,12 +16,14 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::saved::pairs;
 use super::{
-    AttemptIx, AttemptPhase, Bundle, Container, ContainerIx, Job, JobIx, Nanos, Need, Node, NodeIx,
-    Slot, SlotIx, Speed, Stage, Task, TaskIx,
+    AttemptIx, AttemptPhase, Bundle, Container, ContainerIx, Job, JobIx, Nanos, Node, NodeIx, Slot,
+    SlotIx, Speed, Stage, Task, TaskIx,
 };
 use crate::schedule::place::SlotKind;
 use crate::{Few, Numbered};
 
+pub use needs::Class;
+use needs::Needs;
 pub(super) use places::AVOIDED;
 use used::Used;
 
@@ -40,10 +43,6 @@ struct Shown {
     near: Option<NodeIx>,
     hidden: BTreeSet<JobIx>,
 }
-
-/// Number of a [`Need`] among those that were told: stages that take the same are one class.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct Class(pub(super) u32);
 
 /// One try at a task.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -164,9 +163,7 @@ pub(super) struct ScheduleState {
     pub(super) next_container: u32,
     pub(super) next_slot: u32,
     pub(super) next_attempt: u32,
-    pub(super) needs: Vec<Need>,
-    #[serde(with = "pairs")]
-    pub(super) classes: BTreeMap<Need, Class>,
+    pub(super) needs: Needs,
     /// Jobs with pending tasks, in order of submission.
     #[serde(with = "pairs")]
     pub(super) runnable: BTreeMap<(Stage, Class), BTreeSet<(u64, JobIx)>>,

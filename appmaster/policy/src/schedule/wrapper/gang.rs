@@ -53,8 +53,13 @@ impl GangScheduling {
     /// The gang that is next, of those for which the session has enough slots at all.
     fn first(&mut self, session: &Session) -> Option<JobIx> {
         for class in session.classes(Stage::Gang) {
-            if let Some(need) = session.need(class) {
-                self.all.entry(class).or_insert_with(|| all(session, need));
+            if let Some(need) = session
+                .need(class)
+                .filter(|_| !self.all.contains_key(&class))
+            {
+                // Those of jobs that are over go when others come.
+                self.all.retain(|known, _| session.need(*known).is_some());
+                self.all.insert(class, all(session, need));
             }
         }
         session.first_gang(
