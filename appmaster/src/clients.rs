@@ -1,5 +1,7 @@
 //! The service that the client calls: it follows the job, takes its output, gives it input.
 
+mod control_link;
+
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,16 +9,17 @@ use std::time::Duration;
 use holding::{Admitted, same_build};
 use job::JobId;
 use job::pass::job_shown;
+use job::wire;
 use job::wire::clients_server::Clients;
-use job::{transport, wire};
-use policy::lifecycle::{KillReason, LifecycleEvent};
+use policy::lifecycle::LifecycleEvent;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
+use tokio_stream::Stream;
 use tokio_stream::wrappers::ReceiverStream;
-use tokio_stream::{Stream, StreamExt};
 use tokio_util::task::TaskTracker;
 use tonic::{Request, Response, Status, Streaming};
 
+use self::control_link::{heard, listen};
 use crate::console::Console;
 use crate::consoles::Consoles;
 use crate::detached::{Detached, DetachedJob, ENDED_MAX, OutputFilter};
@@ -319,71 +322,6 @@ impl Drop for Giving {
             kept.release_input();
         }
     }
-}
-
-/// What a client says next on its control link; `None`: the link has ended, or the client is missed for too long.
-/// One that has paused is not missed: its connection ends with its process, and by the kernel's keepalive with
-/// its machine.
-async fn heard(
-    orders: &mut Streaming<wire::ClientOrder>,
-    is_paused: &mut bool,
-) -> Option<wire::ClientOrder> {
-    loop {
-        let order = match is_paused {
-            true => orders.next().await,
-            false => match timeout(transport::LEASE, orders.next()).await {
-                Ok(order) => order,
-                Err(_silent) => {
-                    tracing::warn!(
-                        "the client has said nothing for {} s",
-                        transport::LEASE.as_secs()
-                    );
-                    None
-                }
-            },
-        };
-        let Some(Ok(order)) = order else { return None };
-        match order.order {
-            Some(wire::client_order::Order::Pause(_)) => *is_paused = true,
-            Some(wire::client_order::Order::Resume(_)) => *is_paused = false,
-            Some(wire::client_order::Order::Alive(_)) => {}
-            _ => return Some(order),
-        }
-    }
-}
-
-/// Reads the control link of a client that follows a job, until it ends.
-async fn listen(job: JobId, mut orders: Streaming<wire::ClientOrder>, news: LoopEventSender) {
-    let mut is_paused = false;
-    while let Some(order) = heard(&mut orders, &mut is_paused).await {
-        let said = match order.order {
-            Some(wire::client_order::Order::Signal(signal)) => {
-                WorkEvent::ClientSignal(signal.signal)
-            }
-            Some(wire::client_order::Order::Kill(kill)) => {
-                WorkEvent::ClientKill(match kill.reason() {
-                    wire::kill::Reason::Interrupted => KillReason::Interrupted,
-                    wire::kill::Reason::NoReader => KillReason::NoReader,
-                })
-            }
-            Some(wire::client_order::Order::WindowSize(size)) => WorkEvent::ClientResized(size),
-            Some(wire::client_order::Order::Door(door)) => WorkEvent::ClientDoor(door),
-            Some(
-                wire::client_order::Order::Hello(_)
-                | wire::client_order::Order::Alive(_)
-                | wire::client_order::Order::Pause(_)
-                | wire::client_order::Order::Resume(_),
-            )
-            | None => continue,
-        };
-        if news.send(LoopEvent::Of(job, said)).await.is_err() {
-            return;
-        }
-    }
-    let _heard = news
-        .send(LoopEvent::Of(job, WorkEvent::ClientLeft))
-        .await
-        .is_ok();
 }
 
 #[cfg(test)]

@@ -14,6 +14,8 @@ use tonic::Code;
 use tonic::service::Routes;
 use tonic::transport::{Certificate, Channel, ClientTlsConfig, Endpoint, Identity};
 
+use policy::lifecycle::KillReason;
+
 use super::*;
 use crate::loop_event::{JobEvents, NEWS_QUEUE};
 use crate::test_keys::JobKeys;
