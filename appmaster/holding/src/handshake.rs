@@ -13,6 +13,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use job::tls::{self, TlsError};
+use job::transport::LEASE;
 use job::{LargeReads, lane};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc;
@@ -147,9 +148,9 @@ impl Strangers {
         } = self.bounds;
         let task = self.tasks.spawn(async move {
             let refused = |cause| Refused { from, cause };
-            // With the kernel's keepalive: it finds out whether the machine at the other end is still there,
-            // also where nobody has anything to say.
-            lane::set_up(&stream).map_err(|e| refused(e.to_string()))?;
+            // The kernel finds out whether the machine at the other end is still there, also of a client that has
+            // paused. No sooner than a silent client is lost: a network that is away for a while is no loss.
+            lane::keep_alive(&stream, LEASE).map_err(|e| refused(e.to_string()))?;
             let stream = LargeReads::new(stream, piece);
             match timeout(deadline, tls.accept(stream)).await {
                 Ok(Ok(known)) => Ok(known),

@@ -40,11 +40,11 @@ pub const PIECE_MAX: usize = 256 * 1024;
 /// Bytes before each piece: its length, little endian.
 pub const HEADER: usize = 4;
 
-/// A lane that is silent for so long is asked whether its other end is there, and then so often, so many
-/// times.
+/// A connection that is silent for so long is asked whether its other end is there, and then so often.
 const KEEPALIVE_AFTER: Duration = Duration::from_secs(10);
 const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(5);
-const KEEPALIVE_TIMES: u32 = 3;
+/// A lane that is silent for so long has lost its other end.
+const LANE_SILENCE: Duration = Duration::from_secs(25);
 
 /// Sets a connection up as a lane, the same at both ends; also others that may be silent for long.
 ///
@@ -52,10 +52,22 @@ const KEEPALIVE_TIMES: u32 = 3;
 ///
 /// Those of the kernel.
 pub fn set_up(connection: &impl AsFd) -> io::Result<()> {
+    keep_alive(connection, LANE_SILENCE)
+}
+
+/// Has the kernel end a connection that may be silent, once the machine at its other end has answered nothing for this
+/// time.
+///
+/// # Errors
+///
+/// Those of the kernel.
+pub fn keep_alive(connection: &impl AsFd, silence: Duration) -> io::Result<()> {
+    let asked = silence.saturating_sub(KEEPALIVE_AFTER).as_secs();
+    let times = asked.div_ceil(KEEPALIVE_INTERVAL.as_secs());
     let keepalive = TcpKeepalive::new()
         .with_time(KEEPALIVE_AFTER)
         .with_interval(KEEPALIVE_INTERVAL)
-        .with_retries(KEEPALIVE_TIMES);
+        .with_retries(u32::try_from(times).unwrap_or(u32::MAX));
     let connection = SockRef::from(connection);
     connection.set_tcp_nodelay(true)?;
     connection.set_tcp_keepalive(&keepalive)

@@ -64,14 +64,16 @@ const WINDOW_MAX: u32 = i32::MAX as u32;
 pub const MESSAGE_MAX: usize = 96 * 1024 * 1024;
 /// Pause between pings, whether or not anything else is said.
 pub const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(5);
-/// A ping not answered for so long: the other side is lost.
-pub const KEEPALIVE_TIMEOUT: Duration = Duration::from_secs(10);
+/// A client whose ping is not answered for so long takes the ApplicationMaster for lost. As long as launchers are given
+/// ([`LOST`]): a network that is away for half of it costs no job, even where TCP doubles its pauses meanwhile.
+pub const KEEPALIVE_TIMEOUT: Duration = Duration::from_secs(40);
 /// How often a client says that it is there, and how long it is missed before it is taken for lost. Pings of
 /// the connection's own would end it while the client is stopped, and that may be for as long as its user
 /// likes, when it has said so before.
 pub const ALIVE: Duration = Duration::from_secs(5);
-/// A client of which nothing was heard for so long is lost.
-pub const LEASE: Duration = Duration::from_secs(15);
+/// A client of which nothing was heard for so long is lost, though its connection stands. A machine that has much to do
+/// starves a process for tens of seconds; a connection that ends is the client's end at once.
+pub const LEASE: Duration = Duration::from_secs(60);
 /// A launcher says as often as a client that it is there, and is answered at once. One that has heard no
 /// answer for so long dials anew.
 pub const MISSED: Duration = Duration::from_secs(15);

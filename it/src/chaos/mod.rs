@@ -178,8 +178,8 @@ pub const CASES: [Case; 28] = {
             60,
         ),
         case(
-            "client cut off for 5 s",
-            ClientFromMaster(Some(SHORT)),
+            "client cut off for 20 s",
+            ClientFromMaster(Some(LONG)),
             Success,
             60,
         ),

@@ -47,8 +47,8 @@ pub const SESSION_CASES: [Case; 16] = {
         of(
             Lasts,
             case(
-                "client cut off for 5 s",
-                ClientFromMaster(Some(SHORT)),
+                "client cut off for 20 s",
+                ClientFromMaster(Some(LONG)),
                 Success,
                 60,
             ),

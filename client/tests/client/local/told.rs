@@ -143,7 +143,7 @@ async fn a_pause_may_last_and_its_end_may_be_the_jobs() {
     for child in [&goes_on, &dies] {
         signal(child, Signal::SIGTSTP);
     }
-    // Longer than a client may be silent.
+    // Past several rounds of pings.
     sleep(Duration::from_secs(21)).await;
     assert!(is_stopped(&goes_on) && is_stopped(&dies));
     assert!(living(mark).len() >= 2, "{:?}", living(mark));
