@@ -25,6 +25,9 @@
 //! | [`fair`](Fair) | the user, queue or job with the fewest slots for its weight |
 //! | [`hpe`](Hpe) | the first job that needs an element which the node has, unless too many others were first; with `age` |
 //! | [`hpe-literal`](HpeLiteral) | as the paper's pseudocode says, which may be nobody |
+//! | [`dyscale`](DyScale) | on fast cores the first interactive job, on slow ones the first batch job; attempts move between them |
+//! | [`dyscale-basic`](DyScale) | the same without moves |
+//! | [`maps-fast`](MapsFast) | the first job: its maps on fast cores, its reduces on slow ones |
 //!
 //! | wrapper | around any of them |
 //! |---|---|
@@ -47,6 +50,7 @@ mod capacity;
 mod cut;
 mod dominant;
 mod driver;
+mod dyscale;
 mod element;
 mod event;
 mod fair;
@@ -57,6 +61,7 @@ mod hpe_literal;
 mod ids;
 mod job;
 mod legal;
+mod maps_fast;
 mod named;
 mod place;
 mod remaining;
@@ -75,6 +80,7 @@ pub use capacity::Capacity;
 pub use cut::Cut;
 pub use dominant::{Share, dominant};
 pub use driver::{Illegal, Scheduler, SessionDriver};
+pub use dyscale::{DyScale, LiftBatch};
 pub use event::{AttemptOutcome, AttemptPhase, Decision, Event, Why};
 pub use fair::{By, Fair};
 pub use fifo::Fifo;
@@ -83,6 +89,7 @@ pub use hpe::{Hpe, Window};
 pub use hpe_literal::HpeLiteral;
 pub use ids::{AttemptIx, ContainerIx, JobIx, Nanos, NodeIx, SlotIx, TaskIx};
 pub use job::{Job, Measured, Need, Stage, StageState, Task};
+pub use maps_fast::MapsFast;
 pub use named::{POLICIES, UnknownPolicy, WRAPPERS, named, names, of_session};
 pub use place::{Container, Node, Slot, SlotUse, Speed};
 pub use remaining::remaining;

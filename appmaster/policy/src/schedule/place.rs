@@ -90,6 +90,11 @@ impl SlotKind {
         }
     }
 
+    /// Whether such slots are a container's, on cores of this speed.
+    pub(super) fn is_of(self, container: ContainerIx, speed: Speed) -> bool {
+        self.container == container && self.speed == speed
+    }
+
     /// Whether one of these stages may run on it.
     pub(super) const fn runs_any(self, stages: StageBits) -> bool {
         self.stages.0 & stages.0 != 0

@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use super::wrapper::{Age, Avoid, Delay, GangScheduling, Priority, Speculate};
 use super::{
-    Blind, Capacity, Fair, Fifo, Hpe, HpeLiteral, JobIx, Nanos, NodeIx, Scheduler, Session, Stage,
-    TaskIx,
+    Blind, Capacity, DyScale, Fair, Fifo, Hpe, HpeLiteral, JobIx, MapsFast, Nanos, NodeIx,
+    Scheduler, Session, Stage, TaskIx,
 };
 
 /// A [`SessionDriver`](super::SessionDriver) between two events.
@@ -34,6 +34,10 @@ pub enum Saved {
     Hpe(Hpe),
     /// [`HpeLiteral`].
     HpeLiteral(HpeLiteral),
+    /// [`DyScale`], with where attempts run.
+    DyScale(Box<DyScale>),
+    /// [`MapsFast`].
+    MapsFast(MapsFast),
     /// [`Delay`], with its members.
     Delay {
         /// Patience for the node.
@@ -110,6 +114,8 @@ impl Saved {
             Self::Blind(blind) => Box::new(blind),
             Self::Hpe(hpe) => Box::new(hpe),
             Self::HpeLiteral(literal) => Box::new(literal),
+            Self::DyScale(dyscale) => dyscale,
+            Self::MapsFast(maps_fast) => Box::new(maps_fast),
             Self::Delay {
                 node,
                 rack,

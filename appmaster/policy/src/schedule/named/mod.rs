@@ -10,7 +10,10 @@ use part::{ABOVE_0, NamedPart, above_0};
 pub use unknown::{UnknownPolicy, names};
 
 use super::wrapper::{Age, Avoid, Delay, GangScheduling, Priority, Speculate};
-use super::{Blind, By, Capacity, Fair, Fifo, Hpe, HpeLiteral, Nanos, Scheduler, Window};
+use super::{
+    Blind, By, Capacity, DyScale, Fair, Fifo, Hpe, HpeLiteral, LiftBatch, MapsFast, Nanos,
+    Scheduler, Window,
+};
 
 /// Policies and their keys.
 pub const POLICIES: &[(&str, &[&str])] = &[
@@ -21,6 +24,9 @@ pub const POLICIES: &[(&str, &[&str])] = &[
     ("fair", &["by", "weight.NAME"]),
     ("hpe", &["skip", "window", "age"]),
     ("hpe-literal", &["seed"]),
+    ("dyscale", &["lift-batch", "move-least", "most"]),
+    ("dyscale-basic", &["most"]),
+    ("maps-fast", &[]),
 ];
 
 /// Wrappers and their keys.
@@ -32,6 +38,12 @@ pub const WRAPPERS: &[(&str, &[&str])] = &[
     ("age", &["limit"]),
     ("gang", &["hold"]),
 ];
+
+/// What `lift-batch` may be.
+const LIFT: &str = "idle, always or off";
+
+/// Policies that tell fast slots from slow ones, which sessions do not cut.
+const BY_SPEED: [&str; 3] = ["dyscale", "dyscale-basic", "maps-fast"];
 
 /// After so long a stage has waited for too long.
 const TOO_LONG: Nanos = Nanos::from_secs(300);
@@ -68,6 +80,12 @@ pub fn named(text: &str) -> Result<Box<dyn Scheduler>, UnknownPolicy> {
 ///
 /// As [`named`].
 pub fn of_session(text: &str) -> Result<Box<dyn Scheduler>, UnknownPolicy> {
+    let (name, _) = text.split_once(['+', ':']).unwrap_or((text, ""));
+    if BY_SPEED.contains(&name) {
+        return Err(UnknownPolicy::BySpeed {
+            name: name.to_owned(),
+        });
+    }
     let has = |name: &str| {
         text.split('+')
             .any(|part| NamedPart::parse(part).name == name)
@@ -97,6 +115,12 @@ fn bare(part: &NamedPart<'_>) -> Result<Box<dyn Scheduler>, UnknownPolicy> {
         "job" => Some(By::Job),
         _ => None,
     };
+    let lift = |value: &str| match value {
+        "idle" => Some(LiftBatch::Idle),
+        "always" => Some(LiftBatch::Always),
+        "off" => Some(LiftBatch::Off),
+        _ => None,
+    };
     let window = |value: &str| match value {
         "plain" => Some(Window::Plain),
         "jobs" => Some(Window::Jobs),
@@ -121,6 +145,14 @@ fn bare(part: &NamedPart<'_>) -> Result<Box<dyn Scheduler>, UnknownPolicy> {
         "hpe-literal" => Ok(Box::new(HpeLiteral {
             chance: part.get("seed", 0, "a whole number", |value| value.parse().ok())?,
         })),
+        "dyscale" | "dyscale-basic" => {
+            let mut policy = DyScale::new(part.name == "dyscale");
+            policy.lift_batch = part.get("lift-batch", LiftBatch::Idle, LIFT, lift)?;
+            policy.move_least = part.span("move-least", policy.move_least)?;
+            policy.most = part.get("most", policy.most, ABOVE_0, above_0)?;
+            Ok(Box::new(policy))
+        }
+        "maps-fast" => Ok(Box::new(MapsFast)),
         _ => Err(unknown()),
     }
 }

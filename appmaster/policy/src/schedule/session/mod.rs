@@ -268,6 +268,16 @@ impl Session {
         self.state.jobs.get(&job).map(|record| &record.job)
     }
 
+    /// Maps and reduces of a job that are known so far.
+    #[must_use]
+    pub fn task_count(&self, job: JobIx) -> u32 {
+        let record = self.state.jobs.get(&job);
+        let tasks = record.into_iter().flat_map(|record| record.tasks.iter());
+        let one_by_one = tasks.filter(|(stage, _)| *stage != Stage::Gang);
+        let counts = one_by_one.map(|(_, tasks)| tasks.all.len());
+        u32::try_from(counts.sum::<usize>()).unwrap_or(u32::MAX)
+    }
+
     /// Where a stage of a job stands.
     #[must_use]
     pub fn stage(&self, job: JobIx, stage: Stage) -> Option<&super::StageState> {

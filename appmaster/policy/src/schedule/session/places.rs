@@ -1,7 +1,7 @@
 //! Looking for nodes, containers and slots.
 
 use crate::schedule::element::has_each;
-use crate::schedule::place::StageBits;
+use crate::schedule::place::{SlotKind, StageBits};
 use crate::schedule::{
     Container, ContainerIx, JobIx, Nanos, Node, NodeIx, Session, Slot, SlotIx, SlotUse, Speed,
     Stage,
@@ -125,6 +125,18 @@ impl Session {
     pub fn free_for(&self, stage: Stage, speed: Speed) -> impl Iterator<Item = (NodeIx, SlotIx)> {
         let slots = self.state.free_by.get(&(stage, speed));
         slots.into_iter().flatten().copied()
+    }
+
+    /// A free slot of a container for a stage, on cores of this speed.
+    #[must_use]
+    pub fn free_in(&self, container: ContainerIx, stage: Stage, speed: Speed) -> Option<SlotIx> {
+        let node = self.container(container)?.node;
+        let kinds = &self.state.nodes.get(node.0 as usize)?.free_kinds;
+        let runs = |kind: &SlotKind| {
+            kind.is_of(container, speed) && kind.runs_any(StageBits::of([stage].into_iter()))
+        };
+        let slots = kinds.iter().filter(|(kind, _)| runs(kind));
+        slots.filter_map(|(_, slots)| slots.first().copied()).min()
     }
 
     /// Every node, by number, those without containers included.

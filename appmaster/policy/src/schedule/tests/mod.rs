@@ -1,6 +1,7 @@
 //! Policies on small sessions, worked by hand, and what holds for all of them on random ones.
 
 mod bed;
+mod dyscale;
 mod gangs;
 mod gangs_by_turn;
 mod hpe;

@@ -6,10 +6,10 @@ use proptest::prelude::*;
 use super::bed::{Bed, reloaded};
 use crate::schedule::{
     AttemptIx, AttemptOutcome, AttemptPhase, Bundle, ContainerIx, Decision, Event, Nanos, Need,
-    NodeIx, POLICIES as NAMES, Stage, Task, WRAPPERS,
+    NodeIx, POLICIES as NAMES, Slot, Speed, Stage, Task, WRAPPERS,
 };
 
-const POLICIES: [&str; 14] = [
+const POLICIES: [&str; 19] = [
     "fifo+speculate:factor=101,share=50+delay+age:limit=5s+priority+gang",
     "fifo+gang",
     "fifo-barrier+gang",
@@ -25,6 +25,11 @@ const POLICIES: [&str; 14] = [
     "hpe:window=jobs+age:limit=0+priority+gang",
     // Alone it leaves slots empty for ever.
     "hpe-literal:seed=7+age:limit=1s+gang",
+    "dyscale:most=2,lift-batch=always,move-least=0+gang",
+    "dyscale:most=2+delay:node=1s,rack=1s+avoid+speculate+gang",
+    "dyscale:most=3,move-least=2s+priority:preempt=true+gang",
+    "dyscale-basic:most=2+speculate+gang",
+    "maps-fast+gang",
 ];
 
 #[derive(Clone, Debug)]
@@ -62,12 +67,28 @@ fn devices() -> Bundle {
     Bundle::new().with("acc/gpu", 1)
 }
 
-/// Plays the launchers: stops what is to be stopped, and confirms nothing by itself.
+/// Slots for anything, of each speed in turn where a policy goes by it.
+fn cut(policy: &str, count: usize) -> Vec<Slot> {
+    let by_speed = policy.starts_with("dyscale") || policy.starts_with("maps-fast");
+    let all = [Speed::Fast, Speed::Slow, Speed::Plain].into_iter().cycle();
+    let of = |speed| Slot {
+        speed: if by_speed { speed } else { Speed::Plain },
+        ..Slot::free(&[Stage::Map, Stage::Reduce, Stage::Gang])
+    };
+    all.take(count).map(of).collect()
+}
+
+/// Plays the launchers: stops what is to be stopped, moves what is to be moved but every third, and confirms nothing else
+/// by itself.
 fn carry_out(bed: &mut Bed, decisions: Vec<Decision>, log: &mut Vec<Decision>) {
     let mut queue = decisions;
     while let Some(decision) = queue.pop() {
         if let Decision::Stop { attempt, .. } = decision {
             queue.extend(bed.tell(&Event::Stopped(attempt)));
+        }
+        if let Decision::Move { attempt, .. } | Decision::Swap { one: attempt, .. } = decision {
+            let ok = attempt.0 % 3 != 0 || log.len().is_multiple_of(2);
+            queue.extend(bed.tell(&Event::Moved { attempt, ok }));
         }
         log.push(decision);
     }
@@ -77,8 +98,11 @@ fn carry_out(bed: &mut Bed, decisions: Vec<Decision>, log: &mut Vec<Decision>) {
 /// `reload`-th; 0: never.
 fn play(policy: &str, steps: &[ScheduleStep], reload: usize) -> Vec<Decision> {
     let mut log = Vec::new();
-    let mut bed = Bed::new(policy, 3, 3);
-    bed.join(3, 2, devices());
+    let mut bed = Bed::new(policy, 0, 0);
+    for node in 0..3 {
+        bed.join_cut(node, Bundle::new(), cut(policy, 3));
+    }
+    bed.join_cut(3, devices(), cut(policy, 2));
     let mut containers = 4;
     for (number, step) in (1..).zip(steps) {
         if reload > 0 && number % reload == 0 {
@@ -142,7 +166,7 @@ fn play(policy: &str, steps: &[ScheduleStep], reload: usize) -> Vec<Decision> {
             ScheduleStep::Lose(container) => bed.tell(&Event::Lost(ContainerIx(*container))),
             ScheduleStep::Join => {
                 containers += 1;
-                bed.join(containers, 2, devices())
+                bed.join_cut(containers, devices(), cut(policy, 2))
             }
             ScheduleStep::Pass(seconds) => bed.wait(Nanos::from_secs(*seconds)),
             _ => Vec::new(),
@@ -155,7 +179,7 @@ fn play(policy: &str, steps: &[ScheduleStep], reload: usize) -> Vec<Decision> {
         assert!(late.map(|(ix, _)| ix).eq(session.late().map(|(ix, _)| ix)));
     }
     // Room for everything that was submitted; then every task ends in a bounded number of rounds.
-    let decisions = bed.join(99, 64, devices());
+    let decisions = bed.join_cut(99, devices(), cut(policy, 64));
     carry_out(&mut bed, decisions, &mut log);
     for round in 1..=400 {
         if reload > 0 && round % (reload * 20) == 0 {
