@@ -17,11 +17,13 @@
 //!
 //! Jobs run as the user whose cache it is, and one may write to what it was handed. So a job is handed a file or
 //! tree only after a look whether it is what was brought ([`entry`]), else it is brought anew: what one job writes, no
-//! job sees that begins later.
+//! job sees that begins later. Jobs that run at the same time have each their own ([`hand_link`]).
 
 mod bring;
 mod cache;
+mod copy;
 mod entry;
+mod hand_link;
 mod linked;
 mod on_a_thread;
 mod proof;

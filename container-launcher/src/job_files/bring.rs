@@ -64,11 +64,7 @@ async fn bring_by(
                 let ready = part.folder.join("unpacked");
                 filled(&ready.join(TREE), &entry, &whole, broken_off)?;
                 sealed(&ready).map_err(at(&ready))?;
-                match fs::rename(&ready, &cached) {
-                    // A folder that is there is not replaced.
-                    Err(error) if !cached.exists() => Err(at(&cached)(error)),
-                    Ok(()) | Err(_) => Ok(()),
-                }
+                named_folder(&ready, &cached).map_err(at(&cached))
             }
         }
     });
@@ -104,14 +100,23 @@ fn filled(
     }
 }
 
+/// Gives a sealed folder its name, unless there is one of that name.
+pub(super) fn named_folder(ready: &Path, cached: &Path) -> io::Result<()> {
+    match fs::rename(ready, cached) {
+        // A folder that is there is not replaced.
+        Err(error) if !cached.exists() => Err(error),
+        Ok(()) | Err(_) => Ok(()),
+    }
+}
+
 /// Closes a file to writers, and opens it to those who run it.
-fn closed(file: &Path) -> io::Result<()> {
+pub(super) fn closed(file: &Path) -> io::Result<()> {
     fs::set_permissions(file, Permissions::from_mode(0o500))?;
     seal::age(file)
 }
 
 /// Closes the tree in a folder to writers, and writes beside it what it looks like.
-fn sealed(folder: &Path) -> io::Result<()> {
+pub(super) fn sealed(folder: &Path) -> io::Result<()> {
     let tree = folder.join(TREE);
     seal::close(&tree)?;
     seal::keep(folder, seal::of_tree(&tree)?)

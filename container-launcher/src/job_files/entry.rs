@@ -5,15 +5,10 @@
 //! beside them ([`seal`]). A file that has another one is proved again, for other times are not other contents.
 //!
 //! One that was changed is removed and brought anew, unless a job of this host is linked to it: that job keeps what it
-//! has made of it, in each of its launchers, and the new one gets the next number. The link is made, under a hidden
-//! name, before the look, so whatever passes is not removed by another launcher in between: removals have a lock and
-//! look once more themselves.
-//!
-//! Caveat: jobs that run at the same time see what each writes to one large file or tree.
+//! has made of it, in each of its launchers, and the new one gets the next number.
 
 use std::fs::{self, File};
 use std::io::{self, ErrorKind};
-use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
 use job::wire::StagedFile;
@@ -29,9 +24,9 @@ use super::{FetchError, at, proof, seal};
 pub(super) const TREE: &str = "files";
 /// Files up to this length, bytes, are copied for each job: that takes a millisecond.
 const COPIED: u64 = 1 << 20;
-/// Changed ones of one name that lie side by side while their jobs run.
-const NUMBERS: u32 = 16;
-/// Held while a changed one is removed.
+/// Bytes that are copied so that jobs which run at the same time have each their own: that takes a quarter of a second.
+const COPIED_FOR_ITS_OWN: u64 = 256 << 20;
+/// Held while a changed one is removed, and while it is decided who has one.
 const LOCK: &str = ".lock";
 
 /// How far it is.
@@ -45,7 +40,7 @@ pub(super) enum Handed {
 
 /// What lies in the cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Found {
+pub(super) enum Found {
     Whole,
     Absent,
     Changed,
@@ -53,7 +48,7 @@ enum Found {
 
 /// What becomes of a changed one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Retired {
+pub(super) enum Retired {
     /// There is room for a new one.
     Room,
     /// This job alone has it, in other containers, and may have changed it itself.
@@ -78,8 +73,11 @@ pub(super) struct Entry {
     pub(super) name: String,
     pub(super) way: Way,
     /// Its place in the job's folder.
-    link: PathBuf,
-    number: u32,
+    pub(super) link: PathBuf,
+    /// Of those side by side.
+    pub(super) number: u32,
+    /// Bytes that may be copied for one more of them.
+    pub(super) may_copy: u64,
 }
 
 impl Entry {
@@ -95,6 +93,7 @@ impl Entry {
             },
             link: link.to_owned(),
             number: 0,
+            may_copy: COPIED_FOR_ITS_OWN,
         }
     }
 
@@ -112,7 +111,7 @@ impl Entry {
     }
 
     /// The file or folder that the job is to have.
-    fn contents(&self) -> PathBuf {
+    pub(super) fn contents(&self) -> PathBuf {
         match self.way {
             Way::Tree => self.cached().join(TREE),
             Way::Link => self.cached().join(TREE).join(&self.name),
@@ -152,43 +151,14 @@ impl Entry {
         handed
     }
 
-    async fn hand_link(&mut self) -> Result<Handed, FetchError> {
-        let hidden = self.hidden();
-        while self.number < NUMBERS {
-            make_link(&self.contents(), &hidden).map_err(at(&hidden))?;
-            let entry = self.clone();
-            let look = self.on_a_thread(move |broken_off| entry.look(broken_off));
-            let is_handed = match look.await? {
-                Found::Whole => true,
-                Found::Absent => return Ok(Handed::Absent),
-                Found::Changed => match self.retire().await? {
-                    Retired::Room => return Ok(Handed::Absent),
-                    Retired::ThisJobs => true,
-                    Retired::Others => false,
-                },
-            };
-            match is_handed {
-                true => {
-                    let renamed = fs::rename(&hidden, &self.link);
-                    return renamed.map(|()| Handed::Done).map_err(at(&self.link));
-                }
-                false => self.number += 1,
-            }
-        }
-        Err(FetchError::Changed {
-            link: self.shown(),
-            times: NUMBERS,
-        })
-    }
-
     /// Its name in the job's folder.
-    fn shown(&self) -> String {
+    pub(super) fn shown(&self) -> String {
         let name = self.link.file_name().unwrap_or_default();
         name.display().to_string()
     }
 
     /// The name of its link until that is the job's.
-    fn hidden(&self) -> PathBuf {
+    pub(super) fn hidden(&self) -> PathBuf {
         self.link
             .with_file_name(format!(".{}{COMING}", self.shown()))
     }
@@ -215,24 +185,34 @@ impl Entry {
     }
 
     /// What lies there.
-    fn look(&self, broken_off: &CancellationToken) -> io::Result<Found> {
+    pub(super) fn look(&self, broken_off: &CancellationToken) -> io::Result<Found> {
         let cached = self.cached();
         match fs::symlink_metadata(&cached) {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Found::Absent),
             Err(error) => return Err(error),
             Ok(_) => {}
         }
-        // A tree that cannot be read is not what was unpacked.
-        let seal = match self.way {
-            Way::Copy => None,
-            Way::Link | Way::Tree => seal::of_tree(&cached.join(TREE)).ok(),
-        };
+        let seal = self.seal();
         let is_whole = seal.is_some_and(|seal| seal::is_kept(&cached, seal))
             || (self.way != Way::Tree && self.prove(seal, broken_off)?);
         Ok(match is_whole {
             true => Found::Whole,
             false => Found::Changed,
         })
+    }
+
+    /// That of what lies there now. A tree that cannot be read is not what was unpacked.
+    fn seal(&self) -> Option<[u8; 32]> {
+        match self.way {
+            Way::Copy => None,
+            Way::Link | Way::Tree => seal::of_tree(&self.cached().join(TREE)).ok(),
+        }
+    }
+
+    /// Whether it has the seal that lies beside it.
+    pub(super) fn is_sealed(&self) -> bool {
+        self.seal()
+            .is_some_and(|seal| seal::is_kept(&self.cached(), seal))
     }
 
     /// Makes the digest of a file, and keeps the seal that it had before, for the next who looks.
@@ -250,7 +230,7 @@ impl Entry {
     }
 
     /// Removes it, if it is still changed and no job is linked to it.
-    async fn retire(&self) -> Result<Retired, FetchError> {
+    pub(super) async fn retire(&self) -> Result<Retired, FetchError> {
         let part = PartialFolder::new(&self.cache).map_err(at(&self.cache))?;
         let (entry, its) = (self.clone(), part.clone());
         let retired = self.on_a_thread(move |broken_off| {
@@ -263,20 +243,31 @@ impl Entry {
 
     fn retire_to(&self, to: &Path, broken_off: &CancellationToken) -> io::Result<Retired> {
         let cached = self.cached();
-        let lock = File::create(self.cache.join(LOCK))?;
-        let _held = Flock::lock(lock, FlockArg::LockExclusive).map_err(|(_, errno)| errno)?;
+        let _held = self.lock()?;
         if self.look(broken_off)? == Found::Changed {
-            let application = self.cache.ancestors().nth(2).unwrap_or(&self.cache);
-            match linked(application, &cached, &self.hidden()) {
+            match self.linked() {
                 Linked::Nobody => fs::rename(&cached, to)?,
                 Linked::ThisJob => return Ok(Retired::ThisJobs),
-                Linked::Others => return Ok(Retired::Others),
+                Linked::Coming | Linked::Others => return Ok(Retired::Others),
             }
         }
         Ok(Retired::Room)
     }
 
-    async fn on_a_thread<T: Send + 'static>(
+    /// Waits until no other launcher removes one, or decides who has one.
+    pub(super) fn lock(&self) -> io::Result<Flock<File>> {
+        let lock = File::create(self.cache.join(LOCK))?;
+        let held = Flock::lock(lock, FlockArg::LockExclusive);
+        held.map_err(|(_, errno)| errno.into())
+    }
+
+    /// Which jobs have it, the link of this one aside.
+    pub(super) fn linked(&self) -> Linked {
+        let application = self.cache.ancestors().nth(2).unwrap_or(&self.cache);
+        linked(application, &self.cached(), &self.hidden())
+    }
+
+    pub(super) async fn on_a_thread<T: Send + 'static>(
         &self,
         what: impl FnOnce(&CancellationToken) -> io::Result<T> + Send + 'static,
     ) -> Result<T, FetchError> {
@@ -288,13 +279,4 @@ impl Entry {
             })?;
         done.map_err(at(&self.cached()))
     }
-}
-
-/// Makes a link, in place of one that was broken off.
-fn make_link(to: &Path, link: &Path) -> io::Result<()> {
-    match fs::remove_file(link) {
-        Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
-        Ok(()) | Err(_) => {}
-    }
-    symlink(to, link)
 }

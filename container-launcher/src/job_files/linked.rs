@@ -1,7 +1,7 @@
 //! Which jobs of this host are linked to what lies in the cache.
 
 use std::ffi::OsStr;
-use std::fs;
+use std::fs::{self, FileType};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
@@ -11,12 +11,14 @@ use super::FOLDER;
 pub(super) const COMING: &str = ".coming";
 
 /// Whose links lead there, one link aside.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Linked {
     Nobody,
-    /// Launchers of the same job alone, which have it.
+    /// Launchers that do not yet know whether they take it.
+    Coming,
+    /// Launchers of the same job have it, and no other job has.
     ThisJob,
-    /// Another job, or a launcher that does not yet know whether it takes it.
+    /// Another job has it.
     Others,
 }
 
@@ -34,11 +36,12 @@ pub(super) fn linked(application: &Path, cached: &Path, own: &Path) -> Linked {
                 link != own && fs::read_link(link).is_ok_and(|there| there.starts_with(cached))
             };
             let is_of_this_job = below_container(application, &job) == this_job;
-            for link in entries(&job).filter(leads_there) {
-                match is_of_this_job && !is_coming(&link) {
-                    true => found = Linked::ThisJob,
-                    false => return Linked::Others,
-                }
+            for link in links(&job).filter(leads_there) {
+                found = found.max(match (is_coming(&link), is_of_this_job) {
+                    (true, _) => Linked::Coming,
+                    (false, true) => Linked::ThisJob,
+                    (false, false) => Linked::Others,
+                });
             }
         }
     }
@@ -47,7 +50,7 @@ pub(super) fn linked(application: &Path, cached: &Path, own: &Path) -> Linked {
 
 fn is_coming(link: &Path) -> bool {
     let name = link.file_name().map(OsStr::as_bytes);
-    name.is_some_and(|name| name.ends_with(COMING.as_bytes()))
+    name.is_some_and(|name| name.starts_with(b".") && name.ends_with(COMING.as_bytes()))
 }
 
 /// The same for one job in all containers.
@@ -57,14 +60,20 @@ fn below_container(application: &Path, job: &Path) -> Option<PathBuf> {
     Some(parts.as_path().to_owned())
 }
 
-fn entries(folder: &Path) -> impl Iterator<Item = PathBuf> + use<> {
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    entries.map(|entry| entry.path())
+fn links(folder: &Path) -> impl Iterator<Item = PathBuf> + use<> {
+    entries(folder, FileType::is_symlink)
 }
 
 /// Folders in a folder, links aside.
 fn folders(folder: &Path) -> impl Iterator<Item = PathBuf> + use<> {
-    entries(folder).filter(|path| fs::symlink_metadata(path).is_ok_and(|found| found.is_dir()))
+    entries(folder, FileType::is_dir)
+}
+
+/// A job may have very many files: they are not looked at themselves.
+fn entries(folder: &Path, are: fn(&FileType) -> bool) -> impl Iterator<Item = PathBuf> + use<> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let entries = entries.filter(move |entry| entry.file_type().is_ok_and(|kind| are(&kind)));
+    entries.map(|entry| entry.path())
 }
 
 #[cfg(test)]
@@ -91,14 +100,18 @@ mod tests {
         assert_eq!(whose(&own), Linked::Nobody);
         link("a2/jobs/1");
         assert_eq!(whose(&own), Linked::ThisJob);
-        let coming = link_as("a3/jobs/1", ".lib.coming");
-        assert_eq!(whose(&own), Linked::Others);
-        fs::remove_file(coming).unwrap();
+        fs::remove_file(application.join("a2/jobs/1/lib")).unwrap();
+        link_as("a3/jobs/1", ".lib.coming");
+        assert_eq!(whose(&own), Linked::Coming);
+        link("a4/jobs/1");
+        assert_eq!(whose(&own), Linked::ThisJob);
         link("a2/jobs/11");
         assert_eq!(whose(&own), Linked::Others);
         // The job that the application was started for.
         fs::remove_dir_all(application.join("a1")).unwrap();
-        fs::remove_dir_all(application.join("a2")).unwrap();
+        for container in ["a2", "a3", "a4"] {
+            fs::remove_dir_all(application.join(container)).unwrap();
+        }
         let own = link("a1");
         link("a2");
         assert_eq!(whose(&own), Linked::ThisJob);

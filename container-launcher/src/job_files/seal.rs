@@ -19,7 +19,7 @@ const KEPT: &str = "seal";
 /// Longer than any tick of a file system's clock.
 const PAST: Duration = Duration::from_secs(2);
 /// Where Python keeps what it has compiled, whenever a program is run.
-const COMPILED: &str = "__pycache__";
+pub(super) const COMPILED: &str = "__pycache__";
 /// All who may write.
 const WRITABLE: u32 = 0o222;
 

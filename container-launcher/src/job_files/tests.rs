@@ -58,6 +58,16 @@ impl Bed {
         folder(container, JobId(job))
     }
 
+    /// What lies in the cache.
+    fn cached(&self) -> Vec<String> {
+        let cache = self.container.parent().unwrap().join("gerbil/files");
+        let names = fs::read_dir(cache).unwrap().flatten();
+        let names = names.map(|entry| entry.file_name().into_string().unwrap());
+        let mut names: Vec<_> = names.filter(|name| !name.starts_with('.')).collect();
+        names.sort();
+        names
+    }
+
     /// Stages a file under its digest.
     fn stage(&self, contents: &[u8]) -> String {
         let digest = Sha256::digest(contents);
@@ -121,8 +131,8 @@ async fn files_come_once_a_host_and_are_linked_for_each_job() {
     forget(&bed.container, JobId(1)).await;
     assert!(!one.exists() && other.join("jobs/2/prog").exists());
     forget(&bed.container, JobId(1)).await;
-    let cache = bed.container.parent().unwrap().join("gerbil/files");
-    assert_eq!(fs::read_dir(cache).unwrap().count(), 2);
+    // Each of the jobs has its own tree.
+    assert_eq!(bed.cached(), [ABC, "x.tar.1.d", "x.tar.d"]);
 }
 
 #[tokio::test]
@@ -209,14 +219,14 @@ async fn a_tree_that_a_job_has_changed_is_unpacked_anew_for_the_next() {
     fs::create_dir(one.join("lib/deep/__pycache__")).unwrap();
     let two = bed.job(&bed.container, 2, &files, 0).await;
     write(&two.join("lib/deep/a"), "666");
-    let three = bed.job(&bed.container, 3, &files, size).await;
+    let three = bed.job(&bed.container, 3, &files, 0).await;
     let read = |folder: &Path| fs::read_to_string(folder.join("lib/deep/a")).unwrap();
     assert_eq!((read(&two).as_str(), read(&three).as_str()), ("666", "123"));
     fs::write(three.join("lib/evil"), "").unwrap();
     for job in [1, 2, 3] {
         forget(&bed.container, JobId(job)).await;
     }
-    let four = bed.job(&bed.container, 4, &files, size).await;
+    let four = bed.job(&bed.container, 4, &files, 0).await;
     assert!(!four.join("lib/evil").exists());
     assert_eq!(read(&four), "123");
 }
@@ -316,11 +326,7 @@ async fn what_a_job_makes_of_its_tree_is_its_own_in_every_container_of_the_host(
             assert!(folder.join("lib/deep/made1").exists(), "{launcher}");
             write(&folder.join("d.txt"), "evil");
         }
-        let cache = bed.container.with_file_name("gerbil/files");
-        let trees = fs::read_dir(cache).unwrap().flatten();
-        let names = trees.map(|entry| entry.file_name());
-        let names = names.filter(|name| !name.display().to_string().starts_with('.'));
-        assert_eq!(names.count(), 2);
+        assert_eq!(bed.cached().len(), 2);
         // What one job makes, no other is handed.
         let two = bed.job(&container(1), 2, &files, archive + size).await;
         assert!(!two.join("lib/deep/made1").exists());
@@ -377,6 +383,89 @@ async fn a_launcher_that_brings_a_large_file_late_takes_its_place_from_none() {
     let storage = Storage::open(&Address::Shared).unwrap();
     bring(&storage, file, &entry).await.unwrap();
     assert_eq!(fs::read_to_string(one.join("d.txt")).unwrap(), "evil");
+}
+
+#[tokio::test]
+async fn jobs_that_run_at_the_same_time_have_each_their_own() {
+    let bed = bed();
+    let archive = fs::metadata(bed.staged.join("x.tar")).unwrap().len();
+    let (size, large) = (2 << 20, "x".repeat(2 << 20));
+    let name = bed.stage(large.as_bytes());
+    let files = [
+        ("lib", "x.tar", archive, true),
+        ("d.txt", name.as_str(), size, false),
+    ];
+    let other = bed.container.with_file_name("other");
+    let mut brings = archive + size;
+    for round in [0, 10] {
+        let one = bed.job(&bed.container, round + 1, &files, brings).await;
+        brings = 0;
+        let two = bed.job(&other, round + 2, &files, brings).await;
+        let three = bed.job(&bed.container, round + 3, &files, brings).await;
+        let cached = bed.cached();
+        // Here and in the other container the launchers of one job have the same.
+        let also_two = bed.job(&bed.container, round + 2, &files, brings).await;
+        assert_eq!(bed.cached(), cached);
+        let jobs = [&one, &two, &three];
+        // Before they write, and after the last has: nothing of others.
+        for (number, job) in jobs.iter().enumerate() {
+            assert!(fs::read_to_string(job.join("d.txt")).unwrap() == large);
+            assert_eq!(fs::read(job.join("lib/deep/a")).unwrap(), b"123");
+            assert_eq!(fs::read_dir(job.join("lib/deep")).unwrap().count(), 1);
+            if round == 10 {
+                let made = format!("made by {number}");
+                write(&job.join("d.txt"), &made);
+                write(&job.join("lib/deep/a"), &made);
+                fs::write(job.join("lib/deep/new"), &made).unwrap();
+            }
+        }
+        if round == 10 {
+            for (number, job) in [(0, &one), (1, &two), (1, &also_two), (2, &three)] {
+                let made = format!("made by {number}");
+                for file in ["d.txt", "lib/deep/a", "lib/deep/new"] {
+                    assert_eq!(fs::read_to_string(job.join(file)).unwrap(), made);
+                }
+            }
+        }
+        for job in 1..=3 {
+            forget(&bed.container, JobId(round + job)).await;
+            forget(&other, JobId(round + job)).await;
+        }
+        // No more than ran at the same time, for the jobs that come.
+        assert_eq!(bed.cached().len(), 6);
+    }
+}
+
+#[tokio::test]
+async fn what_is_too_large_to_copy_is_shared_by_jobs_that_run_at_the_same_time() {
+    let bed = bed();
+    let archive = fs::metadata(bed.staged.join("x.tar")).unwrap().len();
+    let files = [("lib", "x.tar", archive, true)];
+    let one = bed.job(&bed.container, 1, &files, archive).await;
+    let folder = folder(&bed.container, JobId(2));
+    fs::create_dir(&folder).unwrap();
+    let cache = cache::of(&bed.container).unwrap();
+    let file = &order(2, &bed.staged, &files).files[0];
+    let mut entry = Entry::new(&cache, "x.tar", file, &folder.join("lib"));
+    entry.may_copy = 2;
+    assert_eq!(entry.hand().await.unwrap(), Handed::Done);
+    // Where files share their blocks no byte is copied.
+    let is_shared =
+        fs::read_link(folder.join("lib")).unwrap() == fs::read_link(one.join("lib")).unwrap();
+    assert_eq!(is_shared, bed.cached() == ["x.tar.d"]);
+}
+
+#[tokio::test]
+async fn more_jobs_than_there_are_numbers_share_what_is_whole() {
+    let bed = bed();
+    let archive = fs::metadata(bed.staged.join("x.tar")).unwrap().len();
+    let files = [("lib", "x.tar", archive, true)];
+    for job in 1..=20 {
+        let brings = if job == 1 { archive } else { 0 };
+        let folder = bed.job(&bed.container, job, &files, brings).await;
+        assert_eq!(fs::read(folder.join("lib/deep/a")).unwrap(), b"123");
+    }
+    assert_eq!(bed.cached().len(), 16);
 }
 
 /// As both find what an earlier job has left.
