@@ -343,6 +343,7 @@ async fn a_launcher_that_finds_a_changed_file_removes_none_that_another_has_brou
     let order = order(1, &bed.staged, &[("d.txt", ABC, 3, false)]);
     let link = bed.container.join("d.txt");
     let mut entry = Entry::new(&cache, ABC, &order.files[0], &link);
+    let other = entry.clone();
     let hand = async { entry.hand().await };
     tokio::pin!(hand);
     // It has copied what was changed.
@@ -364,7 +365,10 @@ async fn a_launcher_that_finds_a_changed_file_removes_none_that_another_has_brou
     }
     let whole = cache.join("whole");
     fs::write(&whole, "abc").unwrap();
+    // As launchers remove one, so that another can get the name.
+    let lock = other.lock().unwrap();
     fs::rename(&whole, &cached).unwrap();
+    drop(lock);
     assert_eq!(hand.await.unwrap(), Handed::Absent);
     assert_eq!(fs::read(&cached).unwrap(), b"abc");
 }
