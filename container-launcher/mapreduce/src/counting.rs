@@ -1,16 +1,12 @@
 //! What a task counts, and what it may not count.
 
+use gerbil_task::{COUNTER_NAME_MAX as NAME, TASK_COUNTERS_MAX as COUNTERS};
+
 use crate::context::Counters;
 use crate::error::{Error, Result};
 use crate::sentence::quoted;
 
-/// Counters that a task may make: where Hadoop's jobs have 120, each task's here has more, and its launcher and the job's
-/// ApplicationMaster keep them all.
-pub(crate) const COUNTERS: usize = 5000;
-/// Bytes that the name of a group or of a counter may have. So all counters of a task go in one message.
-pub(crate) const NAME: usize = 255;
-
-/// The counters of a task.
+/// The counters of a task. There are so few of them, and their names are so short, that they go in one message.
 #[derive(Debug, Default)]
 pub(crate) struct Counting {
     counters: Counters,

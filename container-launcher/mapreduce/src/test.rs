@@ -8,7 +8,9 @@ use std::os::fd::OwnedFd;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use gerbil_task::{Listed, MapOrder, Page, Partition, Piece, ReduceOrder, Source, add};
+use gerbil_task::{
+    Listed, MapOrder, Page, Partition, Piece, ReduceOrder, Source, add, check_counters,
+};
 use rustix::fs::{MemfdFlags, memfd_create};
 use serde::Serialize;
 
@@ -307,7 +309,7 @@ impl Test {
                 direct: self.spec.direct.clone(),
             };
             let done = (self.spec.map)(run)?;
-            add(&mut counters, done.counters);
+            count(&mut counters, done.counters)?;
             left.extend(done.output);
         }
         for task in 0..self.reduces {
@@ -338,7 +340,7 @@ impl Test {
                 scratch: Arc::clone(&scratch),
                 output: self.spec.output.clone(),
             };
-            add(&mut counters, reduce(run)?);
+            count(&mut counters, reduce(run)?)?;
         }
         let mut files = BTreeMap::new();
         for (name, file) in outputs.borrow_mut().iter_mut() {
@@ -354,6 +356,13 @@ impl Test {
             status,
         })
     }
+}
+
+/// Adds what a task has counted to what its job has.
+fn count(sums: &mut Counters, counted: Counters) -> Result<()> {
+    check_counters(sums, &counted).map_err(|error| Error::new(error.to_string()))?;
+    add(sums, counted);
+    Ok(())
 }
 
 /// What a job left in a test.

@@ -26,6 +26,10 @@ impl Mapper for Faulty {
             b"panic" => assert!(line.is_empty(), "this line is not empty"),
             b"error" => return Err(Error::new("this line is refused")),
             b"long error" => return Err(Error::new("much ".repeat(1 << 20) + "is said")),
+            b"own counters" => {
+                let map = out.number();
+                (0..4000).for_each(|name| out.count("faulty", &format!("{map}.{name}"), 1));
+            }
             b"many counters" => {
                 (0..100_000).for_each(|name| out.count("faulty", &name.to_string(), 1))
             }

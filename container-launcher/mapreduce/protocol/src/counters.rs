@@ -1,6 +1,86 @@
 //! What tasks have counted.
 
 use std::collections::BTreeMap;
+use std::fmt;
+
+use crate::said;
+
+/// Counters that a task may make: where Hadoop's jobs have 120, each task's here has more.
+pub const TASK_COUNTERS_MAX: usize = 5000;
+/// Counters that all tasks of a job may make together, those of engine and launchers among them: the job's launcher or
+/// ApplicationMaster keeps them all.
+pub const JOB_COUNTERS_MAX: usize = 10_000;
+/// Bytes that the name of a counter or of its group may have.
+pub const COUNTER_NAME_MAX: usize = 255;
+
+/// Counters that a job may not have.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum CountersError {
+    /// With them the job has more than [`JOB_COUNTERS_MAX`].
+    Many {
+        /// The group of the first that is one too many.
+        group: String,
+        /// Its name.
+        counter: String,
+    },
+    /// A name has more bytes than [`COUNTER_NAME_MAX`].
+    Long {
+        /// Its beginning, and how much longer it is.
+        name: String,
+    },
+}
+
+impl fmt::Display for CountersError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Many { group, counter } => write!(
+                f,
+                "it counts under \"{counter}\" in \"{group}\" where the tasks of the job have counted under \
+                 {JOB_COUNTERS_MAX} names, the most that there may be: what each record names is to be emitted, not counted"
+            ),
+            Self::Long { name } => write!(
+                f,
+                "a counter or its group is called {name}: a name may have up to {COUNTER_NAME_MAX} bytes, count under a \
+                 shorter one"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for CountersError {}
+
+/// Refuses counters of a task with which a job that has these `sums` would have too many.
+///
+/// # Errors
+/// As [`CountersError`] tells.
+pub fn check_counters(sums: &Counters, counters: &Counters) -> Result<(), CountersError> {
+    let mut known = sums.values().map(BTreeMap::len).sum::<usize>();
+    for (group, counters) in counters {
+        let sums = sums.get(group);
+        for counter in counters.keys() {
+            if sums.is_some_and(|sums| sums.contains_key(counter)) {
+                continue;
+            }
+            let mut names = [group, counter].into_iter();
+            if let Some(long) = names.find(|name| name.len() > COUNTER_NAME_MAX) {
+                let name = said::cut(long, SHOWN);
+                return Err(CountersError::Long { name });
+            }
+            known += 1;
+            if known > JOB_COUNTERS_MAX {
+                return Err(CountersError::Many {
+                    group: said::cut(group, COUNTER_NAME_MAX),
+                    counter: said::cut(counter, COUNTER_NAME_MAX),
+                });
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Bytes that are shown of a name that is too long.
+const SHOWN: usize = 40;
 
 /// Counters, group by group, under Hadoop's names where Hadoop has them.
 pub type Counters = BTreeMap<String, BTreeMap<String, u64>>;
@@ -33,7 +113,48 @@ const WRITTEN: &str = "org.apache.hadoop.mapreduce.lib.output.FileOutputFormatCo
 
 #[cfg(test)]
 mod tests {
-    use super::{Counters, add};
+    use super::{COUNTER_NAME_MAX, Counters, CountersError, JOB_COUNTERS_MAX, add, check_counters};
+
+    #[test]
+    fn a_job_has_so_many_counters_however_many_tasks_count() {
+        let of = |range: std::ops::Range<usize>| -> Counters {
+            let counters = range.map(|number| (format!("n{number}"), 1));
+            [("g".to_owned(), counters.collect())].into()
+        };
+        let mut sums = Counters::new();
+        for task in 0..10 {
+            let from = task * JOB_COUNTERS_MAX / 10;
+            let counted = of(from..from + JOB_COUNTERS_MAX / 10);
+            assert_eq!(check_counters(&sums, &counted), Ok(()));
+            add(&mut sums, counted);
+        }
+        // What is known already is one of them, whichever task counts it.
+        assert_eq!(check_counters(&sums, &of(0..JOB_COUNTERS_MAX)), Ok(()));
+        let many = check_counters(&sums, &of(7..JOB_COUNTERS_MAX + 1)).unwrap_err();
+        assert_eq!(
+            many.to_string(),
+            "it counts under \"n10000\" in \"g\" where the tasks of the job have counted under 10000 names, the most that \
+             there may be: what each record names is to be emitted, not counted"
+        );
+        let group: Counters = [("other".to_owned(), [("n1".to_owned(), 1)].into())].into();
+        assert!(check_counters(&sums, &group).is_err());
+        assert_eq!(check_counters(&sums, &Counters::new()), Ok(()));
+    }
+
+    #[test]
+    fn names_of_counters_have_an_end() {
+        let of = |group: usize, name: usize| -> Counters {
+            [("g".repeat(group), [("n".repeat(name), 1)].into())].into()
+        };
+        let sums = Counters::new();
+        let just = of(COUNTER_NAME_MAX, COUNTER_NAME_MAX);
+        assert_eq!(check_counters(&sums, &just), Ok(()));
+        for (group, name) in [(COUNTER_NAME_MAX + 1, 1), (1, 1 << 20)] {
+            let long = check_counters(&sums, &of(group, name)).unwrap_err();
+            assert!(matches!(long, CountersError::Long { .. }), "{long}");
+            assert!(long.to_string().len() < 200, "{long}");
+        }
+    }
 
     #[test]
     fn sums_and_maxima() {

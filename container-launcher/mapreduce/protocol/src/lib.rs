@@ -20,7 +20,10 @@ pub mod splits;
 
 pub use blame::{Blame, Page, Phase};
 pub use blamed::{Blamed, changed, how, vanished};
-pub use counters::{Counters, add, count_written};
+pub use counters::{
+    COUNTER_NAME_MAX, Counters, CountersError, JOB_COUNTERS_MAX, TASK_COUNTERS_MAX, add,
+    check_counters, count_written,
+};
 pub use digest::records_digest;
 pub use driver::{FromDriver, Listed, Submission, ToDriver};
 pub use footprint::Footprint;

@@ -11,7 +11,7 @@ use crate::context::Counters;
 use crate::error::{Error, Result};
 use crate::settings::{MAP_ATTEMPTS, REDUCE_ATTEMPTS, REPEAT, SKIP, SKIP_GROUPS, Settings};
 use crate::sort::scratch::Spill;
-use gerbil_task::add;
+use gerbil_task::{add, check_counters};
 
 /// A task to do.
 #[derive(Clone, Debug)]
@@ -258,6 +258,12 @@ impl TaskQueue {
             .get(map as usize)?
             .as_ref()
             .map(|output| Arc::clone(&output.file))
+    }
+
+    /// Refuses what a task has counted where the job would have too many counters.
+    pub(crate) fn check(&self, counters: &Counters) -> Result<()> {
+        let checked = check_counters(&self.lock().outcome.counters, counters);
+        checked.map_err(|error| Error::new(error.to_string()))
     }
 
     /// A map has ended well; what there is to say of it.

@@ -188,6 +188,7 @@ impl Slot<'_> {
                     let LocalTask::Map(order) = work else {
                         return Err(Error::new("a reduce ended as a map").into());
                     };
+                    self.queue.check(&counters).context(|| work.title())?;
                     let file = if order.partitions > 0 {
                         let file = File::from(process.connection.descriptor()?);
                         let about = file.metadata().context(|| "map output")?;
@@ -210,6 +211,7 @@ impl Slot<'_> {
                     return Ok(());
                 }
                 FromTask::ReduceDone { mut counters } => {
+                    self.queue.check(&counters).context(|| work.title())?;
                     if let Some(bytes) = self.committer.commit_task(&attempt, &task)? {
                         count_written(&mut counters, bytes);
                     }

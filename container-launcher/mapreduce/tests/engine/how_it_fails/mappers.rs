@@ -32,6 +32,19 @@ pub(super) const MAPPERS: &[FailureRow] = &[
          \"faulty\": what each record names is to be emitted, not counted",
     ),
     FailureRow {
+        options: &["--slots", "1", "-D", "gerbil.split.pack=1"],
+        ..row(
+            "maps count what each of them names",
+            |bed| {
+                for file in ["a", "b", "c"] {
+                    bed.write(&format!("in/{file}"), "own counters\n");
+                }
+            },
+            "map 2: it counts under \"2.*\" in \"faulty\" where the tasks of the job have counted under 10000 names, \
+             the most that there may be: what each record names is to be emitted, not counted",
+        )
+    },
+    FailureRow {
         options: &["-D", "mapreduce.task.timeout=400"],
         ..row(
             "a mapper loops",
