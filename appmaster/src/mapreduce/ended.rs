@@ -1,6 +1,6 @@
 //! An attempt has ended: what it left, or why there is nothing.
 
-use gerbil_task::{Counters, FromTask};
+use gerbil_task::{Counters, FromTask, check_counters};
 use holding::joined;
 use job::history::AttemptEnd;
 use job::wire;
@@ -129,11 +129,14 @@ impl MapReduce {
         ended: &wire::TaskEnded,
     ) {
         let task = attempt.task;
-        self.has_written(attempt, ended);
-        let is_first = self.ever_done.insert((attempt.stage, task));
-        if is_first {
+        if !self.ever_done.contains(&(attempt.stage, task)) {
+            if let Err(error) = check_counters(&self.counters, &counters) {
+                return self.failed(ix, attempt, error.to_string());
+            }
+            self.ever_done.insert((attempt.stage, task));
             self.count(counters);
         }
+        self.has_written(attempt, ended);
         self.remember(attempt, AttemptEnd::Succeeded, ended.output_bytes);
         match attempt.stage {
             Stage::Map => {

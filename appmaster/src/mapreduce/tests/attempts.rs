@@ -1,6 +1,6 @@
 //! Attempts at tasks: started, repeated, failed too often, and what the others wait for.
 
-use gerbil_task::MapOrder;
+use gerbil_task::{MapOrder, TASK_COUNTERS_MAX};
 use policy::schedule::Why;
 
 use super::*;
@@ -120,6 +120,50 @@ fn a_task_that_fails_too_often_ends_the_job_and_nothing_is_left() {
         (1, "map 0 failed 2 times, the last time: no again", 2)
     );
     assert_eq!(bed.wanted(), ["give up", "Failed"]);
+}
+
+/// Each of them counts under less names than a task may, and none of these is another's.
+#[test]
+fn a_task_that_counts_under_more_names_than_a_job_may_have_fails_and_nothing_of_it_is_kept() {
+    let each = TASK_COUNTERS_MAX - 100;
+    let mut bed = Bed::new(4, 0);
+    let counts = |bed: &mut Bed, attempt: AttemptIx, from: usize| {
+        let names = (from..from + each).map(|number| format!("n{number}"));
+        let ended = wire::TaskEnded {
+            process: attempt.0,
+            said: counted(names),
+            has_files: true,
+            ..wire::TaskEnded::default()
+        };
+        bed.ended(1, ended);
+    };
+    for map in [0, 1] {
+        let attempt = bed.place(Stage::Map, map, 1);
+        if map == 0 {
+            bed.joined(1);
+        }
+        counts(&mut bed, attempt, usize::try_from(map).unwrap() * each);
+    }
+    let same = bed.place(Stage::Map, 2, 1);
+    counts(&mut bed, same, each / 2);
+    assert_eq!(
+        bed.wanted(),
+        ["start c1", "over 0 Done", "over 1 Done", "over 2 Done"]
+    );
+    let other = bed.place(Stage::Map, 3, 1);
+    counts(&mut bed, other, 2 * each);
+    assert_eq!(bed.wanted(), ["over 3 Failed"]);
+    // What the job has is left as it is.
+    assert_eq!(bed.job.report().counters["g"].len(), 2 * each);
+    let again = bed.place(Stage::Map, 3, 1);
+    counts(&mut bed, again, 2 * each);
+    let (code, sentence, report) = bed.over(&[1]);
+    assert_eq!((code, report.counters["g"].len()), (1, 2 * each));
+    assert!(
+        sentence.starts_with("map 3 failed 2 times, the last time: it counts under \"n")
+            && sentence.ends_with("is to be emitted, not counted"),
+        "{sentence}"
+    );
 }
 
 #[test]

@@ -229,16 +229,11 @@ impl Bed {
         digest: Option<u128>,
         fetch_host: &str,
     ) {
-        let counters: Counters = [("g".to_owned(), [("n".to_owned(), 1)].into())].into();
-        let said = FromTask::MapDone {
-            counters,
-            partitions: Vec::new(),
-        };
         self.ended(
             container,
             wire::TaskEnded {
                 process: attempt.0,
-                said: serde_json::to_string(&said).unwrap(),
+                said: counted(["n".to_owned()]),
                 has_files: digest.is_none(),
                 fetch_port: 40,
                 fetch_host: fetch_host.to_owned(),
@@ -282,6 +277,16 @@ impl Bed {
         let report = serde_json::from_str(&verdict.tasks).unwrap();
         (verdict.exit_code, verdict.sentence, report)
     }
+}
+
+/// What a map says that has counted once under each of these names.
+fn counted(names: impl IntoIterator<Item = String>) -> String {
+    let counters = names.into_iter().map(|name| (name, 1)).collect();
+    let said = FromTask::MapDone {
+        counters: Counters::from([("g".to_owned(), counters)]),
+        partitions: Vec::new(),
+    };
+    serde_json::to_string(&said).unwrap()
 }
 
 /// However a test has left it: in no state is it due for ever.
