@@ -21,6 +21,7 @@ use follow::timeout::WaitTimeout;
 use follow::{kill, timing, unmanaged};
 use job::exit::Exit;
 use job::explain::{Explained, Submitted};
+use proto_hadoop::yarn::FinalApplicationStatus;
 use proto_hadoop::{ApplicationClient, ApplicationId};
 use terminal::signals::Signals;
 use terminal::{blocking, interruptible, say};
@@ -413,18 +414,25 @@ async fn end(rm: &ApplicationClient, id: &str, signals: &mut Signals) -> Result<
     let id: ApplicationId = id.parse().map_err(|_unreadable| Failure::NoApplicationId {
         text: id.to_owned(),
     })?;
-    let report = tokio::select! {
-        report = kill::kill(rm, &id, "killed with gerbil-run -k") => report?,
-        signal = signals.ending() => {
+    let killed = async {
+        let why = "killed with gerbil-run -k";
+        // Of one that is over YARN has the last word.
+        let _in_order = sessions::ended_in_order(rm, id, why).await;
+        kill::kill(rm, &id, why).await
+    };
+    let report = match interruptible(signals, killed).await {
+        ControlFlow::Continue(report) => report?,
+        ControlFlow::Break(signal) => {
             say(format!(
-                "interrupted before {id} was seen to end; where YARN has heard the order it ends"
+                "interrupted before {id} was seen to end; where the order was heard it ends"
             ));
             return Ok(128u8.saturating_add(signal));
         }
     };
-    say(format!(
-        "{id} is {}",
-        format!("{:?}", report.state).to_uppercase()
-    ));
+    let state = match report.final_status {
+        FinalApplicationStatus::Killed => "KILLED".to_owned(),
+        _ => format!("{:?}", report.state).to_uppercase(),
+    };
+    say(format!("{id} is {state}"));
     Ok(Exit::Success.code())
 }

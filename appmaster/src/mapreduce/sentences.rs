@@ -70,6 +70,6 @@ pub(super) const fn killed(reason: KillReason) -> &'static str {
         KillReason::Interrupted => "it was killed",
         KillReason::NoReader => "what reads its output has gone",
         KillReason::ClientLost => "the client that followed it is gone",
-        KillReason::Terminated => "the session was ended",
+        KillReason::Terminated => "it was ended with its application",
     }
 }

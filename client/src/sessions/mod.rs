@@ -4,6 +4,7 @@
 mod dry_run;
 mod job;
 mod key;
+mod kill;
 mod list;
 pub(crate) mod logs;
 mod start;
@@ -34,6 +35,7 @@ use crate::{frame, history};
 
 pub(crate) use dry_run::dry_run;
 pub(crate) use job::job;
+pub(crate) use kill::ended_in_order;
 
 /// The whole command.
 pub(crate) fn main(task: SessionTask) -> ExitCode {

@@ -191,6 +191,7 @@ fn own_application_fails(given: &Given) -> Result<()> {
     running.signal(Signal::SIGINT)?;
     expect::sentence(&running.finish()?, 130, &["once more not to wait for it"])?;
     is_over(given, "faulty", "KILLED", "interrupted")?;
+    is_past(given, &given.newest()?.id)?;
     is_gone(given, "/alone/ended")
 }
 
@@ -218,6 +219,7 @@ fn own_client_killed(given: &Given) -> Result<()> {
         Ok((report.state == "FINISHED").then_some(()))
     })?;
     is_over(given, "faulty", "KILLED", "its client has left it")?;
+    is_past(given, &id)?;
     is_gone(given, "/alone/orphaned")
 }
 
@@ -235,34 +237,52 @@ fn own_printed(given: &Given) -> Result<()> {
     let job = format!("{id}.1");
     let read = logs(&[&job, "m0"])?.success("gerbil logs by the job")?;
     ensure!(read.stdout_text() == "this goes to standard output\n");
-    let listed = logs(&[&id])?.success("gerbil logs of an application")?;
-    let rows = listed.stdout_text();
+    let all = logs(&[&id])?.success("gerbil logs of an application")?;
+    let rows = all.stdout_text();
     ensure!(rows.contains("m0 ") && rows.contains("running"), "{rows}");
-    running.signal(Signal::SIGINT)?;
-    drop(running.finish()?);
-    is_over(given, "faulty", "KILLED", "interrupted")?;
+    let killed = command(given, &["kill", &id])?.finish()?;
+    expect::sentence(&killed, 0, &[&format!("{id} is KILLED")])?;
+    expect::sentence(
+        &running.finish()?,
+        143,
+        &["it was ended with its application"],
+    )?;
+    is_over(given, "faulty", "KILLED", "killed with gerbil-run -k")?;
+    is_past(given, &id)?;
     let over = format!("{id} is over, and what its tasks printed went with it");
     let place = "ApplicationMaster and launchers wrote lies on its nodes";
     expect::sentence(&logs(&[&id, "m0"])?, 69, &[&over, place])?;
     expect::sentence(&logs(&[&id])?, 69, &[&over, place])
 }
 
+/// What became of the only job of an application is kept: it was killed.
+fn is_past(given: &Given, id: &str) -> Result<()> {
+    let list = listed(given, &["mr", "list"])?;
+    let number: u32 = id.rsplit('_').next().unwrap_or_default().parse()?;
+    let job = format!("s{number}.1 ");
+    let row = list.lines().find(|line| line.starts_with(&job));
+    ensure!(
+        row.is_some_and(|row| row.contains("KILLED") && row.ends_with("faulty")),
+        "{list}"
+    );
+    Ok(())
+}
+
+/// What a command prints.
+fn listed(given: &Given, words: &[&str]) -> Result<String> {
+    let finished = command(given, words)?.finish()?;
+    Ok(finished.success("a list")?.stdout_text())
+}
+
 /// It is among the jobs that run, in words and as JSON.
 fn is_listed(given: &Given, id: &str) -> Result<()> {
-    let gerbil = |words: &[&str]| -> Result<String> {
-        let mut command = Command::new(given.folder.join("gerbil"));
-        command.args(words);
-        let command = it::gerbil::with_settings(command, &given.cluster.conf_dir());
-        let finished = Run::new(command).deadline(DEADLINE).finish()?;
-        Ok(finished.success("a list")?.stdout_text())
-    };
-    let list = gerbil(&["mr", "list"])?;
+    let list = listed(given, &["mr", "list"])?;
     let row = list.lines().find(|line| line.starts_with(id));
     ensure!(
         row.is_some_and(|row| row.contains("RUNNING") && row.ends_with("faulty")),
         "{list}"
     );
-    let all: Value = serde_json::from_str(&gerbil(&["ps", "--json"])?)?;
+    let all: Value = serde_json::from_str(&listed(given, &["ps", "--json"])?)?;
     let rows = all.as_array().map(Vec::as_slice).unwrap_or_default();
     let row = rows.iter().find(|row| row["application"] == id);
     ensure!(

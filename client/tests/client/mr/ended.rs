@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use nix::sys::signal::Signal;
-use proto_hadoop::yarn::FinalApplicationStatus;
+use proto_hadoop::yarn::{FinalApplicationStatus, YarnApplicationState};
+use session::{Name, SessionRecord, SessionsFolder};
 use tokio::time::{sleep, timeout};
 
 use super::*;
@@ -98,6 +99,32 @@ async fn a_job_whose_application_is_killed_says_so() {
         "{said}"
     );
     assert!(!said.contains("lost the ApplicationMaster"), "{said}");
+}
+
+/// `gerbil kill` of the application that one command has for itself, whose key is here.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_application_of_a_command_is_ended_in_order() {
+    let night = night().await;
+    let state = night.folder.path().join("state");
+    let applications = SessionsFolder::of_applications(Some(state)).unwrap();
+    let kept = night.kept.find_session(&"night".parse().unwrap()).unwrap();
+    let kept = SessionRecord {
+        name: Name::of_application(night.id),
+        ..kept
+    };
+    assert!(applications.keep(&kept).unwrap());
+    let ending = async {
+        night.until_heard("stop now=true").await;
+        let status = FinalApplicationStatus::Killed;
+        night.master.finish(status, "in order", "").await.unwrap();
+    };
+    let id = night.id.to_string();
+    let words = ["kill", id.as_str()];
+    let ((code, _, said), ()) = tokio::join!(night.gerbil(&words), ending);
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.contains(&format!("{id} is KILLED")), "{said}");
+    let report = night.rm.report(&night.id).await.unwrap();
+    assert_eq!(report.state, YarnApplicationState::Finished, "{report:?}");
 }
 
 /// Jobs were told to end, `jobs` of them.
