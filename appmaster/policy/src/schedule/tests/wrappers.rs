@@ -349,6 +349,29 @@ fn attempts_are_compared_with_those_on_slots_as_fast_as_theirs() {
     );
 }
 
+/// Of the free slots of a node the one where it is done first, whatever their numbers.
+#[test]
+fn copies_go_to_fast_slots_first() {
+    let cut = |speed| Slot {
+        speed,
+        ..Slot::free(&[Stage::Map])
+    };
+    let mut bed = Bed::new("fifo+speculate:least=50s", 0, 0);
+    bed.join_cut(0, Bundle::new(), vec![cut(Speed::Fast)]);
+    bed.join_cut(1, Bundle::new(), [Speed::Slow, Speed::Fast].map(cut).into());
+    bed.submit("ann", Stage::Map, 3);
+    bed.begin_all();
+    for (at, slot) in [(10, 2), (25, 1)] {
+        bed.now = Nanos::from_secs(at);
+        assert_eq!(bed.end(slot, AttemptOutcome::Done), []);
+    }
+    let copies = bed.wait(Nanos::from_secs(50));
+    assert!(
+        matches!(copies[..], [Decision::Copy { slot, .. }] if slot.0 == 2),
+        "{copies:?}"
+    );
+}
+
 /// None on a slow slot has ended: a slow one has four times as long as fast ones before it is taken for one that
 /// stands still.
 #[test]

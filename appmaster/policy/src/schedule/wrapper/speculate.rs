@@ -62,11 +62,12 @@ impl Speculate {
         // Where it would be done no sooner, it is not tried.
         let slot = |attempt: &Attempt, left: Nanos| -> Option<SlotIx> {
             let stage = session.stage(attempt.job, attempt.stage)?;
-            session.free_slots(node).find(|slot| {
-                let takes = speed(*slot).and_then(|speed| stage.mean(speed));
-                takes.is_some_and(|takes| takes < left)
-                    && fits(session, &stage.need, attempt.stage, *slot).is_ok()
-            })
+            let fitting = session.free_slots(node).filter_map(|slot| {
+                let takes = stage.mean(speed(slot)?).filter(|takes| *takes < left)?;
+                fits(session, &stage.need, attempt.stage, slot).ok()?;
+                Some((takes, slot))
+            });
+            fitting.min().map(|(_, slot)| slot)
         };
         let slow = session.attempts().filter_map(|(ix, attempt)| {
             let elsewhere = session.node_of(attempt.slot) != Some(node);
