@@ -94,5 +94,5 @@ pub use named::{POLICIES, UnknownPolicy, WRAPPERS, named, names, of_session};
 pub use place::{Container, Node, Slot, SlotUse, Speed};
 pub use remaining::remaining;
 pub use saved::{Saved, Snapshot};
-pub use session::{Attempt, Class, Owner, Session};
+pub use session::{Attempt, Class, Owner, Session, Stay};
 pub use wanted::wanted;

@@ -1,7 +1,7 @@
 //! Attempts: from the decision over the launcher's word to their end.
 
 use super::record_stage;
-use crate::schedule::session::{Attempt, ScheduleState};
+use crate::schedule::session::{Attempt, ScheduleState, Stay};
 use crate::schedule::{
     AttemptIx, AttemptOutcome, AttemptPhase, Container, Decision, JobIx, Node, SlotIx, SlotUse,
     Speed, Stage, TaskIx,
@@ -99,6 +99,7 @@ impl ScheduleState {
             swaps: None,
             ordered,
             began: None,
+            stay: None,
             progress: None,
             stopping: false,
         };
@@ -182,6 +183,7 @@ impl ScheduleState {
             return;
         };
         attempt.began = Some(now);
+        attempt.stay = Some(Stay::first(now));
         let slot = attempt.slot;
         self.take(slot, SlotUse::Busy(ix));
     }
@@ -193,22 +195,31 @@ impl ScheduleState {
         }
     }
 
+    /// It runs on another slot from now on.
+    fn comes(&mut self, ix: AttemptIx, to: SlotIx) {
+        let (now, left) = (self.now, self.remaining(ix).map(|(left, _)| left));
+        if let Some(attempt) = self.attempts.get_mut(&ix) {
+            attempt.slot = to;
+            attempt.stay = attempt.stay.map(|stay| stay.next(now, left));
+        }
+    }
+
     pub(super) fn moved(&mut self, ix: AttemptIx, ok: bool) {
         let Some(attempt) = self.attempts.get_mut(&ix) else {
             return;
         };
         let (from, to, with) = (attempt.slot, attempt.to.take(), attempt.swaps.take());
-        if let Some(to) = to.filter(|_| ok) {
-            attempt.slot = to;
+        let stays = to.filter(|_| ok).unwrap_or(from);
+        if stays != from {
+            self.comes(ix, stays);
         }
-        let stays = attempt.slot;
         if let Some(other) = with {
             if let Some(attempt) = self.attempts.get_mut(&other) {
                 (attempt.to, attempt.swaps) = (None, None);
+                let slot = if ok { from } else { attempt.slot };
                 if ok {
-                    attempt.slot = from;
+                    self.comes(other, slot);
                 }
-                let slot = attempt.slot;
                 self.take(slot, SlotUse::Busy(other));
             }
         } else {
@@ -229,7 +240,7 @@ impl ScheduleState {
             slot,
             to,
             swaps,
-            began,
+            stay,
             ..
         } = attempt;
         if how == AttemptOutcome::Failed {
@@ -258,8 +269,8 @@ impl ScheduleState {
             }
             None => to.into_iter().for_each(|slot| self.free(slot)),
         }
-        let span = began
-            .map(|began| self.now.since(began))
+        let span = stay
+            .and_then(|stay| stay.for_all(self.now.since(stay.since)))
             .filter(|_| how == AttemptOutcome::Done);
         self.settle(job, stage, task, ix, how == AttemptOutcome::Done);
         if let (Some(span), Some(state)) = (span, record_stage(&mut self.jobs, job, stage)) {

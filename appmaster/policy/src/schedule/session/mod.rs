@@ -7,6 +7,7 @@
 mod choosing;
 mod needs;
 mod places;
+mod stay;
 mod used;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -25,6 +26,7 @@ use crate::{Few, Numbered};
 pub use needs::Class;
 use needs::Needs;
 pub(super) use places::AVOIDED;
+pub use stay::Stay;
 use used::Used;
 
 /// The state that every policy decides on.
@@ -63,6 +65,8 @@ pub struct Attempt {
     pub ordered: Nanos,
     /// When it was said to run.
     pub began: Option<Nanos>,
+    /// On its slot, once it has begun.
+    pub stay: Option<Stay>,
     /// The last that was told: phase, done and of bytes, when.
     pub progress: Option<(AttemptPhase, u64, u64, Nanos)>,
     /// It was ordered to end.

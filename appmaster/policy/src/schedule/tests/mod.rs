@@ -7,6 +7,7 @@ mod gangs_by_turn;
 mod hpe;
 mod hpe_clusters;
 mod hpe_literal;
+mod moves;
 mod needs;
 mod policies;
 mod properties;
