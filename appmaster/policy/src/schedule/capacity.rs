@@ -2,6 +2,8 @@
 //!
 //! A slot goes to the queue that has the least of its share; inside a queue it is first come, first
 //! served. What a queue does not use others take, unless the policy is told `elastic=false`.
+//! With `by-stage=true` maps, reduces and gangs of a queue are counted apart, each against the slots that run them: who has
+//! all slots for maps has its share of those for reduces still.
 //! Queues that are not declared share what the declared ones leave of 100; of a session that is `default` alone.
 //!
 //! A gang is let in whole where one more slot would stay within its queue's share.
@@ -12,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use super::dominant::Share;
 use super::fifo::{ONE_BY_ONE, first, start};
-use super::{By, Decision, JobIx, Nanos, NodeIx, Owner, Saved, Scheduler, Session, SlotIx};
+use super::{By, Decision, JobIx, Nanos, NodeIx, Owner, Saved, Scheduler, Session, SlotIx, Stage};
 
 /// The queue of jobs that name none.
 const DEFAULT: &str = "default";
@@ -24,6 +26,8 @@ pub struct Capacity {
     pub shares: BTreeMap<String, u64>,
     /// Whether a queue may have more than its share when others leave it.
     pub elastic: bool,
+    /// Whether what a queue has of each stage is counted by itself.
+    pub by_stage: bool,
 }
 
 impl Capacity {
@@ -37,11 +41,23 @@ impl Capacity {
         self.shares.get(queue).copied().unwrap_or_else(rest).max(1)
     }
 
-    /// Whether one more slot stays within a queue's share of `slots`; one is always let in.
-    fn within(&self, queue: &str, used: u32, slots: u64) -> bool {
+    /// What a queue has of its share, where one more task or rank of `stage` counts.
+    fn used(&self, session: &Session, queue: &Owner, stage: Stage) -> u32 {
+        match self.by_stage {
+            true => session.used_by(queue, stage),
+            false => session.used(queue),
+        }
+    }
+
+    /// Whether one more slot for `stage` stays within a queue's share; one is always let in.
+    fn within(&self, session: &Session, queue: &str, used: u32, stage: Stage) -> bool {
+        let slots = match self.by_stage {
+            true => session.slot_count_of(stage),
+            false => session.slot_count(),
+        };
         let after = Share {
             part: u64::from(used).saturating_add(1),
-            whole: slots,
+            whole: u64::try_from(slots).unwrap_or(u64::MAX),
         };
         self.elastic
             || used == 0
@@ -56,29 +72,28 @@ impl Capacity {
 impl Scheduler for Capacity {
     fn next(&mut self, _now: Nanos, session: &Session, node: Option<NodeIx>) -> Option<Decision> {
         let node = node?;
-        let slots = u64::try_from(session.slot_count()).unwrap_or(u64::MAX);
-        session
-            .open_slots(node)
-            .find_map(|slot| self.at(session, slot, node, slots))
+        let mut slots = session.open_slots(node);
+        slots.find_map(|slot| self.at(session, slot, node))
     }
 
     fn shares_among(&self) -> Option<By> {
         Some(By::Queue)
     }
 
+    /// Of gangs, which are let in by that.
     fn standing(&self, session: &Session, job: JobIx) -> Share {
         let queue = session.job(job).map_or(DEFAULT, |job| &job.queue);
+        let used = self.used(session, &Owner::Queue(queue.to_owned()), Stage::Gang);
         Share {
-            part: u64::from(session.used(&Owner::Queue(queue.to_owned()))),
+            part: u64::from(used),
             whole: self.share(queue),
         }
     }
 
     fn lets(&self, session: &Session, job: JobIx) -> bool {
         let queue = session.job(job).map_or(DEFAULT, |job| &job.queue);
-        let slots = u64::try_from(session.slot_count()).unwrap_or(u64::MAX);
-        let used = session.used(&Owner::Queue(queue.to_owned()));
-        self.within(queue, used, slots)
+        let used = self.used(session, &Owner::Queue(queue.to_owned()), Stage::Gang);
+        self.within(session, queue, used, Stage::Gang)
     }
 
     fn queues(&self) -> Option<Vec<&str>> {
@@ -99,23 +114,25 @@ impl Scheduler for Capacity {
 }
 
 impl Capacity {
-    fn at(&self, session: &Session, slot: SlotIx, node: NodeIx, slots: u64) -> Option<Decision> {
+    fn at(&self, session: &Session, slot: SlotIx, node: NodeIx) -> Option<Decision> {
         let queues = ONE_BY_ONE
             .into_iter()
-            .flat_map(|stage| session.owners(stage));
-        let queues = queues.filter_map(|owner| {
+            .flat_map(|stage| session.owners(stage).map(move |owner| (stage, owner)));
+        let queues = queues.filter_map(|(stage, owner)| {
             let Owner::Queue(name) = owner else {
                 return None;
             };
-            let used = session.used(owner);
+            let used = self.used(session, owner, stage);
             let share = Share {
                 part: u64::from(used),
                 whole: self.share(name),
             };
-            self.within(name, used, slots).then_some((share, owner))
+            let is_let = self.within(session, name, used, stage);
+            is_let.then_some((share, stage, owner))
         });
-        let firsts = queues.filter_map(|(share, owner)| {
-            let (seq, stage, job) = first(session, slot, Some(owner), |_, _| true)?;
+        let firsts = queues.filter_map(|(share, counted, owner)| {
+            let may = |stage, _| !self.by_stage || stage == counted;
+            let (seq, stage, job) = first(session, slot, Some(owner), may)?;
             Some((share, seq, stage, job))
         });
         let (_, _, stage, job) = firsts.min()?;

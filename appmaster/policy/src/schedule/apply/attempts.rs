@@ -131,7 +131,7 @@ impl ScheduleState {
         if let Some(state) = record.job.stages.get_mut(&stage) {
             state.running = moved(state.running);
         }
-        self.used.change(&record.job, moved);
+        self.used.change(&record.job, stage, moved);
     }
 
     /// Takes what an attempt needs out of its container and node, or gives it back: `how` changes what is taken.

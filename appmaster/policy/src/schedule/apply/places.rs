@@ -50,6 +50,7 @@ impl ScheduleState {
     pub(super) fn add_slot(&mut self, container: ContainerIx, slot: &Slot) -> SlotIx {
         let ix = SlotIx(self.next_slot);
         self.next_slot = self.next_slot.saturating_add(1);
+        self.count_slot(&slot.stages, true);
         self.slots.insert(
             ix,
             Slot {
@@ -75,11 +76,14 @@ impl ScheduleState {
         for (ix, slot) in kept {
             self.list_free(node, *ix, false);
             if let Some(there) = self.slots.get_mut(ix) {
+                let before = std::mem::replace(&mut there.stages, slot.stages.clone());
                 *there = Slot {
                     container,
                     taken: there.taken.clone(),
                     ..slot.clone()
                 };
+                self.count_slot(&before, false);
+                self.count_slot(&slot.stages, true);
             }
             self.list_free(node, *ix, true);
         }
@@ -90,9 +94,9 @@ impl ScheduleState {
                 Some(SlotUse::Free) => self.remove_slot(*ix),
                 // It goes with its attempt.
                 Some(_) => {
-                    if let Some(slot) = self.slots.get_mut(ix) {
-                        slot.stages.clear();
-                    }
+                    let slot = self.slots.get_mut(ix);
+                    let before = slot.map(|slot| std::mem::take(&mut slot.stages));
+                    self.count_slot(&before.unwrap_or_default(), false);
                     kept.push(*ix);
                 }
                 None => {}
@@ -115,8 +119,21 @@ impl ScheduleState {
             let node = record.container.node;
             self.not_free(node, ix);
         }
-        self.slots.remove(&ix);
+        if let Some(slot) = self.slots.remove(&ix) {
+            self.count_slot(&slot.stages, false);
+        }
         self.let_loose(ix);
+    }
+
+    /// One slot more, or fewer, runs these stages.
+    fn count_slot(&mut self, stages: &BTreeSet<Stage>, comes: bool) {
+        for stage in stages {
+            let count = self.slots_of.entry(*stage).or_default();
+            *count = match comes {
+                true => count.saturating_add(1),
+                false => count.saturating_sub(1),
+            };
+        }
     }
 
     /// Puts a slot of a node, where it is free, into the sets by what may run on it, or takes it out of them.

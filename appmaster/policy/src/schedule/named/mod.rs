@@ -20,7 +20,7 @@ pub const POLICIES: &[(&str, &[&str])] = &[
     ("fifo", &[]),
     ("fifo-barrier", &[]),
     ("fifo-blind", &[]),
-    ("capacity", &["queue.NAME", "elastic"]),
+    ("capacity", &["queue.NAME", "elastic", "by-stage"]),
     ("fair", &["by", "weight.NAME"]),
     ("hpe", &["skip", "window", "age"]),
     ("hpe-literal", &["seed"]),
@@ -133,6 +133,7 @@ fn bare(part: &NamedPart<'_>) -> Result<Box<dyn Scheduler>, UnknownPolicy> {
         "capacity" => Ok(Box::new(Capacity {
             shares: part.numbers("queue.")?,
             elastic: part.flag("elastic", true)?,
+            by_stage: part.flag("by-stage", false)?,
         })),
         "fair" => Ok(Box::new(Fair {
             by: part.get("by", By::Tenant, "user, queue or job", by)?,

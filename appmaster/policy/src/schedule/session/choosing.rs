@@ -260,7 +260,13 @@ impl Session {
     /// Attempts under way of a queue or user.
     #[must_use]
     pub fn used(&self, owner: &Owner) -> u32 {
-        self.state.used.of(owner)
+        self.state.used.of(owner, None)
+    }
+
+    /// The same of one stage.
+    #[must_use]
+    pub fn used_by(&self, owner: &Owner, stage: Stage) -> u32 {
+        self.state.used.of(owner, Some(stage))
     }
 
     /// Bytes of a partition that lie at a node.

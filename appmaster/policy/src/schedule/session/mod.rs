@@ -160,6 +160,8 @@ pub(super) struct ScheduleState {
     pub(super) hosts: BTreeMap<String, NodeIx>,
     pub(super) containers: Numbered<ContainerIx, ContainerRecord>,
     pub(super) slots: Numbered<SlotIx, Slot>,
+    /// How many of them run each stage.
+    pub(super) slots_of: BTreeMap<Stage, usize>,
     pub(super) attempts: Numbered<AttemptIx, Attempt>,
     /// Attempts at tasks whose result is there: those that another was faster than.
     pub(super) late: BTreeSet<AttemptIx>,

@@ -64,6 +64,12 @@ impl Session {
         self.state.slots.len()
     }
 
+    /// How many slots run a stage.
+    #[must_use]
+    pub fn slot_count_of(&self, stage: Stage) -> usize {
+        self.state.slots_of.get(&stage).copied().unwrap_or(0)
+    }
+
     /// The node of a slot.
     #[must_use]
     pub fn node_of(&self, slot: SlotIx) -> Option<NodeIx> {

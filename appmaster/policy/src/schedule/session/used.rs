@@ -5,40 +5,78 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::Owner;
-use crate::schedule::Job;
+use crate::schedule::{Job, Stage};
 
 /// Attempts under way of each queue and user that has some, by name.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(in crate::schedule) struct Used {
-    queues: BTreeMap<String, u32>,
-    tenants: BTreeMap<String, u32>,
+    queues: BTreeMap<String, UsedByStage>,
+    tenants: BTreeMap<String, UsedByStage>,
+}
+
+/// Of one of them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+struct UsedByStage {
+    maps: u32,
+    reduces: u32,
+    ranks: u32,
+}
+
+impl UsedByStage {
+    const fn of(&self, stage: Stage) -> u32 {
+        match stage {
+            Stage::Map => self.maps,
+            Stage::Reduce => self.reduces,
+            Stage::Gang => self.ranks,
+        }
+    }
+
+    const fn all(&self) -> u32 {
+        self.maps
+            .saturating_add(self.reduces)
+            .saturating_add(self.ranks)
+    }
+
+    fn change(&mut self, stage: Stage, to: impl Fn(u32) -> u32) {
+        let count = match stage {
+            Stage::Map => &mut self.maps,
+            Stage::Reduce => &mut self.reduces,
+            Stage::Gang => &mut self.ranks,
+        };
+        *count = to(*count);
+    }
 }
 
 impl Used {
-    pub(in crate::schedule) fn of(&self, owner: &Owner) -> u32 {
-        let count = match owner {
+    /// All of them, or those of one stage.
+    pub(in crate::schedule) fn of(&self, owner: &Owner, stage: Option<Stage>) -> u32 {
+        let used = match owner {
             Owner::Queue(name) => self.queues.get(name),
             Owner::Tenant(name) => self.tenants.get(name),
         };
-        count.copied().unwrap_or(0)
+        used.map_or(0, |used| match stage {
+            Some(stage) => used.of(stage),
+            None => used.all(),
+        })
     }
 
     /// Makes of the counts of those whom `job` belongs to others.
-    pub(in crate::schedule) fn change(&mut self, job: &Job, to: impl Fn(u32) -> u32) {
+    pub(in crate::schedule) fn change(&mut self, job: &Job, stage: Stage, to: impl Fn(u32) -> u32) {
         let both = [
             (&mut self.queues, &job.queue),
             (&mut self.tenants, &job.tenant),
         ];
         for (all, name) in both {
-            let Some(count) = all.get_mut(name) else {
-                let count = to(0);
-                if count > 0 {
-                    all.insert(name.clone(), count);
+            let Some(used) = all.get_mut(name) else {
+                let mut used = UsedByStage::default();
+                used.change(stage, &to);
+                if used.all() > 0 {
+                    all.insert(name.clone(), used);
                 }
                 continue;
             };
-            *count = to(*count);
-            if *count == 0 {
+            used.change(stage, &to);
+            if used.all() == 0 {
                 all.remove(name);
             }
         }

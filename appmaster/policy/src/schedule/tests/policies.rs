@@ -2,8 +2,8 @@ use std::sync::Arc;
 
 use super::bed::{Bed, jobs, started};
 use crate::schedule::{
-    AttemptOutcome, Bundle, Decision, Event, JobIx, Need, NodeIx, Session, SlotIx, Stage, Task,
-    TaskIx, named, wanted,
+    AttemptOutcome, Bundle, ContainerIx, Decision, Event, JobIx, Need, NodeIx, Session, Slot,
+    SlotIx, Stage, Task, TaskIx, named, wanted,
 };
 
 #[test]
@@ -119,6 +119,62 @@ fn a_queue_that_is_not_elastic_stays_within_its_share() {
     let mut bed = Bed::new("capacity:queue.prod=75,queue.dev=25,elastic=false", 1, 4);
     assert_eq!(jobs(&bed.submit("dev", Stage::Map, 8)), [0]);
     assert_eq!(jobs(&bed.submit("prod", Stage::Map, 8)), [1; 3]);
+}
+
+/// Two slots for maps and two for reduces.
+fn halves(policy: &str) -> Bed {
+    let of = |stage| vec![Slot::free(&[stage]); 2];
+    let mut bed = Bed::new(policy, 0, 0);
+    bed.join_cut(
+        0,
+        Bundle::new(),
+        [of(Stage::Map), of(Stage::Reduce)].concat(),
+    );
+    bed
+}
+
+/// `dev` has both slots for maps, `prod` one of two for reduces: whose is the other?
+#[test]
+fn by_stage_a_queue_has_its_share_of_each_kind_of_slot() {
+    for (by_stage, next) in [("false", 1), ("true", 2)] {
+        let policy = format!("capacity:queue.prod=50,queue.dev=50,by-stage={by_stage}");
+        let mut bed = halves(&policy);
+        bed.submit("dev", Stage::Map, 2);
+        assert_eq!(jobs(&bed.submit("prod", Stage::Reduce, 4)), [1, 1]);
+        assert_eq!(jobs(&bed.submit("dev", Stage::Reduce, 4)), [] as [u32; 0]);
+        bed.begin_all();
+        assert_eq!(
+            jobs(&bed.end(2, AttemptOutcome::Done)),
+            [next],
+            "{by_stage}"
+        );
+    }
+}
+
+#[test]
+fn by_stage_a_share_is_one_of_the_slots_that_run_the_stage() {
+    let mut bed = halves("capacity:queue.prod=50,queue.dev=50,elastic=false,by-stage=true");
+    let count = |bed: &Bed, stage| bed.driver.session().slot_count_of(stage);
+    assert_eq!(jobs(&bed.submit("dev", Stage::Map, 4)), [0]);
+    assert_eq!(jobs(&bed.submit("dev", Stage::Reduce, 4)), [1]);
+    assert_eq!(jobs(&bed.submit("prod", Stage::Reduce, 4)), [2]);
+    assert_eq!(
+        (count(&bed, Stage::Map), count(&bed, Stage::Reduce)),
+        (2, 2)
+    );
+    // Cut anew, half of three is one still; of four it is two.
+    for (slots, given) in [(3, vec![]), (4, vec![1])] {
+        let now = vec![Slot::free(&[Stage::Reduce]); slots];
+        let container = ContainerIx(0);
+        let recut = bed.tell(&Event::Slots { container, now });
+        assert_eq!(jobs(&recut), given, "{slots}");
+        assert_eq!(
+            (count(&bed, Stage::Map), count(&bed, Stage::Reduce)),
+            (0, slots)
+        );
+    }
+    bed.tell(&Event::Lost(ContainerIx(0)));
+    assert_eq!(count(&bed, Stage::Reduce), 0);
 }
 
 #[test]
