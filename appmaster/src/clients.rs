@@ -69,10 +69,11 @@ impl Clients for ClientService {
         same_build(&hello.build)?;
         if hello.watches {
             let kept = self.kept(hello.job)?;
+            // First what may be refused: a claim lasts until it is given back.
+            let events = Arc::clone(&kept).events(orders, &self.tasks)?;
             if hello.input {
                 kept.claim_input().map_err(Status::failed_precondition)?;
             }
-            let events = kept.events(orders, &self.tasks)?;
             tell(&self.news, LoopEvent::Watched).await?;
             return Ok(Response::new(events));
         }

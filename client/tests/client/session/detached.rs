@@ -106,11 +106,25 @@ async fn a_detached_job_takes_input_of_one_is_killed_by_name_and_ends_with_its_s
     let (code, _, said) = told(bed.gerbil(&["attach", "--input", &job]).spawn().unwrap()).await;
     assert_eq!(code, Some(65), "{said}");
     assert!(said.contains("somebody else has given"), "{said}");
-    stdin.write_all(b"two\n").await.unwrap();
-    drop(stdin);
-    giver.stdout = Some(lines.into_inner());
-    let (code, printed, said) = told(giver).await;
-    assert_eq!((code, printed.as_str()), (Some(0), "two\nend\n"), "{said}");
+    // It is killed: to the job that is no end of its input, and another gives the rest.
+    giver.kill().await.unwrap();
+    let rest = async {
+        loop {
+            let mut another = bed.gerbil(&["attach", "--input", &job]);
+            let mut another = another.stdin(Stdio::piped()).spawn().unwrap();
+            let mut stdin = another.stdin.take().unwrap();
+            // One that is refused has no use for it.
+            let _given = stdin.write_all(b"two\n").await.is_ok();
+            drop(stdin);
+            let told = told(another).await;
+            if told.0 != Some(65) {
+                return told;
+            }
+        }
+    };
+    let (code, printed, said) = timeout(SOON, rest).await.unwrap();
+    let whole = (Some(0), "one\ntwo\nend\n");
+    assert_eq!((code, printed.as_str()), whole, "{said}");
 
     // More than is kept: whoever comes late sees beginning and end, and how much is between.
     let job = bed.detach(&[], "seq 1 1000000").await;
