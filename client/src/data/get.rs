@@ -255,7 +255,7 @@ fn in_the_way(folder: &Path) -> String {
 async fn take_file(storage: &Storage, file: &Status, to: &Path) -> Result<(), String> {
     // What others may not read there they may not read here.
     let taken = match file.mode & 0o077 {
-        0 => storage.take_closed(&file.path, to).await,
+        0 => storage.take_closed(&file.path, to, file.mode).await,
         _ => storage.take(&file.path, to).await,
     };
     let taken = taken.map_err(|error| error.to_string())?;

@@ -143,7 +143,7 @@ mod tests {
         fs::create_dir(&work).unwrap();
         fs::write(work.join("log.0"), "old").unwrap();
         let script = "mkdir res; echo $PMI_RANK > res/$PMI_RANK; echo log > log; chmod 600 log; \
-                      test $PMI_RANK = 1 || echo one > one; exit $0";
+                      echo run > run; chmod 500 run; test $PMI_RANK = 1 || echo one > one; exit $0";
         let line = [
             "--local=2",
             "-n",
@@ -152,6 +152,7 @@ mod tests {
             "1",
             "--get=res",
             "--get=log=log.%p",
+            "--get=run=run.%p",
             "--stage-out=one=./uno",
             "sh",
             "-c",
@@ -176,13 +177,13 @@ mod tests {
         ] {
             assert_eq!(read(name), text, "{name}");
         }
-        assert_eq!(fs::read_dir(&work).unwrap().count(), 4);
-        let closed = |name: &str| {
+        assert_eq!(fs::read_dir(&work).unwrap().count(), 6);
+        let mode = |name: &str| {
             use std::os::unix::fs::PermissionsExt as _;
-            fs::metadata(work.join(name)).unwrap().permissions().mode() & 0o077 == 0
+            fs::metadata(work.join(name)).unwrap().permissions().mode() & 0o777
         };
         // As the program has made them.
-        assert!(closed("log.0") && closed("log.1"));
+        assert_eq!(["log.0", "log.1", "run.0"].map(mode), [0o600, 0o600, 0o500]);
 
         // A folder is never written over.
         let (code, _, said) = run("0").await;

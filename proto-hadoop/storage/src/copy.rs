@@ -1,6 +1,8 @@
 //! Between a file of this machine and one there.
 
+use std::fs::Permissions;
 use std::io;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::time::Duration;
 
@@ -80,4 +82,10 @@ pub(crate) async fn take(mut from: Reader, path: &Path, mode: u32) -> Result<u64
         within(MOVED, "writing", path, to.write_all(&piece)).await?;
         length += piece.len() as u64;
     }
+}
+
+/// Gives a file of this machine its mode.
+pub(crate) async fn set_mode(path: &Path, mode: u32) -> Result<(), StorageError> {
+    let set = tokio::fs::set_permissions(path, Permissions::from_mode(mode));
+    within(ANSWER, "writing", path, set).await
 }

@@ -379,13 +379,20 @@ impl Storage {
         copy::take(from, local, copy::OPEN).await
     }
 
-    /// As [`Self::take`], into a file that its owner alone may use.
+    /// As [`Self::take`], into a file that its owner alone may use, with the owner's permissions in `mode`.
     ///
     /// # Errors
     /// As [`Self::take`].
-    pub async fn take_closed(&self, path: &str, local: &Path) -> Result<u64, StorageError> {
+    pub async fn take_closed(
+        &self,
+        path: &str,
+        local: &Path,
+        mode: u32,
+    ) -> Result<u64, StorageError> {
         let from = self.read_from(path, 0).await?;
-        copy::take(from, local, copy::CLOSED).await
+        let taken = copy::take(from, local, copy::CLOSED).await?;
+        copy::set_mode(local, mode & 0o700).await?;
+        Ok(taken)
     }
 
     /// Reads a small file.
