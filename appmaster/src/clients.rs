@@ -69,11 +69,16 @@ impl Clients for ClientService {
         same_build(&hello.build)?;
         if hello.watches {
             let kept = self.kept(hello.job)?;
-            // First what may be refused: a claim lasts until it is given back.
-            let events = Arc::clone(&kept).events(orders, &self.tasks)?;
-            if hello.input {
-                kept.claim_input().map_err(Status::failed_precondition)?;
-            }
+            let claim = match hello.input {
+                true => {
+                    let console = self.consoles.get(JobId(hello.job));
+                    let is_open = console.is_some_and(|console| console.has_input());
+                    let claimed = kept.claim_input(is_open);
+                    Some(claimed.map_err(Status::failed_precondition)?)
+                }
+                false => None,
+            };
+            let events = kept.events(orders, claim, &self.tasks)?;
             tell(&self.news, LoopEvent::Watched).await?;
             return Ok(Response::new(events));
         }

@@ -139,6 +139,11 @@ impl Console {
         lock(&self.queues().input).take()
     }
 
+    /// Whether somebody may give input, since nobody does and rank 0 has not been given all of it.
+    pub(crate) fn has_input(&self) -> bool {
+        lock(&self.queues().input).is_some()
+    }
+
     /// Input that has broken off: rank 0 sees no end of it, and another may give the rest. Where another run has begun
     /// its input is another one.
     pub(crate) fn keep_input(&self, broken: mpsc::Sender<wire::InputChunk>) {

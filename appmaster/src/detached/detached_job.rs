@@ -26,10 +26,20 @@ const STREAMS_MAX: usize = 128;
 pub(crate) enum InputSender {
     /// It is empty.
     Empty,
-    /// Of the first who gives one.
+    /// Of the next who gives some, as long as rank 0 has not been given all of it.
     Free,
-    /// Of somebody who has come.
-    Given,
+    /// Of one who watches.
+    Claimed,
+}
+
+/// One who watches may give the input, as long as this is held.
+#[derive(Debug)]
+pub(crate) struct InputClaim(Arc<DetachedJob>);
+
+impl Drop for InputClaim {
+    fn drop(&mut self) {
+        self.0.release_input();
+    }
 }
 
 /// One job, until it is forgotten.
@@ -70,27 +80,28 @@ impl DetachedJob {
         Some((verdict.exit_code, verdict.sentence.clone()))
     }
 
-    /// Somebody wants to give the job's input.
+    /// One who watches wants to give the job's input; `is_open`: rank 0 has not been given all of it.
     ///
     /// # Errors
     /// Why that is too late, or never was possible.
-    pub(crate) fn claim_input(&self) -> Result<(), &'static str> {
+    pub(crate) fn claim_input(self: &Arc<Self>, is_open: bool) -> Result<InputClaim, &'static str> {
         if lock(&self.said).verdict().is_some() {
             return Err("it has ended, and reads no input any more");
         }
         let mut input = lock(&self.input);
         match *input {
-            InputSender::Free => *input = InputSender::Given,
+            InputSender::Free if is_open => *input = InputSender::Claimed,
             InputSender::Empty => return Err(sentences::INPUT_WAS_EMPTY),
-            InputSender::Given => return Err("somebody else has given its standard input"),
+            InputSender::Free => return Err("somebody else has given its standard input"),
+            InputSender::Claimed => return Err("somebody else gives its standard input"),
         }
-        Ok(())
+        Ok(InputClaim(Arc::clone(self)))
     }
 
-    /// The input that was claimed has broken off before its end.
+    /// Who has claimed the input gives no more of it.
     pub(crate) fn release_input(&self) {
         let mut input = lock(&self.input);
-        if *input == InputSender::Given {
+        if *input == InputSender::Claimed {
             *input = InputSender::Free;
         }
     }

@@ -168,17 +168,24 @@ fn the_last_hundred_that_have_ended_are_remembered() {
 fn input_is_given_by_one_and_only_where_there_is_any() {
     let (_folder, all) = bed(DISK_MAX);
     let empty = all.insert(JobId(1), "p", InputSender::Empty);
-    assert!(empty.claim_input().unwrap_err().contains("--input 0"));
+    assert!(empty.claim_input(true).unwrap_err().contains("--input 0"));
     let open = all.insert(JobId(2), "p", InputSender::Free);
-    assert_eq!(open.claim_input(), Ok(()));
-    assert!(open.claim_input().unwrap_err().contains("somebody else"));
-    // What has broken off another may end.
+    let claim = open.claim_input(true).unwrap();
+    let refused = open.claim_input(true).unwrap_err();
+    assert!(refused.contains("somebody else gives"));
+    // What has broken off another may end, also while the first still watches.
     open.release_input();
-    assert_eq!(open.claim_input(), Ok(()));
-    assert!(open.claim_input().unwrap_err().contains("somebody else"));
+    let other = open.claim_input(true).unwrap();
+    assert!(open.claim_input(true).is_err());
+    // Who has claimed it leaves before it has given any.
+    drop((claim, other));
+    assert!(open.claim_input(true).is_ok());
+    let refused = open.claim_input(false).unwrap_err();
+    assert!(refused.contains("somebody else has given"));
     empty.release_input();
-    assert!(empty.claim_input().is_err());
+    assert!(empty.claim_input(true).is_err());
     let late = all.insert(JobId(3), "p", InputSender::Free);
     late.hear(end());
-    assert!(late.claim_input().unwrap_err().contains("it has ended"));
+    let refused = late.claim_input(true).unwrap_err();
+    assert!(refused.contains("it has ended"));
 }

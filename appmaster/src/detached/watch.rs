@@ -9,7 +9,7 @@ use tokio_stream::wrappers::ReceiverStream;
 use tokio_util::task::TaskTracker;
 use tonic::{Status, Streaming};
 
-use crate::detached::detached_job::DetachedJob;
+use crate::detached::detached_job::{DetachedJob, InputClaim};
 use crate::detached::parts::Position;
 use crate::detached::said::ReadPosition;
 use crate::detached::spool::ReadEnd;
@@ -30,18 +30,20 @@ pub(crate) struct OutputFilter {
 
 impl DetachedJob {
     /// What is told of the job, to its verdict; until then whoever says `orders` is listened to for its
-    /// leaving alone.
+    /// leaving alone, and has its `claim`.
     ///
     /// # Errors
     /// Too many watch.
     pub(crate) fn events(
         self: Arc<Self>,
         mut orders: Streaming<wire::ClientOrder>,
+        claim: Option<InputClaim>,
         tasks: &TaskTracker,
     ) -> Result<ReceiverStream<Result<wire::JobEvent, Status>>, Status> {
         let changed = self.watch().ok_or_else(crowded)?;
         let (events, outgoing) = mpsc::channel(EVENTS);
         tasks.spawn(async move {
+            let _until_it_leaves = claim;
             let left = async { while let Ok(Some(_order)) = orders.message().await {} };
             tokio::select! {
                 () = left => {}

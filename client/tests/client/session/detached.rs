@@ -105,7 +105,10 @@ async fn a_detached_job_takes_input_of_one_is_killed_by_name_and_ends_with_its_s
     assert_eq!(line, "one\n");
     let (code, _, said) = told(bed.gerbil(&["attach", "--input", &job]).spawn().unwrap()).await;
     assert_eq!(code, Some(65), "{said}");
-    assert!(said.contains("somebody else has given"), "{said}");
+    assert!(
+        said.contains("somebody else gives its standard input"),
+        "{said}"
+    );
     // It is killed: to the job that is no end of its input, and another gives the rest.
     giver.kill().await.unwrap();
     let rest = async {
