@@ -5,7 +5,8 @@
 //! what their tasks take. A [`WorkloadRun`] feeds a [`policy::schedule::SessionDriver`] with what happens, carries out
 //! what it decides by the workload's own times, and notes when each attempt ran where. Of that [`gantt`] makes charts,
 //! [`report`] tables, and a digest by which the same seed is seen to give the same run; [`record`] keeps it line
-//! by line, and replays what it or an ApplicationMaster has kept. [`hpe`] plays the queues of a paper's figures.
+//! by line, and replays what it or an ApplicationMaster has kept. [`hpe`] and [`dyscale`] play what the figures of two
+//! papers show.
 //!
 //! Invariants: no clock, no chance but what the workload says; events of one moment are ordered by when
 //! they were put in line; a decision that cannot be carried out ends the run with an error, since it is a
@@ -16,6 +17,8 @@
 pub mod bench;
 mod clock;
 pub mod duel;
+pub mod dyscale;
+mod figure;
 pub mod gantt;
 pub mod hpe;
 mod name_node;
@@ -26,4 +29,6 @@ mod workload;
 
 pub use name_node::NameNode;
 pub use run::{Bar, JobTimes, RunResult, TIMED_OF, WorkloadRun};
-pub use workload::{AlikeNodes, AlikeTasks, Loss, Workload, WorkloadJob};
+pub use workload::{
+    AlikeNodes, AlikeTasks, CoreSpeeds, Loss, SlotSpeed, StageSpeeds, Workload, WorkloadJob,
+};

@@ -8,7 +8,7 @@
 
 use std::fs::File;
 use std::io::{BufReader, BufWriter};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
 
@@ -19,6 +19,7 @@ use policy::schedule::{POLICIES, WRAPPERS, named};
 use policy::{Demand, allocate};
 use sim::duel::allocators::full_or_not;
 use sim::duel::tournament;
+use sim::dyscale::{self, DyScaleWorld, PaperFigure};
 use sim::hpe::{self, HpeWorld};
 use sim::{Workload, WorkloadRun, bench, gantt, record, report};
 
@@ -39,6 +40,9 @@ gerbil-sim hpe fig4|fig7|fig8|fig9|sweep|all [--job M|D|W:KEY=VALUE,...]... [-D 
         plays the queues of Pamar's figures and prints tables and the paper's claims as Markdown; into FOLDER it writes
         the same as FIGURE.md, each figure as JSON, and its charts as SVG; keys of --job are maps, load, device, store,
         cpu, reduces and reduce (counts and seconds), those of -D see gerbil-sim hpe --help
+gerbil-sim dyscale fig2|simple|fig3|fig11|fig12|fig13|fig14|all [-D KEY=VALUE]... [--out FOLDER]
+        plays DyScale's figures, interactive and batch jobs on fast, slow and mixed nodes, the same way; keys of -D see
+        gerbil-sim dyscale --help
 
 POLICY is NAME[:key=value,...][+WRAPPER[:key=value,...]]..., fifo+gang where none is given.
 ";
@@ -99,7 +103,10 @@ fn command() -> Result<()> {
             Arg::Long("tasks") => options.tasks = arguments.value()?.parse()?,
             Arg::Long("gangs") => options.gangs = true,
             Arg::Long("seeds") => options.seeds = arguments.value()?.parse()?,
-            Arg::Value(value) if verb.is_none() && value == "hpe" => return figures(arguments),
+            Arg::Value(value) if verb.is_none() && value == "hpe" => return of_hpe(arguments),
+            Arg::Value(value) if verb.is_none() && value == "dyscale" => {
+                return of_dyscale(arguments);
+            }
             Arg::Value(value) if verb.is_none() => verb = Some(value.string()?),
             Arg::Value(value) => options.given.push(value.into()),
             odd => return Err(odd.unexpected().into()),
@@ -159,7 +166,7 @@ fn run(options: &SimOptions) -> Result<()> {
     Ok(())
 }
 
-fn figures(mut arguments: Parser) -> Result<()> {
+fn of_hpe(mut arguments: Parser) -> Result<()> {
     let (mut world, mut name, mut out) = (HpeWorld::default(), None::<String>, None);
     while let Some(argument) = arguments.next()? {
         match argument {
@@ -177,8 +184,38 @@ fn figures(mut arguments: Parser) -> Result<()> {
     let Some(name) = name else {
         bail!("hpe wants a figure: {} or all", hpe::FIGURES.join(", "))
     };
-    let figures = hpe::figures(&name, &world)?;
-    let pages: Vec<String> = figures.iter().map(hpe::HpeFigure::markdown).collect();
+    show(&name, &hpe::figures(&name, &world)?, out.as_deref())
+}
+
+fn of_dyscale(mut arguments: Parser) -> Result<()> {
+    let (mut world, mut name, mut out) = (DyScaleWorld::default(), None::<String>, None);
+    while let Some(argument) = arguments.next()? {
+        match argument {
+            Arg::Short('h') | Arg::Long("help") => {
+                print!(
+                    "{USAGE}\nKeys of gerbil-sim dyscale -D:\n{}",
+                    DyScaleWorld::keys()
+                );
+                return Ok(());
+            }
+            Arg::Short('D') => world.set(&arguments.value()?.string()?)?,
+            Arg::Long("out") => out = Some(PathBuf::from(arguments.value()?)),
+            Arg::Value(value) if name.is_none() => name = Some(value.string()?),
+            odd => return Err(odd.unexpected().into()),
+        }
+    }
+    let Some(name) = name else {
+        bail!(
+            "dyscale wants a figure: {} or all",
+            dyscale::FIGURES.join(", ")
+        )
+    };
+    show(&name, &dyscale::figures(&name, &world)?, out.as_deref())
+}
+
+/// Prints figures, and writes them into a folder.
+fn show(name: &str, figures: &[PaperFigure], out: Option<&Path>) -> Result<()> {
+    let pages: Vec<String> = figures.iter().map(PaperFigure::markdown).collect();
     let page = pages.join("\n");
     print!("{page}");
     let Some(folder) = out else { return Ok(()) };
@@ -186,9 +223,9 @@ fn figures(mut arguments: Parser) -> Result<()> {
         let path = folder.join(name);
         std::fs::write(&path, text).with_context(|| format!("writing {}", path.display()))
     };
-    std::fs::create_dir_all(&folder).with_context(|| format!("making {}", folder.display()))?;
+    std::fs::create_dir_all(folder).with_context(|| format!("making {}", folder.display()))?;
     write(&format!("{name}.md"), &page)?;
-    for figure in &figures {
+    for figure in figures {
         let text = serde_json::to_string_pretty(figure)?;
         write(&format!("{}.json", figure.name), &text)?;
         for drawing in &figure.drawings {

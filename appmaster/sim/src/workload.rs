@@ -18,6 +18,9 @@ pub struct Workload {
     /// Nodes that are lost.
     #[serde(default)]
     pub losses: Vec<Loss>,
+    /// How fast cores are, where they are told apart.
+    #[serde(default)]
+    pub speeds: CoreSpeeds,
     /// From a decision to its attempt's start, in milliseconds.
     #[serde(default = "start_ms")]
     pub start_ms: u64,
@@ -25,6 +28,52 @@ pub struct Workload {
 
 const fn start_ms() -> u64 {
     20
+}
+
+/// How fast the cores of each class are, beside the one that seconds are told for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CoreSpeeds {
+    /// Of `fast` slots.
+    #[serde(default = "full_speed")]
+    pub fast: StageSpeeds,
+    /// Of `slow` ones.
+    #[serde(default = "slow_speed")]
+    pub slow: StageSpeeds,
+}
+
+/// Thousandths of that speed, by stage: a reduce waits more for data, and less for the core.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StageSpeeds {
+    /// Of maps, and ranks.
+    pub map: u64,
+    /// Of reduces.
+    pub reduce: u64,
+}
+
+const fn full_speed() -> StageSpeeds {
+    StageSpeeds {
+        map: 1000,
+        reduce: 1000,
+    }
+}
+
+/// The slow cores' map speed in DyScale.
+const fn slow_speed() -> StageSpeeds {
+    StageSpeeds {
+        map: 450,
+        reduce: 450,
+    }
+}
+
+impl Default for CoreSpeeds {
+    fn default() -> Self {
+        Self {
+            fast: full_speed(),
+            slow: slow_speed(),
+        }
+    }
 }
 
 /// Hosts that are alike.
@@ -49,6 +98,9 @@ pub struct AlikeNodes {
     /// Slots for map tasks on slow cores, beside the others.
     #[serde(default)]
     pub slow_map_slots: usize,
+    /// The same for reduce tasks.
+    #[serde(default)]
+    pub slow_reduce_slots: usize,
     /// `fast` or `slow`, where cores are told apart.
     #[serde(default)]
     pub speed: Option<SlotSpeed>,
@@ -79,9 +131,9 @@ const fn memory_mb() -> u64 {
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SlotSpeed {
-    /// Times as they stand.
+    /// As [`CoreSpeeds::fast`] says.
     Fast,
-    /// Takes 1/0.45 of the time: the slow cores' map speed in DyScale.
+    /// As [`CoreSpeeds::slow`] says.
     Slow,
 }
 
@@ -175,6 +227,12 @@ impl Workload {
     }
 
     fn check(&self) -> Result<()> {
+        for speeds in [self.speeds.fast, self.speeds.slow] {
+            ensure!(
+                speeds.map > 0 && speeds.reduce > 0,
+                "a core of speed 0 ends nothing: speeds are thousandths, such as 450"
+            );
+        }
         for node in &self.nodes {
             ensure!(node.ways > 0, "a device runs at least 1 task: ways is 0");
         }
@@ -244,13 +302,17 @@ impl AlikeNodes {
         let slots = kinds
             .into_iter()
             .flat_map(|(count, stages)| vec![Slot::free(stages); count]);
-        let slow = Slot {
-            speed: Speed::Slow,
-            ..Slot::free(&[Stage::Map])
+        let slow = |stage, count| {
+            let slot = Slot {
+                speed: Speed::Slow,
+                ..Slot::free(&[stage])
+            };
+            vec![slot; count]
         };
         slots
             .map(|slot| Slot { speed, ..slot })
-            .chain(vec![slow; self.slow_map_slots])
+            .chain(slow(Stage::Map, self.slow_map_slots))
+            .chain(slow(Stage::Reduce, self.slow_reduce_slots))
             .collect()
     }
 

@@ -4,6 +4,7 @@
 
 mod devices;
 mod duels;
+mod dyscale;
 mod hpe;
 mod mixes;
 mod moves;

@@ -1,6 +1,6 @@
 //! A table as bars.
 
-use super::figure::FigureTable;
+use crate::figure::FigureTable;
 
 const HEIGHT: f64 = 240.0;
 const TOP: f64 = 24.0;

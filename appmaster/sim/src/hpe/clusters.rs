@@ -64,6 +64,7 @@ impl HpeCluster {
                 reduce_slots: of(Stage::Reduce),
                 slots: settings.slots.unwrap_or(0),
                 slow_map_slots: 0,
+                slow_reduce_slots: 0,
                 speed: None,
                 memory_mb: TASK_MB.saturating_mul(u64::try_from(slots).unwrap_or(u64::MAX)),
                 has: BTreeMap::from([(GPU.to_owned(), gpus)]),

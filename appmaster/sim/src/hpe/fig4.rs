@@ -3,9 +3,9 @@
 use anyhow::Result;
 
 use super::clusters::{E1, E2, E3, HpeCluster};
-use super::figure::{Drawing, FigureRow, FigureTable, HpeFigure};
 use super::jobs::Version;
 use super::world::{HpeWorld, Policy};
+use crate::figure::{Drawing, FigureRow, FigureTable, PaperFigure};
 use crate::{gantt, report};
 
 const QUEUE: &str = "MDW";
@@ -17,7 +17,7 @@ const PARTS: [(char, HpeCluster, Policy, Version); 3] = [
     ('c', E3, Policy::Hpe, Version::Gpu),
 ];
 
-pub(super) fn figure(world: &HpeWorld) -> Result<HpeFigure> {
+pub(super) fn figure(world: &HpeWorld) -> Result<PaperFigure> {
     let mut caption = vec![
         world.caption(),
         "a: first come, first served, on nodes that are alike (E1, CPU version). b: on nodes that all have a GPU \
@@ -43,7 +43,7 @@ pub(super) fn figure(world: &HpeWorld) -> Result<HpeFigure> {
         let last = last.lines().last().unwrap_or_default();
         caption.push(format!("{letter}: {last}."));
     }
-    Ok(HpeFigure {
+    Ok(PaperFigure {
         name: "fig4",
         title: "a queue of three jobs, slot by slot",
         caption,

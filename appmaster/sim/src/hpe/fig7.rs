@@ -4,9 +4,9 @@ use anyhow::Result;
 
 use super::chart;
 use super::clusters::{E1, E2, E3, HpeCluster};
-use super::figure::{Claim, Drawing, FigureRow, FigureTable, HpeFigure};
 use super::jobs::Version;
 use super::world::{HpeWorld, Policy, gain};
+use crate::figure::{Claim, Drawing, FigureRow, FigureTable, PaperFigure};
 
 const QUEUE: &str = "MDW";
 
@@ -24,7 +24,7 @@ fn ends(world: &HpeWorld, cluster: HpeCluster, policy: Policy, version: Version)
     Ok([m, d, w, m.max(d).max(w)])
 }
 
-pub(super) fn figure(world: &HpeWorld) -> Result<HpeFigure> {
+pub(super) fn figure(world: &HpeWorld) -> Result<PaperFigure> {
     let cpu_e1 = ends(world, E1, Policy::Barrier, Version::Cpu)?;
     let cpu_e2 = ends(world, E2, Policy::Barrier, Version::Cpu)?;
     let cpu_e3 = ends(world, E3, Policy::Hpe, Version::Cpu)?;
@@ -45,7 +45,7 @@ pub(super) fn figure(world: &HpeWorld) -> Result<HpeFigure> {
             .map(|(name, ends)| FigureRow::new(name, ends.to_vec()))
             .to_vec(),
     };
-    Ok(HpeFigure {
+    Ok(PaperFigure {
         name: "fig7",
         title: "each job, and the queue, on each cluster",
         caption: vec![

@@ -4,9 +4,9 @@ use anyhow::Result;
 
 use super::chart;
 use super::clusters::{E2, E3, HpeCluster};
-use super::figure::{Claim, Drawing, FigureRow, FigureTable, HpeFigure};
 use super::jobs::Version;
 use super::world::{HpeWorld, Policy, gain};
+use crate::figure::{Claim, Drawing, FigureRow, FigureTable, PaperFigure};
 
 /// M, D, W, repeated.
 const QUEUES: [&str; 3] = ["MDW", "MDWMDW", "MDWMDWMDW"];
@@ -31,7 +31,7 @@ pub(super) fn gains(base: Ends, ours: Ends) -> Ends {
     gains
 }
 
-pub(super) fn figure(world: &HpeWorld) -> Result<HpeFigure> {
+pub(super) fn figure(world: &HpeWorld) -> Result<PaperFigure> {
     let base = ends(world, E2, Policy::Barrier)?;
     let hpe = ends(world, E3, Policy::Hpe)?;
     let gained = gains(base, hpe);
@@ -61,7 +61,7 @@ pub(super) fn figure(world: &HpeWorld) -> Result<HpeFigure> {
             .to_owned(),
     ];
     caption.push(blind(world)?);
-    Ok(HpeFigure {
+    Ok(PaperFigure {
         name: "fig8",
         title: "the queue as it grows",
         caption,

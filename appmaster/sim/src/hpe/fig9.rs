@@ -4,10 +4,10 @@ use anyhow::Result;
 
 use super::chart;
 use super::clusters::{E2, E3};
-use super::figure::{Claim, Drawing, FigureRow, FigureTable, HpeFigure};
 use super::jobs::Version;
 use super::orders::{orders, spread};
 use super::world::{HpeWorld, Policy};
+use crate::figure::{Claim, Drawing, FigureRow, FigureTable, PaperFigure};
 
 /// Ends under HPE on E3 and under the default on E2, in each order.
 pub(super) struct Both {
@@ -62,7 +62,7 @@ pub(super) fn three() -> Vec<String> {
     orders("MDW")
 }
 
-pub(super) fn figure(world: &HpeWorld) -> Result<HpeFigure> {
+pub(super) fn figure(world: &HpeWorld) -> Result<PaperFigure> {
     let of_three = three();
     let twice: Vec<String> = of_three.iter().map(|order| order.repeat(2)).collect();
     let a = Both::play(world, &of_three)?;
@@ -92,7 +92,7 @@ pub(super) fn figure(world: &HpeWorld) -> Result<HpeFigure> {
         name: name.to_owned(),
         svg: chart::svg(table),
     });
-    Ok(HpeFigure {
+    Ok(PaperFigure {
         name: "fig9",
         title: "the queue by the order of submission",
         caption: vec![

@@ -6,7 +6,7 @@
 //! say: those of [`jobs`] are ours, as every caption repeats. So the figures' numbers are a model's, and what can be
 //! compared with the paper is the [`Claim`]s: each is printed with the paper's number, ours, and whether it holds.
 //!
-//! An [`HpeWorld`] plays queues; [`fig4`], [`fig7`], [`fig8`], [`fig9`] and [`sweep`] make an [`HpeFigure`] each of what
+//! An [`HpeWorld`] plays queues; [`fig4`], [`fig7`], [`fig8`], [`fig9`] and [`sweep`] make an [`PaperFigure`] each of what
 //! comes out. All jobs of a queue are submitted at 0, and `age` is 0, as in the paper, unless it is told otherwise.
 
 mod chart;
@@ -15,7 +15,6 @@ mod fig4;
 mod fig7;
 mod fig8;
 mod fig9;
-mod figure;
 mod jobs;
 mod orders;
 mod settings;
@@ -24,8 +23,8 @@ mod world;
 
 use anyhow::{Result, bail};
 
+pub use crate::figure::{Claim, Drawing, FigureRow, FigureTable, PaperFigure};
 pub use clusters::{E1, E2, E3, HpeCluster};
-pub use figure::{Claim, Drawing, FigureRow, FigureTable, HpeFigure};
 pub use jobs::Version;
 pub use orders::{orders, spread};
 pub use world::{HpeWorld, Policy, gain};
@@ -38,7 +37,7 @@ pub const FIGURES: [&str; 5] = ["fig4", "fig7", "fig8", "fig9", "sweep"];
 /// # Errors
 ///
 /// There is no such figure, or a run does not come to its end.
-pub fn figures(name: &str, world: &HpeWorld) -> Result<Vec<HpeFigure>> {
+pub fn figures(name: &str, world: &HpeWorld) -> Result<Vec<PaperFigure>> {
     match name {
         "fig4" => Ok(vec![fig4::figure(world)?]),
         "fig7" => Ok(vec![fig7::figure(world)?]),

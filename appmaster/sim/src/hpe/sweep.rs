@@ -5,8 +5,8 @@ use anyhow::{Context as _, Result};
 use super::clusters::{E2, E3};
 use super::fig8::{ends, gains};
 use super::fig9::{Both, three};
-use super::figure::{FigureRow, FigureTable, HpeFigure};
 use super::world::{HpeWorld, Policy};
+use crate::figure::{FigureRow, FigureTable, PaperFigure};
 
 const M_MAPS: [u32; 4] = [16, 32, 48, 64];
 const D_MAPS: [u32; 3] = [32, 64, 96];
@@ -52,7 +52,7 @@ fn set(world: &HpeWorld, maps: [u32; 3], device: f64) -> Result<Set> {
     })
 }
 
-pub(super) fn figure(world: &HpeWorld) -> Result<HpeFigure> {
+pub(super) fn figure(world: &HpeWorld) -> Result<PaperFigure> {
     let sets = sets(world)?;
     let all = f64::from(u32::try_from(sets.len())?);
     let share = |holds: &dyn Fn(&Set) -> bool| {
@@ -91,7 +91,7 @@ pub(super) fn figure(world: &HpeWorld) -> Result<HpeFigure> {
     let mut nine: Vec<f64> = sets.iter().map(|set| set.gains[2]).collect();
     nine.sort_by(f64::total_cmp);
     let at = |index: usize| nine.get(index).copied().unwrap_or(f64::NAN);
-    Ok(HpeFigure {
+    Ok(PaperFigure {
         name: "sweep",
         title: "the claims with other numbers",
         caption: vec![

@@ -7,7 +7,7 @@ use super::clusters::HpeCluster;
 use super::jobs::{JobKinds, Version};
 use super::settings::{HpeSettings, KEYS};
 use crate::run::in_seconds;
-use crate::{AlikeNodes, RunResult, Workload, WorkloadJob, WorkloadRun};
+use crate::{AlikeNodes, CoreSpeeds, RunResult, Workload, WorkloadJob, WorkloadRun};
 
 /// What the figures are made of: the jobs' numbers, the nodes' slots, the policies' keys.
 #[derive(Clone, Debug, Default)]
@@ -133,6 +133,7 @@ impl HpeWorld {
         let jobs = queue.chars().enumerate();
         let jobs = jobs.map(|(place, letter)| self.job(letter, place, version));
         let workload = Workload {
+            speeds: CoreSpeeds::default(),
             nodes: self.nodes(cluster),
             jobs: jobs.collect::<Result<_>>()?,
             losses: Vec::new(),

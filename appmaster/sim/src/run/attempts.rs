@@ -2,10 +2,10 @@
 
 use anyhow::Result;
 use policy::schedule::{
-    AttemptIx, AttemptOutcome, Decision, Event, Nanos, NodeIx, ResourceName, Speed, Stage,
+    AttemptIx, AttemptOutcome, Decision, Event, Nanos, NodeIx, ResourceName, Stage,
 };
 
-use super::speed::{at_full_speed, at_speed};
+use super::speed::CoreSpeed;
 use super::{Bar, Due, Load, Times, WorkloadRun, in_seconds};
 use crate::workload::{AlikeTasks, WorkloadJob, seconds};
 
@@ -44,7 +44,7 @@ impl<'a> WorkloadRun<'a> {
     fn known(
         &self,
         attempt: AttemptIx,
-    ) -> Option<(&'a WorkloadJob, &'a AlikeTasks, Speed, NodeIx)> {
+    ) -> Option<(&'a WorkloadJob, &'a AlikeTasks, CoreSpeed, NodeIx)> {
         let session = self.driver.session();
         let attempt = session.attempt(attempt)?;
         let job = self.workload.jobs.get(*self.numbers.get(&attempt.job)?)?;
@@ -54,6 +54,7 @@ impl<'a> WorkloadRun<'a> {
             Stage::Gang => job.ranks.as_ref(),
         };
         let speed = session.slot(attempt.slot)?.speed;
+        let speed = CoreSpeed::of(&self.workload.speeds, speed, attempt.stage);
         Some((job, phase?, speed, session.node_of(attempt.slot)?))
     }
 
@@ -61,7 +62,7 @@ impl<'a> WorkloadRun<'a> {
         let Some((_, phase, speed, _)) = self.known(attempt) else {
             return Ok(());
         };
-        let takes = at_speed(seconds(phase.seconds)?, speed);
+        let takes = speed.takes(seconds(phase.seconds)?);
         self.began.insert(attempt, self.now);
         let job = self
             .driver
@@ -102,8 +103,8 @@ impl<'a> WorkloadRun<'a> {
             if self.now >= load.until {
                 continue;
             }
-            let left = at_full_speed(load.until.since(self.now), load.speed);
-            load.until = self.now.plus(at_speed(left, speed));
+            let left = load.speed.does(load.until.since(self.now));
+            load.until = self.now.plus(speed.takes(left));
             load.speed = speed;
             load.moves = load.moves.saturating_add(1);
             let (until, moves) = (load.until, load.moves);
@@ -155,7 +156,7 @@ impl<'a> WorkloadRun<'a> {
 
     fn store(&mut self, attempt: AttemptIx) -> Result<()> {
         if let Some((_, phase, speed, _)) = self.known(attempt) {
-            let takes = at_speed(seconds(phase.store_seconds)?, speed);
+            let takes = speed.takes(seconds(phase.store_seconds)?);
             self.clock.at(self.now.plus(takes), Due::Done(attempt));
         }
         Ok(())
@@ -193,6 +194,10 @@ impl<'a> WorkloadRun<'a> {
     }
 
     pub(super) fn note(&mut self, ix: AttemptIx, how: AttemptOutcome) {
+        if self.lean {
+            self.began.remove(&ix);
+            return;
+        }
         let session = self.driver.session();
         let Some(attempt) = session.attempt(ix) else {
             return;

@@ -16,7 +16,7 @@ use anyhow::{Result, bail};
 use policy::Numbered;
 use policy::schedule::{
     AttemptIx, AttemptOutcome, ContainerIx, Decision, Event, JobIx, Nanos, Scheduler,
-    SessionDriver, Speed, Stage, TaskIx,
+    SessionDriver, Stage, TaskIx,
 };
 
 use crate::clock::Clock;
@@ -25,6 +25,7 @@ use crate::workload::{Workload, seconds};
 use devices::DeviceLines;
 pub(crate) use outcome::in_seconds;
 pub use outcome::{Bar, JobTimes, RunResult};
+use speed::CoreSpeed;
 use timing::CallTiming;
 pub use timing::TIMED_OF;
 use trace::Trace;
@@ -68,7 +69,7 @@ struct Times {
 struct Load {
     /// When it is done, by the speed of its slot.
     until: Nanos,
-    speed: Speed,
+    speed: CoreSpeed,
     /// How often it was moved: what was due before that is not any more.
     moves: u32,
 }
@@ -97,6 +98,8 @@ pub struct WorkloadRun<'a> {
     ordered: u32,
     wakes: Option<Nanos>,
     records: bool,
+    /// Bars and decisions are not kept.
+    lean: bool,
     timing: Option<CallTiming>,
     /// All jobs are submitted before anything is decided.
     queued: bool,
@@ -135,6 +138,7 @@ impl<'a> WorkloadRun<'a> {
             ordered: 0,
             wakes: None,
             records: false,
+            lean: false,
             timing: None,
             queued: false,
             outcome,
@@ -153,6 +157,13 @@ impl<'a> WorkloadRun<'a> {
     #[must_use]
     pub const fn recording(mut self) -> Self {
         self.records = true;
+        self
+    }
+
+    /// Keeps neither bars nor decisions: what remains of a run of a million tasks is the times of its jobs.
+    #[must_use]
+    pub const fn lean(mut self) -> Self {
+        self.lean = true;
         self
     }
 
@@ -250,7 +261,9 @@ impl<'a> WorkloadRun<'a> {
             self.trace.decided(self.now, &decision);
             self.carry_out(&decision);
             self.record(|| What::Decision(decision.clone()));
-            self.outcome.decisions.push((self.now, decision));
+            if !self.lean {
+                self.outcome.decisions.push((self.now, decision));
+            }
         }
         let wakes_at = self.driver.wakes_at();
         if let Some(at) = wakes_at.filter(|at| *at <= self.now) {

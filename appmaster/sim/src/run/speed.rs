@@ -1,26 +1,39 @@
 //! How long work takes on cores of each speed.
 
-use policy::schedule::{Nanos, Speed};
+use policy::schedule::{Nanos, Speed, Stage};
 
-/// How much slower a slow core is, in hundredths of the fast one's speed.
-const SLOW: u64 = 45;
+use crate::workload::CoreSpeeds;
 
-pub(super) fn at_speed(span: Nanos, speed: Speed) -> Nanos {
-    match speed {
-        Speed::Plain | Speed::Fast => span,
-        Speed::Slow => Nanos(
-            span.0
-                .saturating_mul(100)
-                .checked_div(SLOW)
-                .unwrap_or(span.0),
-        ),
+/// Thousandths of the speed that a workload's seconds are told for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct CoreSpeed(u64);
+
+impl CoreSpeed {
+    pub(super) fn of(speeds: &CoreSpeeds, speed: Speed, stage: Stage) -> Self {
+        let class = match speed {
+            Speed::Plain => return Self(1000),
+            Speed::Fast => speeds.fast,
+            Speed::Slow => speeds.slow,
+        };
+        Self(match stage {
+            Stage::Map | Stage::Gang => class.map,
+            Stage::Reduce => class.reduce,
+        })
+    }
+
+    /// The time that work takes here.
+    pub(super) fn takes(self, span: Nanos) -> Nanos {
+        scaled(span, 1000, self.0)
+    }
+
+    /// The work that is done here in this time.
+    pub(super) fn does(self, span: Nanos) -> Nanos {
+        scaled(span, self.0, 1000)
     }
 }
 
-/// The time on a fast core of what takes `span` on one of this speed.
-pub(super) fn at_full_speed(span: Nanos, speed: Speed) -> Nanos {
-    match speed {
-        Speed::Plain | Speed::Fast => span,
-        Speed::Slow => Nanos(span.0.saturating_mul(SLOW) / 100),
-    }
+fn scaled(span: Nanos, by: u64, of: u64) -> Nanos {
+    let scaled = u128::from(span.0).saturating_mul(by.into());
+    let scaled = scaled.checked_div(of.into()).unwrap_or(u128::MAX);
+    Nanos(u64::try_from(scaled).unwrap_or(u64::MAX))
 }

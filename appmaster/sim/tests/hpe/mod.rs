@@ -1,14 +1,14 @@
 //! The claims of Pamar's figures, with the tables as they stand.
 
-use sim::hpe::{E3, FIGURES, HpeFigure, HpeWorld, Policy, Version, figures};
+use sim::hpe::{E3, FIGURES, HpeWorld, PaperFigure, Policy, Version, figures};
 
-fn figure(name: &str) -> HpeFigure {
+fn figure(name: &str) -> PaperFigure {
     let mut made = figures(name, &HpeWorld::default()).unwrap();
     made.pop().unwrap()
 }
 
 /// The values of a row of a table.
-fn row<'a>(figure: &'a HpeFigure, table: usize, name: &str) -> &'a [f64] {
+fn row<'a>(figure: &'a PaperFigure, table: usize, name: &str) -> &'a [f64] {
     let rows = &figure.tables[table].rows;
     let row = rows.iter().find(|row| row.name == name);
     &row.unwrap().values
@@ -25,7 +25,7 @@ fn close(values: &[f64], wanted: &[f64]) {
     );
 }
 
-fn every_claim_holds(figure: &HpeFigure, count: usize) {
+fn every_claim_holds(figure: &PaperFigure, count: usize) {
     assert_eq!(figure.claims.len(), count);
     for claim in &figure.claims {
         assert!(claim.holds, "{}: {claim:?}", figure.name);

@@ -1,10 +1,10 @@
-//! A figure: tables, drawings of them, and what the paper claims of it.
+//! A figure of a paper: tables, drawings of them, and what the paper claims of it.
 
 use serde::Serialize;
 
 /// What a figure shows.
 #[derive(Clone, Debug, Serialize)]
-pub struct HpeFigure {
+pub struct PaperFigure {
     /// `fig7`.
     pub name: &'static str,
     /// What it is about.
@@ -65,14 +65,14 @@ pub struct Drawing {
 }
 
 impl FigureRow {
-    pub(super) fn new(name: impl Into<String>, values: Vec<f64>) -> Self {
+    pub(crate) fn new(name: impl Into<String>, values: Vec<f64>) -> Self {
         let name = name.into();
         Self { name, values }
     }
 }
 
 impl Claim {
-    pub(super) fn new(text: &str, paper: &str, ours: String, holds: bool) -> Self {
+    pub(crate) fn new(text: &str, paper: &str, ours: String, holds: bool) -> Self {
         Self {
             text: text.to_owned(),
             paper: paper.to_owned(),
@@ -82,7 +82,7 @@ impl Claim {
     }
 }
 
-impl HpeFigure {
+impl PaperFigure {
     /// As a section of a page.
     #[must_use]
     pub fn markdown(&self) -> String {

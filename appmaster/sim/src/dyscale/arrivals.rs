@@ -1,0 +1,215 @@
+//! Figures 12, 13 and 14: jobs come by chance, ever more often.
+
+use anyhow::Result;
+
+use super::clusters::{Cores, FAST, HETEROGENEOUS, SLOW};
+use super::isolated::{CLASSES, of};
+use super::world::{DyScaleWorld, Means, Point};
+use crate::figure::{Claim, FigureRow, FigureTable, PaperFigure};
+
+/// A line of a figure.
+type Row = (&'static str, Cores, &'static str);
+
+const DYSCALE: Row = (
+    "heterogeneous, dyscale-basic",
+    HETEROGENEOUS,
+    "dyscale-basic",
+);
+/// Table 5's shares.
+const CAPACITY: &str = "capacity:queue.interactive=18,queue.batch=82";
+
+/// What was played: by number of nodes, row, gap.
+struct Played<'a> {
+    world: &'a DyScaleWorld,
+    rows: &'a [Row],
+    seeds: Vec<Vec<Means>>,
+}
+
+impl<'a> Played<'a> {
+    fn new(world: &'a DyScaleWorld, rows: &'a [Row]) -> Result<Self> {
+        let mut points = Vec::new();
+        for nodes in &world.nodes {
+            for (_, cores, policy) in rows {
+                points.extend(world.gaps.iter().map(|gap| Point {
+                    cores: *cores,
+                    nodes: *nodes,
+                    policy,
+                    gap: Some(*gap),
+                }));
+            }
+        }
+        let seeds = world.play(&points)?;
+        Ok(Self { world, rows, seeds })
+    }
+
+    /// One row, at each gap.
+    fn series(&self, nodes: usize, row: usize, class: fn(&Means) -> f64) -> Vec<f64> {
+        let at = nodes.saturating_mul(self.rows.len()).saturating_add(row);
+        let gaps = self
+            .seeds
+            .chunks(self.world.gaps.len())
+            .nth(at)
+            .unwrap_or_default();
+        gaps.iter().map(|seeds| of(seeds, class)).collect()
+    }
+
+    fn tables(&self) -> Vec<FigureTable> {
+        let sizes = self.world.nodes.iter().enumerate();
+        let each = sizes.flat_map(|size| CLASSES.map(|class| (size, class)));
+        let tables = each.map(|((size, nodes), (title, class))| FigureTable {
+            title: format!(
+                "mean completion time of {title} on {nodes} nodes, by the mean seconds between jobs"
+            ),
+            unit: "s",
+            columns: self.world.gaps.iter().map(u32::to_string).collect(),
+            rows: (self.rows.iter().enumerate())
+                .map(|(row, (name, ..))| FigureRow::new(*name, self.series(size, row, class)))
+                .collect(),
+        });
+        tables.collect()
+    }
+
+    /// What `row` takes beside `other`, at each gap and size.
+    fn ratios(&self, row: usize, other: usize, class: fn(&Means) -> f64) -> Vec<f64> {
+        let sizes = 0..self.world.nodes.len();
+        let each = sizes.flat_map(|size| {
+            let (row, other) = (
+                self.series(size, row, class),
+                self.series(size, other, class),
+            );
+            row.into_iter().zip(other)
+        });
+        each.map(|(row, other)| row / other).collect()
+    }
+}
+
+/// The least and the most of some ratios, and of how many they are at most 1.
+fn range(ratios: &[f64]) -> String {
+    let least = ratios.iter().copied().fold(f64::INFINITY, f64::min);
+    let most = ratios.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let better = ratios.iter().filter(|ratio| **ratio <= 1.0).count();
+    format!(
+        "{least:.2} to {most:.2} times; at most 1 in {better} of {}",
+        ratios.len()
+    )
+}
+
+fn all_below(ratios: &[f64], most: f64) -> bool {
+    ratios.iter().all(|ratio| *ratio <= most)
+}
+
+pub(super) fn figure_12(world: &DyScaleWorld) -> Result<PaperFigure> {
+    let rows = [
+        DYSCALE,
+        ("fast, fifo", FAST, "fifo"),
+        ("slow, fifo", SLOW, "fifo"),
+    ];
+    let played = Played::new(world, &rows)?;
+    let [(_, interactive), (_, batch)] = CLASSES;
+    let (of_fast, of_slow) = (
+        played.ratios(0, 1, interactive),
+        played.ratios(0, 2, interactive),
+    );
+    let (batch_fast, batch_slow) = (played.ratios(0, 1, batch), played.ratios(0, 2, batch));
+    Ok(PaperFigure {
+        name: "fig12",
+        title: "DyScale beside first come, first served",
+        caption: vec![world.caption()],
+        tables: played.tables(),
+        claims: vec![
+            Claim::new(
+                "interactive: DyScale is best everywhere",
+                "everywhere",
+                format!("of fast: {}; of slow: {}", range(&of_fast), range(&of_slow)),
+                all_below(&of_fast, 1.0) && all_below(&of_slow, 1.0),
+            ),
+            Claim::new(
+                "batch: slightly worse than slow",
+                "slightly",
+                range(&batch_slow),
+                all_below(&batch_slow, 1.15),
+            ),
+            Claim::new(
+                "batch: up to 30 % under fast",
+                "up to 30 %, the abstract 40 %",
+                range(&batch_fast),
+                all_below(&batch_fast, 1.0),
+            ),
+        ],
+        drawings: Vec::new(),
+    })
+}
+
+pub(super) fn figure_13(world: &DyScaleWorld) -> Result<PaperFigure> {
+    let rows = [
+        DYSCALE,
+        ("fast, capacity", FAST, CAPACITY),
+        ("slow, capacity", SLOW, CAPACITY),
+    ];
+    let played = Played::new(world, &rows)?;
+    let [(_, interactive), (_, batch)] = CLASSES;
+    let (of_fast, of_slow) = (
+        played.ratios(0, 1, interactive),
+        played.ratios(0, 2, interactive),
+    );
+    let (batch_fast, batch_slow) = (played.ratios(0, 1, batch), played.ratios(0, 2, batch));
+    Ok(PaperFigure {
+        name: "fig13",
+        title: "DyScale beside queues with guaranteed shares",
+        caption: vec![
+            format!("{CAPACITY}, Table 5's shares, of maps and reduces together."),
+            world.caption(),
+        ],
+        tables: played.tables(),
+        claims: vec![
+            Claim::new(
+                "interactive: slightly worse than fast",
+                "slightly",
+                range(&of_fast),
+                all_below(&of_fast, 1.15),
+            ),
+            Claim::new(
+                "interactive: up to 40 % under slow",
+                "up to 40 %",
+                range(&of_slow),
+                all_below(&of_slow, 1.0),
+            ),
+            Claim::new(
+                "batch: slightly worse than slow, up to 30 % under fast",
+                "slightly; 30 %",
+                format!(
+                    "of slow: {}; of fast: {}",
+                    range(&batch_slow),
+                    range(&batch_fast)
+                ),
+                all_below(&batch_slow, 1.15) && all_below(&batch_fast, 1.0),
+            ),
+        ],
+        drawings: Vec::new(),
+    })
+}
+
+pub(super) fn figure_14(world: &DyScaleWorld) -> Result<PaperFigure> {
+    let rows = [("dyscale", HETEROGENEOUS, "dyscale"), DYSCALE];
+    let played = Played::new(world, &rows)?;
+    let [(_, interactive), (_, batch)] = CLASSES;
+    let gains = [played.ratios(0, 1, interactive), played.ratios(0, 1, batch)];
+    let [interactive, batch] = &gains;
+    Ok(PaperFigure {
+        name: "fig14",
+        title: "moves of attempts that run",
+        caption: vec![world.caption()],
+        tables: played.tables(),
+        claims: vec![Claim::new(
+            "moves always help",
+            "always, interactive and batch",
+            format!(
+                "interactive: {}; batch: {}",
+                range(interactive),
+                range(batch)
+            ),
+            gains.iter().all(|ratios| all_below(ratios, 1.0)),
+        )],
+        drawings: Vec::new(),
+    })
+}

@@ -1,0 +1,192 @@
+//! What is played: mixes on clusters under policies, several at a time.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+use anyhow::{Context as _, Result, anyhow, bail, ensure};
+use policy::schedule::named;
+
+use super::clusters::Cores;
+use super::mix::{Mix, QUEUES};
+use crate::run::WorkloadRun;
+use crate::workload::Workload;
+
+/// Numbers of the figures.
+#[derive(Clone, Debug)]
+pub struct DyScaleWorld {
+    pub(super) mix: Mix,
+    /// Sizes of clusters.
+    pub(super) nodes: Vec<u32>,
+    /// Mean gaps between jobs, in seconds.
+    pub(super) gaps: Vec<u32>,
+    /// Mixes that are drawn for each point.
+    pub(super) seeds: u64,
+}
+
+impl Default for DyScaleWorld {
+    fn default() -> Self {
+        let dense = (50..100).step_by(10);
+        Self {
+            mix: Mix::default(),
+            nodes: vec![75, 120, 210],
+            gaps: dense.chain((100..=1000).step_by(100)).collect(),
+            seeds: 3,
+        }
+    }
+}
+
+/// Keys of `-D`, and what each is.
+pub(super) const KEYS: [(&str, &str); 6] = [
+    ("jobs", "jobs of a mix (1000)"),
+    ("maps.scale", "what Table 1's maps are multiplied by (3)"),
+    ("reduces.scale", "the same of its reduces (3)"),
+    ("nodes", "sizes of clusters (75+120+210)"),
+    (
+        "gaps",
+        "mean seconds between jobs (50+60+70+80+90+100+200+...+1000)",
+    ),
+    ("seeds", "mixes drawn for each point (3)"),
+];
+
+impl DyScaleWorld {
+    /// `gaps=50+100`.
+    ///
+    /// # Errors
+    ///
+    /// There is no such key, or the value makes no sense for it.
+    pub fn set(&mut self, text: &str) -> Result<()> {
+        let (key, value) = text.split_once('=').unwrap_or((text, ""));
+        match key {
+            "jobs" => {
+                self.mix.jobs = above_0(key, value)?;
+                ensure!(
+                    self.mix.jobs <= 1000,
+                    "jobs={value}: at most 1000, of which a mix is drawn"
+                );
+            }
+            "maps.scale" => self.mix.maps = above_0(key, value)?,
+            "reduces.scale" => self.mix.reduces = above_0(key, value)?,
+            "nodes" => self.nodes = several(key, value)?,
+            "gaps" => self.gaps = several(key, value)?,
+            "seeds" => self.seeds = above_0(key, value)?.into(),
+            _ => {
+                let keys: Vec<&str> = KEYS.iter().map(|(key, _)| *key).collect();
+                bail!("{key:?} cannot be set; there are {}", keys.join(", "))
+            }
+        }
+        Ok(())
+    }
+
+    /// What can be set, a line each.
+    #[must_use]
+    pub fn keys() -> String {
+        let lines = KEYS
+            .iter()
+            .map(|(key, what)| format!("  {key:<14} {what}\n"));
+        lines.collect()
+    }
+
+    /// Under which numbers a figure was played.
+    pub(super) fn caption(&self) -> String {
+        let Mix {
+            jobs,
+            maps,
+            reduces,
+        } = self.mix;
+        format!(
+            "{jobs} jobs of Table 1's bins, maps times {maps}, reduces times {reduces}; times drawn for each job; means of {} \
+             mixes, the same ones for each row; a map and a reduce slot a core; reduces begin when all maps are done",
+            self.seeds
+        )
+    }
+
+    /// Mean completion times at each point, by class, of each seed.
+    pub(super) fn play(&self, points: &[Point]) -> Result<Vec<Vec<Means>>> {
+        let runs: Vec<(usize, u64)> = (0..points.len())
+            .flat_map(|point| (1..=self.seeds).map(move |seed| (point, seed)))
+            .collect();
+        let (next, results) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
+        let work = || {
+            while let Some((point, seed)) = runs.get(next.fetch_add(1, Ordering::Relaxed)) {
+                let played = points
+                    .get(*point)
+                    .context("a point that is not there")
+                    .and_then(|at| at.play(self.mix, *seed));
+                let mut results = results.lock().unwrap_or_else(|broken| broken.into_inner());
+                results.push(((*point, *seed), played));
+            }
+        };
+        let at_once = thread::available_parallelism().map_or(1, usize::from);
+        thread::scope(|scope| {
+            for _ in 0..at_once {
+                scope.spawn(work);
+            }
+        });
+        let mut results = results
+            .into_inner()
+            .map_err(|_| anyhow!("a run has failed"))?;
+        results.sort_by_key(|(run, _)| *run);
+        let mut by_point: Vec<Vec<Means>> = points.iter().map(|_| Vec::new()).collect();
+        for ((point, _), played) in results {
+            if let Some(seeds) = by_point.get_mut(point) {
+                seeds.push(played?);
+            }
+        }
+        Ok(by_point)
+    }
+}
+
+/// One place of a figure.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Point {
+    pub(super) cores: Cores,
+    pub(super) nodes: u32,
+    pub(super) policy: &'static str,
+    /// Mean seconds between jobs; `None`: one by one.
+    pub(super) gap: Option<u32>,
+}
+
+/// Mean seconds from a job's submission to its end.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Means {
+    pub(super) interactive: f64,
+    pub(super) batch: f64,
+}
+
+impl Point {
+    fn play(&self, mix: Mix, seed: u64) -> Result<Means> {
+        let workload = Workload {
+            nodes: vec![self.cores.nodes(self.nodes)],
+            jobs: mix.draw(seed, self.gap.map(f64::from)),
+            losses: Vec::new(),
+            speeds: self.cores.speeds,
+            start_ms: 20,
+        };
+        let run = WorkloadRun::new(&workload, named(self.policy)?).lean();
+        let result = run
+            .play()
+            .with_context(|| format!("{self:?}, seed {seed}"))?;
+        let mean = |queue: &str| {
+            let jobs = workload.jobs.iter().zip(&result.jobs);
+            let times = jobs.filter(|(job, _)| job.queue == queue);
+            mean(times.map(|(_, times)| times.end_s - times.submit_s))
+        };
+        let [interactive, batch] = QUEUES.map(mean);
+        Ok(Means { interactive, batch })
+    }
+}
+
+pub(super) fn mean(of: impl Iterator<Item = f64>) -> f64 {
+    let (sum, count) = of.fold((0.0, 0.0), |(sum, count), one| (sum + one, count + 1.0));
+    if count > 0.0 { sum / count } else { f64::NAN }
+}
+
+fn above_0(key: &str, value: &str) -> Result<u32> {
+    let number: Option<u32> = value.parse().ok().filter(|number| *number > 0);
+    number.with_context(|| format!("{key}={value}: a whole number above 0 is wanted"))
+}
+
+fn several(key: &str, value: &str) -> Result<Vec<u32>> {
+    value.split('+').map(|one| above_0(key, one)).collect()
+}

@@ -1,0 +1,109 @@
+//! DyScale's figures, of few jobs: what is exact is so, and all play to their end.
+
+use policy::schedule::{Decision, named};
+use sim::dyscale::{DyScaleWorld, FIGURES, PaperFigure, figures};
+use sim::{Workload, WorkloadRun};
+
+fn figure(name: &str, settings: &[&str]) -> PaperFigure {
+    let mut world = DyScaleWorld::default();
+    settings
+        .iter()
+        .for_each(|setting| world.set(setting).unwrap());
+    figures(name, &world).unwrap().remove(0)
+}
+
+#[test]
+fn the_example_is_exact() {
+    for name in ["fig2", "simple"] {
+        let figure = figure(name, &[]);
+        for claim in &figure.claims {
+            assert!(claim.holds, "{name}: {claim:?}");
+        }
+    }
+    let ends = &figure("fig2", &[]).tables[0].rows[0];
+    assert_eq!(ends.values, [480.0, 192.0, 96.0, 48.0, 24.0]);
+}
+
+/// Small enough for a build that is not optimized.
+const FEW: [&str; 6] = [
+    "jobs=20",
+    "maps.scale=1",
+    "reduces.scale=1",
+    "nodes=3+5",
+    "gaps=20+400",
+    "seeds=1",
+];
+
+#[test]
+fn every_figure_is_played() {
+    for name in FIGURES.into_iter().filter(|name| name.starts_with("fig1")) {
+        let figure = figure(name, &FEW);
+        let mut values = figure.tables.iter().flat_map(|table| &table.rows);
+        assert!(
+            values.all(|row| row.values.iter().all(|value| *value > 0.0)),
+            "{figure:?}"
+        );
+        assert!(!figure.claims.is_empty() && figure.markdown().contains("| claim |"));
+    }
+}
+
+#[test]
+fn the_same_seeds_are_the_same_figure() {
+    let two = |jobs| [FEW.as_slice(), &["nodes=3", "gaps=50", "seeds=2", jobs]].concat();
+    let [first, again, other] =
+        ["jobs=12", "jobs=12", "jobs=13"].map(|jobs| figure("fig14", &two(jobs)).markdown());
+    assert_eq!(first, again);
+    assert_ne!(first, other);
+}
+
+#[test]
+fn what_makes_no_sense_is_refused() {
+    let mut world = DyScaleWorld::default();
+    let mut said = |setting: &str| world.set(setting).unwrap_err().to_string();
+    assert_eq!(said("jobs=0"), "jobs=0: a whole number above 0 is wanted");
+    assert_eq!(
+        said("nodes=75+x"),
+        "nodes=x: a whole number above 0 is wanted"
+    );
+    assert!(said("jobs=1001").contains("at most 1000"));
+    assert!(said("job=3").contains("there are jobs, maps.scale"));
+    assert!(
+        figures("fig9", &world)
+            .unwrap_err()
+            .to_string()
+            .contains("fig14 and all")
+    );
+}
+
+/// One node of a fast and a slow slot: batch has both, an interactive job comes.
+#[test]
+fn a_batch_task_makes_room_by_a_move_and_ends_by_the_speed_of_both_slots() {
+    let text = r#"{
+        "start_ms": 0,
+        "nodes": [{ "map_slots": 1, "slow_map_slots": 1, "speed": "fast" }],
+        "jobs": [
+            { "name": "short", "queue": "batch", "maps": { "count": 1, "seconds": 9 } },
+            { "name": "long", "queue": "batch", "maps": { "count": 1, "seconds": 100 } },
+            { "name": "asked", "queue": "interactive", "submit_s": 30, "maps": { "count": 1, "seconds": 5 } }
+        ]
+    }"#;
+    let workload: Workload = serde_json::from_str(text).unwrap();
+    let ends = |policy: &str| {
+        let result = WorkloadRun::new(&workload, named(policy).unwrap())
+            .play()
+            .unwrap();
+        let moves = result.decisions.iter();
+        let moves = moves.filter(|(_, decision)| matches!(decision, Decision::Move { .. }));
+        let ends = result.jobs.iter().map(|job| format!("{:.2}", job.end_s));
+        (ends.collect::<Vec<_>>(), moves.count())
+    };
+    // The short one has the slow slot until 20 s; asked starts there.
+    assert_eq!(
+        ends("dyscale-basic"),
+        (vec!["20.00".into(), "100.00".into(), "41.11".into()], 0)
+    );
+    // The long one goes down at 30.02 s, up again at 35.04 s: 64.94 s of work are left of it then, and 2.26 are done.
+    let (ends, moves) = ends("dyscale");
+    assert_eq!((ends[2].as_str(), moves), ("35.02", 2));
+    assert!(ends[1].starts_with("102.7"), "{ends:?}");
+}
