@@ -67,23 +67,35 @@ impl<K, V> Numbered<K, V> {
 impl<K: Number, V> Numbered<K, V> {
     /// The position of the page of this number; where it is not there, the one that it would have.
     fn page(&self, number: u32) -> Result<usize, usize> {
-        let (Some(first), Some(last)) = (self.pages.front(), self.pages.back()) else {
+        let Some(first) = self.pages.front() else {
             return Err(0);
         };
-        // Where there are no gaps behind it, or before it.
-        let behind = last.number.checked_sub(number).map(|gap| gap as usize);
-        let from_last = behind.and_then(|gap| self.pages.len().checked_sub(gap.saturating_add(1)));
-        let from_first = number.checked_sub(first.number).map(|gap| gap as usize);
-        let is_it = |at: &usize| {
-            self.pages
-                .get(*at)
-                .is_some_and(|page| page.number == number)
+        // Where there are no gaps before it.
+        let at = number.wrapping_sub(first.number) as usize;
+        match self.pages.get(at) {
+            Some(page) if page.number == number => Ok(at),
+            _ => self.far_page(number),
+        }
+    }
+
+    /// The same where there are.
+    #[cold]
+    fn far_page(&self, number: u32) -> Result<usize, usize> {
+        let Some(last) = self.pages.back().map(|last| last.number) else {
+            return Err(0);
         };
-        let mut near = from_last.into_iter().chain(from_first);
-        match near.find(is_it) {
-            Some(at) => Ok(at),
-            None if last.number < number => Err(self.pages.len()),
-            None => self.pages.binary_search_by_key(&number, |page| page.number),
+        let Some(behind) = last.checked_sub(number) else {
+            return Err(self.pages.len());
+        };
+        // Where there are none behind it.
+        let at = self
+            .pages
+            .len()
+            .wrapping_sub(1)
+            .wrapping_sub(behind as usize);
+        match self.pages.get(at) {
+            Some(page) if page.number == number => Ok(at),
+            _ => self.pages.binary_search_by_key(&number, |page| page.number),
         }
     }
 
