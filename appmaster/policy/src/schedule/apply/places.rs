@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::put;
 use crate::schedule::place::SlotKind;
 use crate::schedule::session::{Attempt, ContainerRecord, NodeRecord, ScheduleState};
 use crate::schedule::{
@@ -108,6 +107,7 @@ impl ScheduleState {
         for slot in now.iter().skip(before.len()) {
             self.add_slot(container, slot);
         }
+        self.forget_kinds(node);
     }
 
     pub(super) fn remove_slot(&mut self, ix: SlotIx) {
@@ -145,9 +145,16 @@ impl ScheduleState {
         if !there.free.contains(&ix) {
             return;
         }
-        put(&mut there.free_kinds, SlotKind::of(slot), ix, is_in);
+        list(&mut there.free_kinds, SlotKind::of(slot), ix, is_in);
         for stage in &slot.stages {
-            put(&mut self.free_by, (*stage, slot.speed), (node, ix), is_in);
+            list(&mut self.free_by, (*stage, slot.speed), (node, ix), is_in);
+        }
+    }
+
+    /// Kinds of slots that a node has no more are forgotten with what had them.
+    fn forget_kinds(&mut self, node: NodeIx) {
+        if let Some(there) = self.nodes.get_mut(node.0 as usize) {
+            there.free_kinds.retain(|_, slots| !slots.is_empty());
         }
     }
 
@@ -186,6 +193,7 @@ impl ScheduleState {
         lost.into_iter()
             .for_each(|attempt| self.ended(attempt, AttemptOutcome::Lost));
         slots.into_iter().for_each(|slot| self.remove_slot(slot));
+        self.forget_kinds(node);
         self.containers.remove(&ix);
         let there = self.nodes.get_mut(node.0 as usize);
         let is_last = there.is_some_and(|there| {
@@ -319,4 +327,17 @@ impl ScheduleState {
         over.sort_unstable();
         over.into_iter().for_each(|slot| self.free(slot));
     }
+}
+
+/// Puts `entry` into the set at `key`, or takes it out. A set that is empty stays: slots come back all the time.
+fn list<K: Ord, Entry: Ord>(
+    sets: &mut BTreeMap<K, BTreeSet<Entry>>,
+    key: K,
+    entry: Entry,
+    is_in: bool,
+) {
+    match is_in {
+        true => sets.entry(key).or_default().insert(entry),
+        false => sets.get_mut(&key).is_some_and(|set| set.remove(&entry)),
+    };
 }
