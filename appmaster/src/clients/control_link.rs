@@ -107,7 +107,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_client_that_is_starved_for_a_while_is_not_lost() {
         let (said, saying) = mpsc::channel(8);
-        tokio::spawn(async move {
+        let speaking = async move {
             for silence in [1, 20, 45, 5] {
                 sleep(Duration::from_secs(silence)).await;
                 said.send(order(Order::Alive(wire::Alive {})))
@@ -116,10 +116,10 @@ mod tests {
             }
             sleep(Duration::from_secs(45)).await;
             said.send(signal()).await.unwrap();
-        });
-        let mut saying = ReceiverStream::new(saying);
-        let heard = heard(&mut saying, &mut false).await.unwrap();
-        assert!(matches!(heard.order, Some(Order::Signal(_))));
+        };
+        let (mut saying, mut is_paused) = (ReceiverStream::new(saying), false);
+        let (heard, ()) = tokio::join!(heard(&mut saying, &mut is_paused), speaking);
+        assert!(matches!(heard.unwrap().order, Some(Order::Signal(_))));
     }
 
     #[tokio::test(start_paused = true)]
