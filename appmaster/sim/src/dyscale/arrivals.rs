@@ -16,7 +16,7 @@ const DYSCALE: Row = (
     "dyscale-basic",
 );
 /// Table 5's shares.
-const CAPACITY: &str = "capacity:queue.interactive=18,queue.batch=82";
+const CAPACITY: &str = "capacity:by-stage=true,queue.interactive=18,queue.batch=82";
 
 /// What was played: by number of nodes, row, gap.
 struct Played<'a> {
@@ -157,7 +157,7 @@ pub(super) fn figure_13(world: &DyScaleWorld) -> Result<PaperFigure> {
         name: "fig13",
         title: "DyScale beside queues with guaranteed shares",
         caption: vec![
-            format!("{CAPACITY}, Table 5's shares, of maps and reduces together."),
+            format!("{CAPACITY}, Table 5's shares, of map slots and of reduce slots."),
             world.caption(),
         ],
         tables: played.tables(),
