@@ -1,10 +1,10 @@
 //! What is played: mixes on clusters under policies, several at a time.
 
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-use anyhow::{Context as _, Result, anyhow, bail, ensure};
+use anyhow::{Context as _, Result, bail, ensure};
 use policy::schedule::named;
 
 use super::clusters::Cores;
@@ -113,7 +113,7 @@ impl DyScaleWorld {
                     .get(*point)
                     .context("a point that is not there")
                     .and_then(|at| at.play(self.mix, *seed));
-                let mut results = results.lock().unwrap_or_else(|broken| broken.into_inner());
+                let mut results = results.lock().unwrap_or_else(PoisonError::into_inner);
                 results.push(((*point, *seed), played));
             }
         };
@@ -123,9 +123,7 @@ impl DyScaleWorld {
                 scope.spawn(work);
             }
         });
-        let mut results = results
-            .into_inner()
-            .map_err(|_| anyhow!("a run has failed"))?;
+        let mut results = results.into_inner().unwrap_or_else(PoisonError::into_inner);
         results.sort_by_key(|(run, _)| *run);
         let mut by_point: Vec<Vec<Means>> = points.iter().map(|_| Vec::new()).collect();
         for ((point, _), played) in results {
