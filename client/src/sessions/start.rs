@@ -51,7 +51,7 @@ pub(super) async fn start(
     folder: &SessionsFolder,
     signals: &mut Signals,
 ) -> Result<u8, Failure> {
-    if let Err(source) = schedule::named(&given.policy) {
+    if let Err(source) = schedule::of_session(&given.policy) {
         let text = given.policy;
         return Err(UsageError::Policy { text, source }.into());
     }

@@ -506,6 +506,11 @@ mod tests {
                 64,
                 "there are fifo, fifo-barrier",
             ),
+            (
+                &["start", "x", "--policy", "dyscale"][..],
+                64,
+                "a session's slots are not cut by cores; gerbil-sim plays it",
+            ),
             (&["start", "a/b"][..], 64, "is no name of a session"),
             (
                 &["status", "x"][..],
