@@ -259,29 +259,28 @@ async fn ended(
     progress.show(format!("stopping session {name}"));
     let (there, called) = (folder.clone(), name.clone());
     let found = blocking(signals, move || there.find_session(&called)).await;
-    let found = match found.map_err(thread())? {
-        ControlFlow::Continue(found) => found,
-        ControlFlow::Break(signal) => return Ok(128u8.saturating_add(signal)),
-    };
-    let stopped = match found {
-        Ok(kept) => {
+    let stopped = match found.map_err(thread())? {
+        ControlFlow::Break(signal) => Stopped::Untold(signal),
+        ControlFlow::Continue(Ok(kept)) => {
             let rm = reach::resource_managers(&kept.owned);
             stop(&rm, folder, &kept, how, &mut progress, signals).await?
         }
         // It understands no word of ours, but YARN does.
-        Err(other @ SessionError::OtherBuild { .. }) => match folder.owned(name)? {
-            Some(owned) => {
-                progress.clear();
-                say(format!("{other}; it is killed through YARN"));
-                let rm = reach::resource_managers(&owned);
-                match interruptible(signals, end(&rm, folder, name, &owned)).await {
-                    ControlFlow::Continue(ended) => ended?,
-                    ControlFlow::Break(signal) => Stopped::Untold(signal),
+        ControlFlow::Continue(Err(other @ SessionError::OtherBuild { .. })) => {
+            match folder.owned(name)? {
+                Some(owned) => {
+                    progress.clear();
+                    say(format!("{other}; it is killed through YARN"));
+                    let rm = reach::resource_managers(&owned);
+                    match interruptible(signals, end(&rm, folder, name, &owned)).await {
+                        ControlFlow::Continue(ended) => ended?,
+                        ControlFlow::Break(signal) => Stopped::Untold(signal),
+                    }
                 }
+                None => Stopped::Over,
             }
-            None => Stopped::Over,
-        },
-        Err(error) => return Err(error.into()),
+        }
+        ControlFlow::Continue(Err(error)) => return Err(error.into()),
     };
     progress.clear();
     match stopped {
