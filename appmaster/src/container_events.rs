@@ -62,7 +62,7 @@ impl Session {
                 ..
             }) => {
                 if let Some(sharing) = &mut self.sharing {
-                    sharing.questions.answered(read);
+                    sharing.ledger.answered(read);
                 }
             }
             Said::Task(TaskEvent { job, event }) => {

@@ -137,7 +137,7 @@ impl Session {
         };
         if let Some(sharing) = &mut self.sharing {
             let how = wire::session_span::How::Lost;
-            sharing.timeline.job_ends(now, job, how);
+            sharing.ledger.job_ends(now, job, how);
         }
         self.wish_anew(job, number, &request);
     }

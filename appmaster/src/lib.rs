@@ -19,7 +19,7 @@
 //! takes many ([`submit`]), MPI jobs and MapReduce jobs ([`mapreduce`], whose [`tasks`] have slots one by one): they share the containers of a [`pool`], whose slots are lent to them
 //! ([`sharing`], [`slots`], [`loan`]), until it is told to [`stop`]; YARN's part is played for them
 //! ([`lent_containers`]), and whoever asks is told of all ([`status`]), of what tasks have printed
-//! ([`task_logs`]), and of what had which slots when ([`timeline`]). Output and input pass it by ([`console`], by job:
+//! ([`task_logs`]), and of what had which slots when ([`ledger`]). Output and input pass it by ([`console`], by job:
 //! [`consoles`]), and of jobs that nobody follows it stays here ([`detached`]); what it wants done on file systems
 //! ([`files`]) is a task whose end is news.
 //!
@@ -48,21 +48,21 @@ mod contained;
 mod container_events;
 mod detached;
 mod effects;
-mod elements;
 mod ended_streams;
 mod files;
-mod inherit;
 mod leaving;
+mod ledger;
 mod lent_containers;
 mod lent_events;
+mod lifetime;
 mod loan;
 mod loop_event;
 mod mapreduce;
 mod mpi;
+mod node_events;
+mod nodes;
 mod output_ends;
 mod output_stream;
-mod owner;
-mod peers;
 mod pool;
 mod queued;
 mod run;
@@ -72,7 +72,6 @@ mod sharing;
 mod slots;
 mod status;
 mod stop;
-mod storages;
 mod submit;
 mod task_logs;
 mod tasks;
@@ -80,7 +79,6 @@ mod tasks;
 #[path = "../holding/src/test_keys.rs"]
 mod test_keys;
 mod timeline;
-mod unmet_needs;
 mod waits;
 mod work;
 

@@ -6,7 +6,7 @@ use job::wire;
 use tokio::sync::{mpsc, oneshot};
 use tonic::Status;
 
-use crate::task_logs::LogAnswer;
+use crate::ledger::LogAnswer;
 use crate::work::WorkEvent;
 
 /// Events for the client.

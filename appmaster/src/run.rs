@@ -24,15 +24,15 @@ use crate::am_context::AmContext;
 use crate::clients::ClientService;
 use crate::consoles::Consoles;
 use crate::detached::Detached;
+use crate::ledger::inherited;
 use crate::loop_event::{LoopEvent, LoopEventSender, NEWS_QUEUE};
-use crate::mapreduce::Book;
 use crate::mpi::checkpoints::Checkpoints;
 use crate::mpi::explain::Story;
 use crate::mpi::{Beginning, Mpi};
 use crate::output_stream::OutputReceiver;
 use crate::pool::Pool;
 use crate::session::{JobEntry, Session};
-use crate::sharing::{SessionState, Sharing};
+use crate::sharing::Sharing;
 use crate::work::JobWork;
 
 /// Clients that a session is made for.
@@ -187,17 +187,16 @@ impl Session {
         let pool = Pool::new(plan.clone(), rand::random());
         let mut sharing = Sharing::new(plan, pool, lending);
         if self.attempt.attempt > 1 {
-            sharing.stage = SessionState::Recovering;
-            self.inherit(&sharing.plan);
+            sharing.life.recover();
+            let (staging, own) = (sharing.plan.staging.clone(), self.attempt);
+            let news = self.news.clone();
+            self.tasks.spawn(async move {
+                let recovered = inherited(staging, own).await;
+                let _heard = news.send(LoopEvent::Recovered(recovered)).await.is_ok();
+            });
         } else {
-            let (plan, storages) = (&sharing.plan, &sharing.storages);
-            sharing.book = match Book::open(&plan.staging, self.attempt.application, storages) {
-                Ok(book) => Some(book),
-                Err(error) => {
-                    tracing::warn!("no other ApplicationMaster would find jobs: {error}");
-                    None
-                }
-            };
+            let application = self.attempt.application;
+            sharing.ledger.open(&sharing.plan.staging, application);
         }
         self.sharing = Some(sharing);
         Ok(())

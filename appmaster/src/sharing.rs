@@ -11,26 +11,21 @@ use std::time::{Duration, Instant};
 
 use job::JobId;
 use job::{SessionPlan, wire};
-use policy::commit::Records;
 use policy::gang::GangEvent;
 use policy::lending::{Lending, SlotRequest, Word};
 use policy::{ClusterView, ContainerId, Millis};
 use proto_hadoop::yarn::FinalApplicationStatus;
 use tonic::Status;
 
-use crate::elements::NodeElements;
+use crate::ledger::Ledger;
 use crate::lent_events::LentEvent;
+use crate::lifetime::{Lifetime, NOT_OWNED, Reason};
 use crate::loan::{Loan, Use};
 use crate::loop_event::JobEvents;
-use crate::mapreduce::Book;
-use crate::owner::{NOT_OWNED, Owner};
-use crate::peers::Peers;
+use crate::nodes::Nodes;
 use crate::pool::{Pool, Want};
 use crate::running_window::RunningWindow;
 use crate::session::Session;
-use crate::storages::Storages;
-use crate::task_logs::Questions;
-use crate::timeline::Timeline;
 use crate::work::WorkEvent;
 
 /// A launcher that is lost has this long until YARN says what became of its container.
@@ -48,12 +43,9 @@ pub(crate) struct Sharing {
     pub(crate) lending: Lending,
     /// Jobs that want slots and were not told of yet: as many have some as may at the same time.
     pub(crate) window: RunningWindow,
-    /// What the nodes of containers have whose launchers have joined.
-    pub(crate) elements: BTreeMap<ContainerId, NodeElements>,
-    /// Hosts of which was said what their launchers and YARN do not agree about.
-    pub(crate) differing: BTreeSet<String>,
-    /// Whether their launchers reach each other.
-    pub(crate) peers: Peers,
+    pub(crate) nodes: Nodes,
+    pub(crate) ledger: Ledger,
+    pub(crate) life: Lifetime,
     /// Jobs by the numbers of their wishes.
     pub(crate) wishes: BTreeMap<u32, JobId>,
     pub(crate) next_wish: u32,
@@ -71,20 +63,6 @@ pub(crate) struct Sharing {
     show_at: Option<Millis>,
     /// What jobs lack and use has changed: the pool is looked at then.
     resize_at: Option<Millis>,
-    /// Nodes, or what jobs need of them, have changed since that was looked at.
-    pub(crate) looks_for_elements: bool,
-    /// Without jobs since then.
-    idle_since: Option<Millis>,
-    pub(crate) owner: Owner,
-    pub(crate) stage: SessionState,
-    /// By which the next ApplicationMaster would find jobs; `None`: it would find none.
-    pub(crate) book: Option<Book>,
-    pub(crate) records: Records,
-    pub(crate) storages: Storages,
-    /// What jobs had of the slots.
-    pub(crate) timeline: Timeline,
-    /// Logs of tasks that clients have asked for.
-    pub(crate) questions: Questions,
 }
 
 /// What the policy has cost so far.
@@ -119,36 +97,16 @@ impl Deciding {
     }
 }
 
-/// How far a session's life is.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum SessionState {
-    /// The jobs of an ApplicationMaster that was lost are brought to an end; it takes none.
-    Recovering,
-    /// It takes jobs.
-    Open,
-    /// It takes none, and ends with the last.
-    Stopping(FinalApplicationStatus, String),
-    /// The ResourceManager is being told.
-    Unregistering,
-    /// Everybody knows.
-    Over,
-}
-
 impl Sharing {
     /// Before anything was asked for.
     pub(crate) fn new(plan: SessionPlan, pool: Pool, lending: Lending) -> Self {
-        let owner = match plan.is_owned {
-            true => Owner::awaited(Millis(0)),
-            false => Owner::Nobody,
-        };
         Self {
             window: RunningWindow::new(plan.running),
-            plan,
             pool,
             lending,
-            elements: BTreeMap::new(),
-            differing: BTreeSet::new(),
-            peers: Peers::default(),
+            nodes: Nodes::new(plan.elements, plan.scan.ways.get()),
+            ledger: Ledger::default(),
+            life: Lifetime::new(plan.is_owned, plan.idle),
             wishes: BTreeMap::new(),
             next_wish: 0,
             next_job: 1,
@@ -159,15 +117,7 @@ impl Sharing {
             settling: BTreeMap::new(),
             show_at: None,
             resize_at: None,
-            looks_for_elements: false,
-            idle_since: Some(Millis(0)),
-            owner,
-            stage: SessionState::Open,
-            book: None,
-            records: Records::default(),
-            storages: Storages::default(),
-            timeline: Timeline::default(),
-            questions: Questions::default(),
+            plan,
         }
     }
 
@@ -216,7 +166,7 @@ impl Sharing {
     }
 
     pub(crate) fn is_over(&self) -> bool {
-        self.stage == SessionState::Over
+        self.life.is_over()
     }
 
     pub(crate) fn wakes_at(&self) -> Option<Millis> {
@@ -225,9 +175,7 @@ impl Sharing {
 
     /// What is due when.
     pub(crate) fn dues(&self) -> [(&'static str, Option<Millis>); 8] {
-        let is_open = self.stage == SessionState::Open;
-        let idle = self.plan.idle.filter(|_| is_open);
-        let idle = idle.and_then(|idle| Some(self.idle_since?.plus(idle)));
+        let [idle, owner] = self.life.dues();
         [
             ("the containers", self.pool.wakes_at()),
             ("the policy", self.lending.wakes_at()),
@@ -235,15 +183,15 @@ impl Sharing {
             ("how many containers there are", self.resize_at),
             ("idle containers", self.idle_containers_until()),
             ("lost launchers", self.settling.values().min().copied()),
-            ("a session without jobs", idle),
-            ("its client", self.owner.wakes_at().filter(|_| is_open)),
+            idle,
+            owner,
         ]
     }
 
     /// Whether more containers are asked for, or idle ones given back. What is asked for at the beginning is for a job
     /// that has not come.
     fn may_resize(&self) -> bool {
-        self.stage == SessionState::Open && self.next_job > 1
+        self.life.is_open() && self.next_job > 1
     }
 
     /// When idle containers are given back.
@@ -257,7 +205,7 @@ impl Session {
     pub(crate) fn begin_sharing(&mut self) {
         let now = self.now();
         if let Some(sharing) = &mut self.sharing
-            && sharing.stage == SessionState::Open
+            && sharing.life.is_open()
         {
             let wants = sharing.pool.begin(now);
             self.want(wants);
@@ -284,8 +232,7 @@ impl Session {
                 }
                 Want::Withdraw(container) => {
                     if let Some(sharing) = &mut self.sharing {
-                        sharing.elements.remove(&container);
-                        sharing.peers.lost(&container);
+                        sharing.nodes.lost(&container);
                     }
                     self.lending(|lending| lending.lost(now, &container));
                     self.look_for_elements();
@@ -317,9 +264,8 @@ impl Session {
         let now = self.now();
         self.lending(|lending| lending.lost(now, container));
         if let Some(sharing) = &mut self.sharing {
-            sharing.timeline.container_lost(now, container);
-            sharing.elements.remove(container);
-            sharing.peers.lost(container);
+            sharing.ledger.container_lost(now, container);
+            sharing.nodes.lost(container);
             sharing.settling.insert(container.clone(), now.plus(SETTLE));
         }
         // Also those that have heard of YARN that it is over: they wait for the end of what runs there.
@@ -348,8 +294,8 @@ impl Session {
             self.tell(job, WorkEvent::Lent(heard.clone()));
         }
         if let Some(sharing) = &mut self.sharing {
-            sharing.timeline.container_lost(now, container);
-            sharing.peers.lost(container);
+            sharing.ledger.container_lost(now, container);
+            sharing.nodes.lost(container);
         }
         self.replace(container, in_doubt);
     }
@@ -368,9 +314,7 @@ impl Session {
         let now = self.now();
         if let Some(sharing) = &mut self.sharing {
             sharing.settling.remove(container);
-            if sharing.stage == SessionState::Open
-                || matches!(sharing.stage, SessionState::Stopping(..))
-            {
+            if sharing.life.holds_containers() {
                 let wants = sharing.pool.lost(now, container, in_doubt);
                 self.want(wants);
             }
@@ -424,8 +368,6 @@ impl Session {
         if shows {
             sharing.show_at = None;
         }
-        let idle = (sharing.plan.idle.zip(sharing.idle_since))
-            .is_some_and(|(idle, since)| now >= since.plus(idle));
         let wants = match sharing.pool.wakes_at() {
             Some(at) if now >= at => sharing.pool.tick(now),
             _ => Vec::new(),
@@ -433,8 +375,7 @@ impl Session {
         let resizes = [sharing.resize_at, sharing.idle_containers_until()];
         let resizes = resizes.into_iter().flatten().any(|at| now >= at);
         let lends = sharing.lending.wakes_at().is_some_and(|at| now >= at);
-        let open = sharing.stage == SessionState::Open;
-        let unowned = sharing.owner.is_missed(now);
+        let ends = sharing.life.due(now);
         self.want(wants);
         if lends {
             self.lending(|lending| lending.tick(now));
@@ -448,19 +389,21 @@ impl Session {
         if shows {
             self.show_waiting();
         }
-        if idle && open {
-            let words = sentences::NOBODY_CAME.to_owned();
-            self.stop(false, FinalApplicationStatus::Succeeded, words);
-        }
-        if unowned && open {
-            self.owner_left("its client has not come");
+        for reason in ends {
+            match reason {
+                Reason::Idle => {
+                    let words = sentences::NOBODY_CAME.to_owned();
+                    self.stop(false, FinalApplicationStatus::Succeeded, words);
+                }
+                Reason::OwnerMissed => self.owner_left("its client has not come"),
+            }
         }
     }
 
     /// A client comes with which the session is to end.
     pub(crate) fn owner_comes(&mut self, events: JobEvents) -> Result<(), Status> {
-        let owner = self.sharing.as_mut().map(|sharing| &mut sharing.owner);
-        let taken = owner.map_or(Err(NOT_OWNED), |owner| owner.comes(events));
+        let life = self.sharing.as_mut().map(|sharing| &mut sharing.life);
+        let taken = life.map_or(Err(NOT_OWNED), |life| life.owner_comes(events));
         taken.map_err(Status::failed_precondition)
     }
 
@@ -503,14 +446,14 @@ impl Session {
         if let Some(sharing) = &mut self.sharing {
             sharing.resize_soon(now);
             sharing.ended = sharing.ended.saturating_add(1);
-            sharing.idle_since = is_idle.then_some(now);
+            sharing.life.job_over(now, is_idle);
         }
     }
 
     /// A job has come.
     pub(crate) fn is_busy(&mut self) {
         if let Some(sharing) = &mut self.sharing {
-            sharing.idle_since = None;
+            sharing.life.job_came();
         }
     }
 

@@ -51,7 +51,7 @@ impl Session {
             sharing.said(now, began, words);
             if matches!(loan.request.wants, Wants::Tasks { .. }) {
                 come.push(job);
-                sharing.looks_for_elements = true;
+                sharing.nodes.change();
             }
         }
         for job in come {

@@ -10,7 +10,7 @@ use tonic::Status;
 
 use crate::loan::Loan;
 use crate::session::{JobEntry, Session};
-use crate::sharing::{SessionState, Sharing};
+use crate::sharing::Sharing;
 
 impl Sharing {
     /// The jobs that wait; holders of slots are called by the numbers that their users know.
@@ -55,9 +55,9 @@ impl Session {
             ended: sharing.ended,
             asked: sharing.pool.missing(),
             asking: self.why_not_more().unwrap_or_default(),
-            is_stopping: sharing.stage != SessionState::Open,
+            is_stopping: !sharing.life.is_open(),
             kept: self.detached.ended(),
-            unreached: sharing.peers.sentences(),
+            unreached: sharing.nodes.unreached(),
             told: sharing.deciding.told,
             deciding_us: u64::try_from(sharing.deciding.took.as_micros()).unwrap_or(u64::MAX),
         })

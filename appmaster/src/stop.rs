@@ -1,6 +1,7 @@
 //! A session ends: it takes no further job, and unregisters when the last is over. Or one job of it ends.
 
 use job::JobId;
+use job::recovered::Recovered;
 use job::wire;
 use policy::Millis;
 use policy::lifecycle::{KillReason, LifecycleEvent};
@@ -8,7 +9,6 @@ use proto_hadoop::yarn::FinalApplicationStatus;
 use tonic::Status;
 
 use crate::session::Session;
-use crate::sharing::SessionState;
 use crate::work::WorkEvent;
 
 impl Session {
@@ -17,16 +17,7 @@ impl Session {
         let Some(sharing) = &mut self.sharing else {
             return;
         };
-        match &sharing.stage {
-            SessionState::Open => {
-                tracing::info!("the session stops: {words}");
-                sharing.stage = SessionState::Stopping(status, words);
-            }
-            SessionState::Stopping(..) => {}
-            // It ends by itself when that is done.
-            SessionState::Recovering | SessionState::Unregistering | SessionState::Over => return,
-        }
-        if at_once {
+        if sharing.life.stop(status, words) && at_once {
             self.end_all(&LifecycleEvent::KillRequested(KillReason::Terminated));
         }
     }
@@ -96,29 +87,35 @@ impl Session {
         let Some(sharing) = &mut self.sharing else {
             return;
         };
-        let SessionState::Stopping(status, words) = sharing.stage.clone() else {
-            return;
-        };
         if !self.jobs.is_empty() {
             return;
         }
-        sharing.stage = SessionState::Unregistering;
-        if let Some(book) = sharing.book.clone().filter(|_| sharing.next_job > 1) {
-            self.tasks.spawn(async move {
-                if let Err(sentence) = book.clear().await {
-                    tracing::warn!("records of jobs are left: {sentence}");
-                }
-            });
+        let Some((status, words)) = sharing.life.unregister() else {
+            return;
+        };
+        if sharing.next_job > 1
+            && let Some(clearing) = sharing.ledger.clear()
+        {
+            self.tasks.spawn(clearing);
         }
         let wants = sharing.pool.end();
         self.want(wants);
         self.holding.finish(status, words);
     }
 
+    /// The jobs of the ApplicationMaster before this one are over, as far as that could be done: so is the session.
+    pub(crate) fn recovered(&mut self, recovered: &Recovered) {
+        let words = recovered.sentence();
+        tracing::warn!("{words}");
+        if let Some(sharing) = &mut self.sharing {
+            sharing.life.recovered(words);
+        }
+    }
+
     /// The ResourceManager knows that the session is over, or cannot be told.
     pub(crate) fn unregistered(&mut self) {
         if let Some(sharing) = &mut self.sharing {
-            sharing.stage = SessionState::Over;
+            sharing.life.unregistered();
         }
     }
 }

@@ -13,7 +13,6 @@ use tonic::Status;
 
 use crate::loan::{Loan, LoanTerms};
 use crate::session::{JobEntry, Session};
-use crate::sharing::SessionState;
 use crate::work::JobWork;
 
 /// For the client of a job to follow it.
@@ -45,7 +44,7 @@ impl Session {
                 "this application was started for one job and takes no other".into(),
             ));
         };
-        if sharing.stage != SessionState::Open {
+        if !sharing.life.is_open() {
             return Err(refused(
                 "it is being stopped and takes no further job".into(),
             ));

@@ -1,75 +1,17 @@
-//! What tasks have printed, for clients that ask: their launchers are asked, and what these answer is handed on. Who
-//! names no task is told of which there is something.
-
-mod list;
-
-use std::collections::BTreeMap;
+//! What tasks have printed, for clients that ask: the launcher of the task is asked, and the client gets what it answers.
+//! A client that names no task gets the list of those that have printed something.
 
 use job::JobId;
 use job::history::TaskStage;
 use job::wire;
 use job::wire::launcher_order::Order;
 use job::wire::task_order;
-use tokio::sync::oneshot;
 use tonic::Status;
 
+use crate::ledger::{LogAnswer, logged};
 use crate::mapreduce::{MapReduce, Place, Wanted};
 use crate::session::Session;
 use crate::work::JobWork;
-
-/// Questions under way, each of which may bring some megabytes.
-const MOST: usize = 16;
-
-/// Who is to be told.
-pub(crate) type LogAnswer = oneshot::Sender<Result<wire::TaskLog, Status>>;
-
-/// Questions that launchers have not answered.
-#[derive(Debug, Default)]
-pub(crate) struct Questions {
-    next: u32,
-    open: BTreeMap<u32, Question>,
-}
-
-#[derive(Debug)]
-struct Question {
-    answer: LogAnswer,
-    attempt: u32,
-    host: String,
-}
-
-impl Questions {
-    /// The number of one more; it is refused where there are too many.
-    fn add(&mut self, question: Question) -> Option<u32> {
-        self.open.retain(|_, question| !question.answer.is_closed());
-        if self.open.len() >= MOST {
-            let busy = format!("{MOST} logs are being read; try again in a moment");
-            let _heard = question.answer.send(Err(Status::resource_exhausted(busy)));
-            return None;
-        }
-        let id = self.next;
-        self.next = id.wrapping_add(1);
-        self.open.insert(id, question);
-        Some(id)
-    }
-
-    /// A launcher has answered.
-    pub(crate) fn answered(&mut self, read: wire::LogRead) {
-        // Else whoever has asked has gone.
-        if let Some(question) = self.open.remove(&read.id) {
-            let answer = match read.trouble {
-                why if !why.is_empty() => Err(Status::not_found(why)),
-                _ => Ok(wire::TaskLog {
-                    attempt: question.attempt,
-                    host: question.host,
-                    stdout: read.stdout,
-                    stderr: read.stderr,
-                    ..wire::TaskLog::default()
-                }),
-            };
-            let _heard = question.answer.send(answer);
-        }
-    }
-}
 
 impl Session {
     /// A client wants to read what an attempt at a task has printed.
@@ -84,12 +26,7 @@ impl Session {
         let Some(sharing) = &mut self.sharing else {
             return;
         };
-        let question = Question {
-            answer,
-            attempt: place.attempt,
-            host: place.host,
-        };
-        if let Some(id) = sharing.questions.add(question) {
+        if let Some(id) = sharing.ledger.ask(answer, place.attempt, place.host) {
             let process = place.process;
             let order = wire::TaskOrder {
                 job: request.job,
@@ -102,7 +39,7 @@ impl Session {
     /// Which attempts there are.
     fn logged(&self, job: u32) -> Result<wire::TaskLog, Status> {
         let all = self.tasks_of(job)?.logged();
-        Ok(list::list(all, |of| {
+        Ok(logged(all, |of| {
             self.holding.link(&of.place.container).is_some()
         }))
     }
@@ -147,52 +84,5 @@ impl Session {
                 place.host, self.attempt.application.id, request.job
             ))),
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn question() -> (Question, oneshot::Receiver<Result<wire::TaskLog, Status>>) {
-        let (answer, answered) = oneshot::channel();
-        let question = Question {
-            answer,
-            attempt: 1,
-            host: "n1".into(),
-        };
-        (question, answered)
-    }
-
-    #[test]
-    fn whoever_has_left_makes_room_for_others_and_answers_find_who_has_asked() {
-        let mut questions = Questions::default();
-        let mut waiting = Vec::new();
-        for id in 0..16 {
-            let (question, answered) = question();
-            assert_eq!(questions.add(question), Some(id));
-            waiting.push(answered);
-        }
-        let (one_more, mut answered) = question();
-        assert_eq!(questions.add(one_more), None);
-        let refused = answered.try_recv().unwrap().unwrap_err();
-        assert!(refused.message().contains("16 logs"), "{refused}");
-        drop(waiting.remove(3));
-        let (one_more, mut answered) = question();
-        assert_eq!(questions.add(one_more), Some(16));
-        let read = |id, trouble: &str| wire::LogRead {
-            id,
-            trouble: trouble.into(),
-            ..wire::LogRead::default()
-        };
-        questions.answered(read(16, ""));
-        let log = answered.try_recv().unwrap().unwrap();
-        assert_eq!((log.attempt, log.host.as_str()), (1, "n1"));
-        questions.answered(read(0, "the file is gone"));
-        let trouble = waiting[0].try_recv().unwrap().unwrap_err();
-        assert_eq!(trouble.message(), "the file is gone");
-        // Twice, or never asked.
-        questions.answered(read(0, ""));
-        questions.answered(read(99, ""));
     }
 }

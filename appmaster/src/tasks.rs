@@ -8,11 +8,11 @@ use job::wire;
 use job::wire::launcher_order::Order;
 use policy::lending::{Lending, Word};
 
+use crate::ledger::Storages;
 use crate::loop_event::LoopEvent;
-use crate::mapreduce::{Folder, FolderWork, MapReduceEffect, MapReduceEvent, Others, Record, keep};
+use crate::mapreduce::{Folder, FolderWork, MapReduceEffect, MapReduceEvent, Others, keep};
 use crate::run::now_us;
 use crate::session::Session;
-use crate::storages::Storages;
 use crate::work::{JobWork, WorkEvent};
 
 impl Session {
@@ -47,7 +47,8 @@ impl Session {
                 self.look_for_elements();
             }
             MapReduceEffect::NoRoom(container) => {
-                let small = self.without_larger_gpu(&container);
+                let nodes = self.sharing.as_ref().map(|sharing| &sharing.nodes);
+                let small = nodes.map_or_else(Vec::new, |of| of.without_larger_gpu(&container));
                 self.wish_of(job, |lending, number| lending.avoid(now, number, &small));
             }
             MapReduceEffect::Avoid(container) => {
@@ -138,7 +139,7 @@ impl Session {
     /// Those that its jobs share.
     fn storages(&self) -> Storages {
         let sharing = self.sharing.as_ref();
-        sharing.map_or_else(Storages::default, |sharing| sharing.storages.clone())
+        sharing.map_or_else(Storages::default, |sharing| sharing.ledger.storages())
     }
 
     /// Leaves a record of where the job's output goes, before anything of it is there that would have to be
@@ -147,25 +148,11 @@ impl Session {
         &mut self,
         job: JobId,
         folder: &Folder,
-    ) -> Option<impl Future<Output = ()> + Send + 'static> {
+    ) -> Option<impl Future<Output = ()> + Send + use<>> {
         let name = self.loan(job).map(|loan| loan.name.clone())?;
         let sharing = self.sharing.as_mut()?;
-        let book = sharing.book.clone()?;
-        let batch = sharing.records.begin(job.0);
-        let record = Record {
-            name,
-            began_ms: u64::try_from(now_us() / 1000).unwrap_or(0),
-            address: book.named(&folder.address),
-            path: folder.path.clone(),
-        };
-        Some(async move {
-            if let Err(sentence) = book.write(batch, job.0, &record).await {
-                tracing::warn!(
-                    "no other ApplicationMaster would find job {}: {sentence}",
-                    job.0
-                );
-            }
-        })
+        let began_ms = u64::try_from(now_us() / 1000).unwrap_or(0);
+        sharing.ledger.record(job, name, folder, began_ms)
     }
 
     /// A job is over: its record goes, with others of the same time.
@@ -173,14 +160,8 @@ impl Session {
         let Some(sharing) = &mut self.sharing else {
             return;
         };
-        if let Some(batch) = sharing.records.end(job.0)
-            && let Some(book) = sharing.book.clone()
-        {
-            self.tasks.spawn(async move {
-                if let Err(sentence) = book.remove(batch).await {
-                    tracing::warn!("records of jobs are left: {sentence}");
-                }
-            });
+        if let Some(removing) = sharing.ledger.job_over(job) {
+            self.tasks.spawn(removing);
         }
     }
 }

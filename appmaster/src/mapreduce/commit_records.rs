@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use storage::{Address, Readers, Storage, StorageError};
 use tokio::time::{Instant, sleep, timeout};
 
-use crate::storages::Storages;
+use crate::ledger::Storages;
 
 /// Letters of a piece: HDFS gives names 255 bytes.
 const PIECE: usize = 200;

@@ -12,7 +12,7 @@ use policy::commit::{
 use proto_hadoop::{AppAttemptId, ApplicationClient, ApplicationId};
 use storage::Address;
 
-use crate::storages::Storages;
+use crate::ledger::Storages;
 
 /// An output folder.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -6,7 +6,7 @@ use job::history::{HistoryFolder, JobHistory, SUFFIX};
 use storage::{CreateOptions, Readers, StorageError};
 use tokio::time::timeout;
 
-use crate::storages::Storages;
+use crate::ledger::Storages;
 
 /// The verdict waits for no longer than this.
 const SOON: Duration = Duration::from_secs(10);

@@ -10,7 +10,7 @@ const MOST: usize = 1_000;
 
 /// Those that run, and those whose launchers are still there, as `is_there` tells of a place; what ended well is
 /// the first to be left out where there are too many.
-pub(super) fn list(all: Vec<Logged>, is_there: impl Fn(&Logged) -> bool) -> wire::TaskLog {
+pub(crate) fn list(all: Vec<Logged>, is_there: impl Fn(&Logged) -> bool) -> wire::TaskLog {
     let mut all: Vec<Logged> = all.into_iter().filter(|of| is_there(of)).collect();
     let is_well = |of: &Logged| of.end == Some(AttemptEnd::Succeeded);
     let others = all.iter().filter(|of| !is_well(of)).count();

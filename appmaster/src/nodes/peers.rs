@@ -1,5 +1,5 @@
-//! Which launchers of a session reach each other: each tries the ports of two others as soon as it has joined, and what
-//! it says is told before a job depends on it.
+//! Which launchers of a session reach each other: each tries the ports of two others as soon as it has joined, and the
+//! clients of jobs hear what it says before their job depends on it.
 //!
 //! ```text
 //! joined ─▶ TryPeers (none): it opens its port ─▶ PeersTried: others may try it
@@ -11,19 +11,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use holding::joined;
-use job::JobId;
 use job::wire;
-use job::wire::launcher_order::Order;
 use policy::ContainerId;
-
-use crate::session::Session;
 
 /// Others that a launcher tries.
 const TRIED: usize = 2;
 
 /// The launchers that have joined.
 #[derive(Debug, Default)]
-pub(crate) struct Peers(BTreeMap<ContainerId, PeerLauncher>);
+pub(super) struct Peers(BTreeMap<ContainerId, PeerLauncher>);
 
 #[derive(Debug)]
 struct PeerLauncher {
@@ -42,21 +38,22 @@ struct PeerLauncher {
 
 /// An order: who is to try whom.
 #[derive(Clone, Debug, PartialEq)]
-struct Try {
-    by: ContainerId,
-    peers: Vec<wire::Peer>,
+pub(super) struct Try {
+    pub(super) by: ContainerId,
+    pub(super) peers: Vec<wire::Peer>,
 }
 
 /// One that does not reach another.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Unreached {
-    from: ContainerId,
-    to: ContainerId,
-    sentence: String,
+pub(super) struct Unreached {
+    pub(super) from: ContainerId,
+    pub(super) to: ContainerId,
+    pub(super) sentence: String,
 }
 
 impl Peers {
-    fn joined(&mut self, container: &ContainerId, host: String) -> Try {
+    /// A launcher has joined: it is to open its port.
+    pub(super) fn joined(&mut self, container: &ContainerId, host: String) -> Try {
         let new = PeerLauncher {
             host,
             address: None,
@@ -73,7 +70,11 @@ impl Peers {
     }
 
     /// A launcher has answered: who is to try whom now, and what is new to tell.
-    fn tried(&mut self, by: &ContainerId, answer: wire::PeersTried) -> (Vec<Try>, Vec<Unreached>) {
+    pub(super) fn tried(
+        &mut self,
+        by: &ContainerId,
+        answer: wire::PeersTried,
+    ) -> (Vec<Try>, Vec<Unreached>) {
         let mut news = Vec::new();
         for tried in answer.tried {
             let to = ContainerId(tried.container);
@@ -155,7 +156,7 @@ impl Peers {
     }
 
     /// It is there no longer.
-    pub(crate) fn lost(&mut self, container: &ContainerId) {
+    pub(super) fn lost(&mut self, container: &ContainerId) {
         self.0.remove(container);
         for other in self.0.values_mut() {
             other.unreached.remove(container);
@@ -163,7 +164,7 @@ impl Peers {
     }
 
     /// Who does not reach whom, and who cannot be reached, in sentences.
-    pub(crate) fn sentences(&self) -> Vec<String> {
+    pub(super) fn sentences(&self) -> Vec<String> {
         let all = self.0.values().flat_map(|own| {
             let without =
                 (!own.trouble.is_empty()).then(|| format!("{}: {}", own.host, own.trouble));
@@ -173,7 +174,7 @@ impl Peers {
     }
 
     /// The same of two of these containers, of which one is `container`.
-    fn between<'a>(
+    pub(super) fn between<'a>(
         &'a self,
         container: &'a ContainerId,
         others: &'a [ContainerId],
@@ -182,67 +183,6 @@ impl Peers {
         let from_it = from_it.flat_map(|own| others.iter().filter_map(|to| own.unreached.get(to)));
         let to_it = others.iter().filter_map(|from| self.0.get(from));
         from_it.chain(to_it.filter_map(|other| other.unreached.get(container)))
-    }
-}
-
-impl Session {
-    /// A launcher has joined: it is to open its port.
-    pub(crate) fn peer_joined(&mut self, container: &ContainerId) {
-        let host = self.holding.host_of(container).unwrap_or_default();
-        if let Some(sharing) = &mut self.sharing {
-            let first = sharing.peers.joined(container, host);
-            self.try_peers(first);
-        }
-    }
-
-    /// It has tried others.
-    pub(crate) fn peers_tried(&mut self, by: &ContainerId, answer: wire::PeersTried) {
-        let Some(sharing) = &mut self.sharing else {
-            return;
-        };
-        if !answer.trouble.is_empty() {
-            tracing::warn!("{by}: {}", answer.trouble);
-        }
-        let (tries, news) = sharing.peers.tried(by, answer);
-        for next in tries {
-            self.try_peers(next);
-        }
-        for Unreached { from, to, sentence } in news {
-            tracing::warn!("{sentence}");
-            let there = self.jobs_in(&to);
-            for job in self.jobs_in(&from) {
-                if there.contains(&job) {
-                    self.tell_client(job, sentence.clone());
-                }
-            }
-        }
-    }
-
-    fn try_peers(&self, Try { by, peers }: Try) {
-        let order = Order::TryPeers(wire::TryPeers { peers });
-        self.holding.tell(&by, order);
-    }
-
-    /// A job begins in this container: what is between that and its others is told.
-    pub(crate) fn tell_unreached(&mut self, job: JobId, container: &ContainerId) {
-        let Some(sharing) = &self.sharing else {
-            return;
-        };
-        let loan = self.jobs.get(&job).and_then(|entry| entry.loan.as_ref());
-        let others: Vec<ContainerId> = loan
-            .map(|loan| loan.in_use().cloned().collect())
-            .unwrap_or_default();
-        let between: Vec<String> = sharing.peers.between(container, &others).cloned().collect();
-        for sentence in between {
-            self.tell_client(job, sentence);
-        }
-    }
-
-    fn tell_client(&mut self, job: JobId, sentence: String) {
-        let entry = self.jobs.get_mut(&job);
-        if let Some(outbox) = entry.and_then(|entry| entry.work.outbox()) {
-            outbox.notice(sentence);
-        }
     }
 }
 

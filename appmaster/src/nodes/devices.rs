@@ -1,22 +1,19 @@
-//! What the nodes of a session have: what their launchers find, what YARN has granted, and what is used of it.
+//! The devices of one node: what its launcher finds, what YARN has granted, and what is used of it.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use job::element::{Element, ElementKind, usable};
 use job::wire;
 use policy::elements::{Count, FPGA, GPU, Trust, counted_by, is_taken_whole};
+use policy::lending::Offer;
 use policy::schedule::ResourceName;
-use policy::{ContainerId, ResourceTypes, Resources};
-use tonic::Status;
-
-use crate::session::Session;
-use crate::sharing::Sharing;
+use policy::{ResourceTypes, Resources};
 
 /// Kinds of which YARN may have a count of its own, and the policies' names of them.
 const COUNTED: [(ElementKind, &str); 2] = [(ElementKind::Gpu, GPU), (ElementKind::Fpga, FPGA)];
 
 /// What is said of a node of which no more is known.
-pub(crate) const NO_DEVICE: &str = "no device";
+pub(super) const NO_DEVICE: &str = "no device";
 
 /// What the node of one container has.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -51,7 +48,8 @@ impl NodeElements {
         }
     }
 
-    fn hear(&mut self, told: wire::NodeElements) {
+    /// Its launcher has looked again.
+    pub(super) fn hear(&mut self, told: wire::NodeElements) {
         self.found = told.elements.into_iter().map(Into::into).collect();
         self.is_scanning = told.scanning;
     }
@@ -71,7 +69,7 @@ impl NodeElements {
     }
 
     /// What tasks may use, by the name that they need it by, `ways` of them at a time.
-    pub(crate) fn offered(&self, trust: Trust, ways: u32) -> BTreeMap<String, u64> {
+    pub(super) fn offered(&self, trust: Trust, ways: u32) -> BTreeMap<String, u64> {
         let ways = u64::from(ways);
         let counts = self
             .counts()
@@ -85,14 +83,14 @@ impl NodeElements {
     }
 
     /// Memory of the largest GPU there that can be used, MiB; 0: none tells of any.
-    fn gpu_memory(&self) -> u64 {
+    pub(super) fn gpu_memory(&self) -> u64 {
         let whole = self.found.iter().filter(|of| of.broken.is_none());
         let gpus = whole.filter(|of| of.kind == ElementKind::Gpu);
         gpus.map(|of| of.memory_mib).max().unwrap_or(0)
     }
 
     /// Why tasks that need these cannot run there; `None`: they can.
-    pub(crate) fn without(&self, trust: Trust, needs: &[ResourceName]) -> Option<String> {
+    pub(super) fn without(&self, trust: Trust, needs: &[ResourceName]) -> Option<String> {
         let offered = self.offered(trust, 1);
         let missing = needs.iter().map(|need| need.0.as_str());
         let missing = missing.filter(|need| !offered.contains_key(*need));
@@ -133,8 +131,42 @@ impl NodeElements {
         }
     }
 
+    /// Not all of it is known yet.
+    pub(super) const fn is_scanning(&self) -> bool {
+        self.is_scanning
+    }
+
+    /// The row of it in the table of a session's nodes, for the container that offers its slots.
+    pub(super) fn row(&self, trust: Trust, offer: &Offer) -> wire::SessionNode {
+        let counts = self.counts().map(|(name, count)| wire::ElementCount {
+            name: name.to_owned(),
+            scanned: count.scanned,
+            granted: count.granted,
+            attributed: count.attributed,
+            used: count.used(trust),
+        });
+        let granted = self.granted.iter();
+        let others = granted.filter(|(name, _)| counted_by(name).is_none());
+        let others = others.map(|(name, count)| wire::ElementCount {
+            name: name.clone(),
+            scanned: 0,
+            granted: Some(*count),
+            attributed: None,
+            used: *count,
+        });
+        wire::SessionNode {
+            container: offer.container.to_string(),
+            host: offer.host.clone(),
+            slots: offer.slots,
+            scanning: self.is_scanning,
+            counts: counts.chain(others).collect(),
+            differences: self.differences(trust),
+            elements: self.found.iter().cloned().map(Into::into).collect(),
+        }
+    }
+
     /// What its launcher and YARN do not agree about, in sentences.
-    fn differences(&self, trust: Trust) -> Vec<String> {
+    pub(super) fn differences(&self, trust: Trust) -> Vec<String> {
         if self.is_scanning || trust == Trust::Scan {
             return Vec::new();
         }
@@ -142,122 +174,6 @@ impl NodeElements {
         differ
             .map(|(name, count)| sentences::elements_differ(&self.host, name, count, trust))
             .collect()
-    }
-}
-
-impl Sharing {
-    /// Not all that its nodes have is known yet.
-    pub(crate) fn is_scanning(&self) -> bool {
-        self.elements.values().any(|known| known.is_scanning)
-    }
-}
-
-impl Session {
-    /// A launcher has joined a session: what is offered of its node.
-    pub(crate) fn node_joined(
-        &mut self,
-        container: &ContainerId,
-        node: &wire::NodeFacts,
-    ) -> BTreeMap<String, u64> {
-        let types = self.holding.cluster().limits().types.clone();
-        let host = self.holding.host_of(container).unwrap_or_default();
-        let Some(sharing) = &mut self.sharing else {
-            return BTreeMap::new();
-        };
-        let granted = sharing.pool.granted_to(container).unwrap_or_default();
-        let attributed = sharing.pool.attributed_to(container);
-        let known = NodeElements::new(node, granted, &types, attributed);
-        let (trust, ways) = (sharing.plan.elements, sharing.plan.scan.ways.get());
-        let offered = known.offered(trust, ways);
-        say(&known, trust, host, &mut sharing.differing);
-        sharing.elements.insert(container.clone(), known);
-        offered
-    }
-
-    /// A launcher has looked again.
-    pub(crate) fn elements_found(&mut self, container: &ContainerId, found: wire::NodeElements) {
-        let now = self.now();
-        let host = self.holding.host_of(container).unwrap_or_default();
-        let Some(sharing) = &mut self.sharing else {
-            return;
-        };
-        let Some(known) = sharing.elements.get_mut(container) else {
-            return;
-        };
-        let (trust, ways) = (sharing.plan.elements, sharing.plan.scan.ways.get());
-        let before = known.offered(trust, ways);
-        known.hear(found);
-        let offered = known.offered(trust, ways);
-        say(known, trust, host, &mut sharing.differing);
-        if offered != before {
-            sharing.pool.found(container, !offered.is_empty());
-            let slots = sharing.pool.slots(container, &offered);
-            self.lending(|lending| lending.elements(now, container, offered, slots));
-        }
-        self.look_for_elements();
-    }
-
-    /// Containers on whose nodes no GPU has more memory than where this one is, itself included.
-    pub(crate) fn without_larger_gpu(&self, container: &ContainerId) -> Vec<ContainerId> {
-        let Some(sharing) = &self.sharing else {
-            return Vec::new();
-        };
-        let all = &sharing.elements;
-        let here = all.get(container).map_or(0, NodeElements::gpu_memory);
-        let small = all.iter().filter(|(_, known)| known.gpu_memory() <= here);
-        small.map(|(container, _)| container.clone()).collect()
-    }
-
-    /// What the nodes of a session have, in the order of its containers.
-    pub(crate) fn nodes(&self) -> Result<wire::SessionNodes, Status> {
-        let Some(sharing) = &self.sharing else {
-            return Err(Status::failed_precondition(
-                "this application was started for one job and is no session",
-            ));
-        };
-        let trust = sharing.plan.elements;
-        let nodes = sharing.lending.offers().filter_map(|(offer, _)| {
-            let known = sharing.elements.get(&offer.container)?;
-            let counts = known.counts().map(|(name, count)| wire::ElementCount {
-                name: name.to_owned(),
-                scanned: count.scanned,
-                granted: count.granted,
-                attributed: count.attributed,
-                used: count.used(trust),
-            });
-            let granted = known.granted.iter();
-            let others = granted.filter(|(name, _)| counted_by(name).is_none());
-            let others = others.map(|(name, count)| wire::ElementCount {
-                name: name.clone(),
-                scanned: 0,
-                granted: Some(*count),
-                attributed: None,
-                used: *count,
-            });
-            Some(wire::SessionNode {
-                container: offer.container.to_string(),
-                host: offer.host.clone(),
-                slots: offer.slots,
-                scanning: known.is_scanning,
-                counts: counts.chain(others).collect(),
-                differences: known.differences(trust),
-                elements: known.found.iter().cloned().map(Into::into).collect(),
-            })
-        });
-        Ok(wire::SessionNodes {
-            nodes: nodes.collect(),
-        })
-    }
-}
-
-/// Says the difference of the node that YARN calls `host`, once: whatever containers the session has there, and has
-/// there again.
-fn say(known: &NodeElements, trust: Trust, host: String, said_of: &mut BTreeSet<String>) {
-    let differences = known.differences(trust);
-    if !differences.is_empty() && said_of.insert(host) {
-        for difference in differences {
-            tracing::warn!("{difference}");
-        }
     }
 }
 
@@ -294,7 +210,7 @@ mod tests {
         let offered = |of: &NodeElements, trust| of.offered(trust, 3).get(GPU).copied();
         assert_eq!(offered(&two, Trust::Both), Some(3));
         assert_eq!(offered(&two, Trust::Scan), Some(6));
-        // What is no accelerator is nobody's element.
+        // A license is no accelerator: it is not offered.
         assert_eq!(two.offered(Trust::Both, 1).len(), 1);
         let difference = "n1: 2 gpu found, YARN has granted 1: 1 used (--elements both)";
         assert_eq!(two.differences(Trust::Both), [difference]);
@@ -349,7 +265,7 @@ mod tests {
     fn a_device_that_breaks_is_offered_no_longer() {
         let mut node = known(vec![gpus(1, false)], &[], 0);
         assert_eq!(node.offered(Trust::Both, 1).len(), 1);
-        // Until it was looked for again nobody knows that there is none.
+        // Until its launcher has looked again it may be there.
         let mut lost = wire::NodeElements {
             elements: vec![gpus(1, true)],
             scanning: true,

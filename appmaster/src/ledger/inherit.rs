@@ -7,19 +7,16 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use job::StagingFolder;
 use job::history::{FOLDER, HistoryFolder, JobHistory, JobState};
 use job::recovered::Recovered;
-use job::{SessionPlan, StagingFolder};
 use policy::commit::Inheritance;
 use proto_hadoop::AppAttemptId;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout_at};
 
-use crate::loop_event::LoopEvent;
+use super::Storages;
 use crate::mapreduce::{Book, Folder, Record, keep};
-use crate::session::Session;
-use crate::sharing::SessionState;
-use crate::storages::Storages;
 
 /// For all jobs: at a millisecond for a rename, a commit of hundreds of thousands of files.
 const WITHIN: Duration = Duration::from_secs(900);
@@ -36,29 +33,8 @@ struct LeftJob {
     folder: Folder,
 }
 
-impl Session {
-    /// Begins to end the jobs of the ApplicationMaster before this one.
-    pub(crate) fn inherit(&self, plan: &SessionPlan) {
-        let (staging, own, news) = (plan.staging.clone(), self.attempt, self.news.clone());
-        self.tasks.spawn(async move {
-            let recovered = inherited(staging, own).await;
-            let _heard = news.send(LoopEvent::Recovered(recovered)).await.is_ok();
-        });
-    }
-
-    /// They are over, as far as that could be done: so is the session.
-    pub(crate) fn recovered(&mut self, recovered: &Recovered) {
-        let words = recovered.sentence();
-        tracing::warn!("{words}");
-        if let Some(sharing) = &mut self.sharing {
-            use proto_hadoop::yarn::FinalApplicationStatus::Failed;
-            sharing.stage = SessionState::Stopping(Failed, words);
-        }
-    }
-}
-
 /// What has become of all of them.
-async fn inherited(staging: StagingFolder, own: AppAttemptId) -> Recovered {
+pub(crate) async fn inherited(staging: StagingFolder, own: AppAttemptId) -> Recovered {
     let book = match Book::open(&staging, own.application, &Storages::default()) {
         Ok(book) => book,
         Err(error) => return unread(error.to_string()),
@@ -135,7 +111,7 @@ async fn end(
     let state = match &became {
         Ok(Inheritance::Finished) => Some((JobState::Succeeded, String::new())),
         Ok(Inheritance::GivenUp) => Some((JobState::Failed, LOST.to_owned())),
-        // What it came to is kept already, or nobody knows it.
+        // What it came to is kept already, or unknown.
         Ok(_) => None,
         Err(sentence) => Some((JobState::Failed, format!("{LOST}, and {sentence}"))),
     };

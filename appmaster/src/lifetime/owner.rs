@@ -14,11 +14,11 @@ const OWNED: &str = "it has a client already with which it ends";
 /// Who that is.
 #[derive(Debug)]
 pub(crate) enum Owner {
-    /// It ends with nobody.
+    /// It ends with no client.
     Nobody,
     /// It is to come by then.
     Awaited(Millis),
-    /// It is there, and its stream is open. Whoever hears it tells when it leaves.
+    /// It is there, and its stream is open. The task that hears it tells when it leaves.
     Here { _events: JobEvents },
 }
 
@@ -31,7 +31,7 @@ impl Owner {
     /// It comes.
     ///
     /// # Errors
-    /// Nobody is awaited.
+    /// None is awaited.
     pub(crate) fn comes(&mut self, events: JobEvents) -> Result<(), &'static str> {
         match self {
             Self::Nobody => Err(NOT_OWNED),

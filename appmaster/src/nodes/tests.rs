@@ -1,0 +1,135 @@
+//! Launchers join, look again and go.
+
+use job::element::{Element, ElementKind};
+use policy::elements::GPU;
+use policy::{ResourceTypes, Resources};
+
+use super::*;
+
+fn id(number: u32) -> ContainerId {
+    ContainerId(format!("container_1_0001_01_{number:06}"))
+}
+
+fn gpus(count: u32, memory_mib: u64) -> wire::Element {
+    Element {
+        count,
+        memory_mib,
+        ..Element::none_of(ElementKind::Gpu)
+    }
+    .into()
+}
+
+/// A node that YARN has granted so many GPUs of.
+fn node(found: Vec<wire::Element>, granted: u64, scanning: bool) -> NodeElements {
+    let types = ResourceTypes::new(["yarn.io/gpu"]);
+    let facts = wire::NodeFacts {
+        hostname: "n1".into(),
+        elements: found,
+        scanning,
+        ..wire::NodeFacts::default()
+    };
+    let granted = Resources {
+        counts: types.counts(|_| Some(granted)),
+        ..Resources::new(1024, 1)
+    };
+    NodeElements::new(&facts, granted, &types, BTreeMap::new())
+}
+
+#[test]
+fn a_node_that_disagrees_with_yarn_is_offered_by_the_smaller_count_and_said_of_once() {
+    let mut nodes = Nodes::new(Trust::Both, 2);
+    let two = || node(vec![gpus(2, 16_384)], 1, false);
+    let offered = nodes.joined(&id(2), "n1".into(), two());
+    assert_eq!(
+        offered.get(GPU),
+        Some(&2),
+        "one device, two tasks at a time"
+    );
+    assert_eq!(nodes.differing.len(), 1);
+    // Another container of the same host says nothing new.
+    nodes.joined(&id(3), "n1".into(), two());
+    assert_eq!(nodes.differing.len(), 1);
+    let offer = Offer {
+        container: id(2),
+        node: policy::NodeId("n1:45454".into()),
+        host: "n1".into(),
+        rack: "/default-rack".into(),
+        slots: 4,
+        pool: Resources::new(1024, 1),
+        elements: offered,
+    };
+    let table = nodes.table([&offer].into_iter());
+    let difference = "n1: 2 gpu found, YARN has granted 1: 1 used (--elements both)";
+    assert_eq!(table.nodes[0].differences, [difference]);
+}
+
+#[test]
+fn a_launcher_that_looks_again_tells_only_what_has_changed() {
+    let mut nodes = Nodes::new(Trust::Both, 1);
+    let found = |count, scanning| wire::NodeElements {
+        elements: vec![gpus(count, 16_384)],
+        scanning,
+    };
+    nodes.joined(&id(2), "n1".into(), node(Vec::new(), 2, true));
+    nodes.change();
+    assert!(!nodes.may_compare(), "it has not found all yet");
+    let offered = nodes.found(&id(2), "n1".into(), found(2, false));
+    assert_eq!(offered.and_then(|of| of.get(GPU).copied()), Some(2));
+    assert!(nodes.may_compare());
+    nodes.have_compared();
+    assert_eq!(nodes.found(&id(2), "n1".into(), found(2, false)), None);
+    assert!(nodes.may_compare());
+    nodes.have_compared();
+    // What is not there, or is gone, tells nothing.
+    assert_eq!(nodes.found(&id(9), "n9".into(), found(2, false)), None);
+    nodes.lost(&id(2));
+    assert_eq!(nodes.found(&id(2), "n1".into(), found(3, false)), None);
+    assert!(!nodes.may_compare());
+}
+
+#[test]
+fn containers_without_a_larger_gpu_are_those_that_are_of_no_use_to_a_task_that_did_not_fit() {
+    let mut nodes = Nodes::new(Trust::Scan, 1);
+    for (number, memory) in [(2, 16_384), (3, 40_960), (4, 8_192)] {
+        let known = node(vec![gpus(1, memory)], 1, false);
+        nodes.joined(&id(number), format!("n{number}"), known);
+    }
+    assert_eq!(nodes.without_larger_gpu(&id(2)), [id(2), id(4)]);
+    assert_eq!(nodes.without_larger_gpu(&id(3)), [id(2), id(3), id(4)]);
+}
+
+#[test]
+fn a_launcher_that_is_not_reached_is_told_of_until_it_is_gone() {
+    let mut nodes = Nodes::new(Trust::Both, 1);
+    let port = |port| wire::PeersTried {
+        port,
+        ..wire::PeersTried::default()
+    };
+    for number in [2, 3] {
+        let opens = nodes.opens_port(&id(number), format!("n{number}"));
+        assert!(
+            matches!(opens, NodeEffect::Try { by, peers } if by == id(number) && peers.is_empty())
+        );
+    }
+    assert!(nodes.has_tried(&id(2), port(40_002)).is_empty());
+    let tries = nodes.has_tried(&id(3), port(40_003));
+    let [NodeEffect::Try { by, peers }, NodeEffect::Try { .. }] = &tries[..] else {
+        panic!("{tries:?}");
+    };
+    assert_eq!((by, peers[0].address.as_str()), (&id(3), "n2:40002"));
+    let answer = wire::PeersTried {
+        tried: vec![wire::PeerTried {
+            container: id(2).to_string(),
+            trouble: "no route to host".into(),
+        }],
+        ..port(40_003)
+    };
+    let said = nodes.has_tried(&id(3), answer);
+    assert!(
+        matches!(&said[..], [NodeEffect::Unreached { from, to, .. }] if (from, to) == (&id(3), &id(2)))
+    );
+    assert_eq!(nodes.between(&id(2), &[id(3)]).len(), 1);
+    assert_eq!(nodes.unreached().len(), 1);
+    nodes.lost(&id(2));
+    assert!(nodes.between(&id(2), &[id(3)]).is_empty() && nodes.unreached().is_empty());
+}
