@@ -1,6 +1,7 @@
 //! Data in and out of a job, near and kept: HDFS on the nodes themselves.
 
 mod checkpoints;
+mod guide;
 mod incoming;
 mod name_node;
 mod near;
@@ -107,6 +108,7 @@ fn main() -> ExitCode {
                 checkpoints::CASES,
                 name_node::CASES,
                 small_files::CASES,
+                guide::CASES,
                 // It ends daemons, and starts them again.
                 slow::CASES,
             ],
