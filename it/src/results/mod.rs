@@ -5,6 +5,7 @@
 //! measured again replaces itself and nothing else.
 
 pub mod chart;
+pub mod headline;
 pub mod page;
 pub mod ratio;
 
