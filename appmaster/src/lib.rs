@@ -4,24 +4,29 @@
 //! container's credentials), or inside the client, which hands [`serve()`] the same context.
 //!
 //! ```text
-//! launchers, ResourceManager ──▶ holding ──┐                       ┌──▶ WorkEvent ──▶ a job: Work, by JobId
-//! clients, output, input ──▶ clients ──────┼─ LoopEvent ─▶ session │                      │
-//! file systems, looks at the cluster ──────┘    ▲                  └─────── effects ◀── Do┘
-//!                └──────────── tasks ◀──────────┴───────────────────────────────┘
+//! launchers, ResourceManager ──▶ holding ──┐                           ┌──▶ rooms: containers, nodes, slots, ledger
+//! clients, output, input ──▶ clients ──────┼─ LoopEvent ─▶ application ├──▶ WorkEvent ──▶ a job: Work, by JobId
+//! file systems, looks at the cluster ──────┘    ▲                      └─────── edge ◀─── Do ───┘
+//!                └──────────── tasks ◀──────────┴──────────────────────────────────┘
 //! ```
 //!
 //! The AM takes its [`am_context`], opens its port and registers ([`run`]; [`holding`] keeps the containers of
-//! the application: what is asked for, granted, started and spoken to). From then on it is a [`session`]:
-//! one loop hears news, keeps what is about containers and clients, gives the rest to the job that it is
-//! about, carries out what that wants ([`effects`]) and sleeps until the next of them is due. A job
-//! ([`work`]) waits for nothing and touches nothing: it hears what has happened and when, and answers what
-//! is to be done. An application of one job, an MPI job ([`mpi`] tells its life), ends with it. A session
-//! takes many ([`submit`]), MPI jobs and MapReduce jobs ([`mapreduce`], whose [`tasks`] have slots one by one): they share the containers of a [`pool`], whose slots are lent to them
-//! ([`sharing`], [`slots`], [`loan`]), until it is told to [`stop`]; YARN's part is played for them
-//! ([`lent_containers`]), and whoever asks is told of all ([`status`]), of what tasks have printed
-//! ([`task_logs`]), and of what had which slots when ([`ledger`]). Output and input pass it by ([`console`], by job:
-//! [`consoles`]), and of jobs that nobody follows it stays here ([`detached`]); what it wants done on file systems
-//! ([`files`]) is a task whose end is news.
+//! the application: what is asked for, granted, started and spoken to). From then on it is an [`application`]:
+//! one loop hears news, gives each piece to the room and the job that it is about, carries out what these want, and
+//! sleeps until something is due. A job ([`work`]) waits for nothing and touches nothing: it hears what has happened
+//! and when, and answers what is to be done. An application of one job, an MPI job ([`mpi`] tells its life), ends with
+//! it. A session takes many, MPI jobs and MapReduce jobs ([`mapreduce`]), until it is told to stop. Its rooms keep a
+//! part each, have fields that no other sees, and decide without waiting:
+//!
+//! - [`jobs`]: which jobs there are, and which of them the loop has to look at;
+//! - [`slots`]: who wishes for slots of the containers and who has them, and why a job waits;
+//! - [`containers`]: how many there are, which are lost or wanted back;
+//! - [`nodes`]: which devices they have, and which launchers reach each other;
+//! - [`ledger`]: the timeline, records for the next AM, questions for what tasks have printed;
+//! - [`lifetime`]: since when it is open, and why it stops.
+//!
+//! Output and input pass the loop by ([`console`], by job: [`consoles`]), and of jobs that no client follows they stay
+//! here ([`detached`]); what is to be done on file systems ([`files`]) is a task whose end is news.
 //!
 //! Invariants: the loop has the only `recv()`, and waits neither for launchers nor for clients, file
 //! systems or the ResourceManager; everything else sends it news over a bounded channel. Every task belongs
@@ -37,49 +42,33 @@
 //! the next AM finishes. On clusters that run every user's containers
 //! as one OS user, co-tenants can read the credentials file.
 
-mod agenda;
-mod alarm;
 mod am_context;
+mod application;
 mod client_events;
 mod clients;
 mod console;
 mod consoles;
 mod contained;
-mod container_events;
+mod containers;
 mod detached;
-mod effects;
 mod ended_streams;
 mod files;
-mod leaving;
+mod jobs;
 mod ledger;
-mod lent_containers;
 mod lent_events;
 mod lifetime;
-mod loan;
 mod loop_event;
 mod mapreduce;
 mod mpi;
-mod node_events;
 mod nodes;
 mod output_ends;
 mod output_stream;
-mod pool;
 mod queued;
 mod run;
-mod running_window;
-mod session;
-mod sharing;
 mod slots;
-mod status;
-mod stop;
-mod submit;
-mod task_logs;
-mod tasks;
 #[cfg(test)]
 #[path = "../holding/src/test_keys.rs"]
 mod test_keys;
-mod timeline;
-mod waits;
 mod work;
 
 use std::process::ExitCode;

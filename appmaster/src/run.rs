@@ -8,31 +8,27 @@ use anyhow::Result;
 use holding::{Admitted, BoundPort, ContainerEventSender, Doors, Holding, Opening, Port};
 use job::JobId;
 use job::wire::clients_server::ClientsServer;
-use job::{ApplicationWork, Description, MpiJob, SessionPlan, transport, wire};
+use job::{ApplicationWork, Description, MpiJob, transport, wire};
 use policy::lending::Lending;
 use policy::lifecycle::MpiMachine;
 use policy::{Demand, MiB, ResourceTypes, Resources};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::spawn_blocking;
-use tokio::time::{Instant, timeout};
+use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tonic::service::Routes;
 
-use crate::agenda::Agenda;
 use crate::am_context::AmContext;
+use crate::application::{Edge, Session, SingleJob, Turns};
 use crate::clients::ClientService;
 use crate::consoles::Consoles;
 use crate::detached::Detached;
-use crate::ledger::inherited;
 use crate::loop_event::{LoopEvent, LoopEventSender, NEWS_QUEUE};
 use crate::mpi::checkpoints::Checkpoints;
 use crate::mpi::explain::Story;
 use crate::mpi::{Beginning, Mpi};
 use crate::output_stream::OutputReceiver;
-use crate::pool::Pool;
-use crate::session::{JobEntry, Session};
-use crate::sharing::Sharing;
 use crate::work::JobWork;
 
 /// Clients that a session is made for.
@@ -116,23 +112,26 @@ pub async fn serve(
     };
     tasks.spawn(end(ending, leaving.clone(), news.clone()));
 
-    let mut session = Session {
-        jobs: BTreeMap::new(),
-        agenda: Agenda::default(),
-        sharing: None,
-        consoles,
-        detached: Arc::clone(&detached),
-        attempt: context.attempt,
+    let turns = Turns::new(inbox);
+    let edge = Edge::new(
         holding,
-        began: Instant::now(),
-        tasks: tasks.clone(),
+        consoles,
+        Arc::clone(&detached),
+        context.attempt,
+        tasks.clone(),
         news,
-    };
+    );
     match jobs {
-        ApplicationWork::One(job) => session.take(*job, checkpoints, born),
-        ApplicationWork::Session(plan) => session.share(*plan)?,
+        ApplicationWork::One(job) => {
+            let work = JobWork::Mpi(Box::new(only_job(*job, &edge, checkpoints, born)));
+            SingleJob::new(work, edge).run(turns).await;
+        }
+        ApplicationWork::Session(plan) => {
+            let policy = policy::schedule::of_session(&plan.policy)?;
+            let lending = Lending::new(policy, edge.limits().types.clone());
+            Session::new(*plan, lending, edge).run(turns).await;
+        }
     }
-    session.run(inbox).await;
     leaving.cancel();
     tasks.close();
     // What is still under way has nobody to serve any more.
@@ -151,56 +150,26 @@ fn peers(jobs: &ApplicationWork) -> u32 {
     }
 }
 
-impl Session {
-    /// The one job that the application was started for.
-    fn take(&mut self, job: MpiJob, checkpoints: Checkpoints, born: i64) {
-        let limits = self.holding.cluster().limits().clone();
-        let demand = demand(&job, limits.step, &limits.types);
-        let mpi = Mpi::new(Beginning {
-            attempt: self.attempt,
-            name: self.attempt.to_string(),
-            limits,
-            candidates: self.holding.cluster().candidates().words(),
-            story: Story::new(demand.clone(), job.explain),
-            job: MpiMachine::new(demand, job.limits, rand::random()),
-            checkpoints,
-            timing: wire::Timing {
-                appmaster_started_us: born,
-                registered_us: us(self.holding.registered()),
-                ..wire::Timing::default()
-            },
-            began_us: now_us(),
-            description: job,
-        });
-        if let Some(console) = self.consoles.get(JobId::OF_APPLICATION) {
-            let entry = JobEntry::new(JobWork::Mpi(Box::new(mpi)), console);
-            self.jobs.insert(JobId::OF_APPLICATION, Box::new(entry));
-        }
-    }
-
-    /// What the jobs of a session share. An AM that comes after another takes none, and ends those of that one.
-    fn share(&mut self, plan: SessionPlan) -> Result<()> {
-        let policy = policy::schedule::of_session(&plan.policy)?;
-        let lending = Lending::new(policy, self.holding.cluster().limits().types.clone());
-        self.holding.scan(plan.scan.clone(), plan.elements);
-        self.holding.leave_disks_at(plan.disk_percent);
-        let pool = Pool::new(plan.clone(), rand::random());
-        let mut sharing = Sharing::new(plan, pool, lending);
-        if self.attempt.attempt > 1 {
-            sharing.life.recover();
-            let (staging, own) = (sharing.plan.staging.clone(), self.attempt);
-            let news = self.news.clone();
-            self.tasks.spawn(async move {
-                let recovered = inherited(staging, own).await;
-                let _heard = news.send(LoopEvent::Recovered(recovered)).await.is_ok();
-            });
-        } else {
-            let application = self.attempt.application;
-            sharing.ledger.open(&sharing.plan.staging, application);
-        }
-        self.sharing = Some(sharing);
-        Ok(())
-    }
+/// The one job that the application was started for.
+fn only_job(job: MpiJob, edge: &Edge, checkpoints: Checkpoints, born: i64) -> Mpi {
+    let (limits, attempt) = (edge.limits().clone(), edge.attempt());
+    let demand = demand(&job, limits.step, &limits.types);
+    Mpi::new(Beginning {
+        attempt,
+        name: attempt.to_string(),
+        limits,
+        candidates: edge.candidates(),
+        story: Story::new(demand.clone(), job.explain),
+        job: MpiMachine::new(demand, job.limits, rand::random()),
+        checkpoints,
+        timing: wire::Timing {
+            appmaster_started_us: born,
+            registered_us: us(edge.registered()),
+            ..wire::Timing::default()
+        },
+        began_us: now_us(),
+        description: job,
+    })
 }
 
 /// Ends the job in order, when that is asked for before it is over.

@@ -29,6 +29,7 @@ use job::wire;
 use crate::detached::budget::Budget;
 
 pub(crate) use detached_job::{DetachedJob, InputSender};
+pub(crate) use follow::Following;
 pub(crate) use watch::OutputFilter;
 
 /// Jobs that have ended and are remembered.

@@ -7,6 +7,8 @@
 //! a client asks ────────▶        ──▶ a number for the question ─▶ launcher ─▶ the answer goes to that client
 //! ```
 
+#![cfg_attr(not(test), deny(clippy::wildcard_enum_match_arm))]
+
 mod inherit;
 mod logged;
 mod questions;

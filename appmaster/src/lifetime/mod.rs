@@ -6,6 +6,8 @@
 //! recovering ─▶ stopping (an ApplicationMaster that comes after another takes no jobs)
 //! ```
 
+#![cfg_attr(not(test), deny(clippy::wildcard_enum_match_arm))]
+
 mod owner;
 #[cfg(test)]
 mod tests;

@@ -7,6 +7,8 @@
 //! jobs' needs ───────────────────────▶       ──▶ why a node does not serve them
 //! ```
 
+#![cfg_attr(not(test), deny(clippy::wildcard_enum_match_arm))]
+
 mod devices;
 mod peers;
 #[cfg(test)]

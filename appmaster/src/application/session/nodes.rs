@@ -1,0 +1,81 @@
+//! What launchers tell of their nodes, for the rooms and jobs that it concerns.
+
+use job::wire;
+use job::wire::launcher_order::Order;
+use policy::ContainerId;
+
+use super::Session;
+use crate::mapreduce::MapReduceEvent;
+use crate::nodes::{NodeEffect, NodeElements};
+use crate::work::{JobWork, WorkEvent};
+
+impl Session {
+    /// A launcher has joined: its slots are offered, and it is to try others.
+    pub(super) fn launcher_joined(&mut self, container: &ContainerId, node: &wire::NodeFacts) {
+        let types = &self.edge.holding.cluster().limits().types;
+        let host = self.edge.holding.host_of(container).unwrap_or_default();
+        let granted = self.containers.granted_to(container).unwrap_or_default();
+        let attributed = self.containers.attributed_to(container);
+        let known = NodeElements::new(node, granted, types, attributed);
+        let devices = self.nodes.joined(container, host.clone(), known);
+        let wants = self.containers.joined(container, devices);
+        self.want(wants);
+        let first = self.nodes.opens_port(container, host);
+        self.carry_out_for_nodes(vec![first]);
+    }
+
+    /// A launcher has looked again.
+    pub(super) fn devices_found(&mut self, container: &ContainerId, found: wire::NodeElements) {
+        let host = self.edge.holding.host_of(container).unwrap_or_default();
+        if let Some(devices) = self.nodes.found(container, host, found) {
+            let count = self.containers.devices_found(container, &devices);
+            self.with_slots(|slots, now| slots.devices_changed(now, container, devices, count));
+        }
+    }
+
+    /// Carries out what follows for launchers and for the clients of jobs.
+    pub(super) fn carry_out_for_nodes(&mut self, effects: Vec<NodeEffect>) {
+        for effect in effects {
+            match effect {
+                NodeEffect::Try { by, peers } => {
+                    let order = Order::TryPeers(wire::TryPeers { peers });
+                    self.edge.holding.tell(&by, order);
+                }
+                NodeEffect::Unreached { from, to, sentence } => {
+                    tracing::warn!("{sentence}");
+                    let there = self.slots.jobs_in(&to);
+                    for job in self.slots.jobs_in(&from) {
+                        if there.contains(&job) {
+                            self.notice(job, sentence.clone());
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// Tells a job that no node of the session can run it, where no other is to come; whether there was one.
+    pub(super) fn without_node(&mut self) -> bool {
+        // Another node may have it, or one whose libraries have not answered yet.
+        if !self.nodes.may_compare() || !self.containers.is_complete() {
+            return false;
+        }
+        let found = self.slots.without_node(&self.nodes, |job| {
+            match self.jobs.get(job).map(|entry| entry.work()) {
+                Some(JobWork::MapReduce(mapreduce)) => mapreduce.wants_nodes_now(),
+                Some(JobWork::Mpi(_) | JobWork::Queued(_)) | None => false,
+            }
+        });
+        match found {
+            Some((job, lack)) => {
+                let none = MapReduceEvent::NoNode(sentences::lack(&lack));
+                self.tell(job, WorkEvent::OfTasks(none));
+                true
+            }
+            None => {
+                self.nodes.have_compared();
+                false
+            }
+        }
+    }
+}

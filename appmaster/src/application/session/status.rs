@@ -1,0 +1,131 @@
+//! What a session holds and runs, for clients that ask.
+
+use job::JobId;
+use job::wire;
+use job::wire::session_job::State;
+use policy::gang::GangPhase;
+use policy::lending::WaitingLine;
+use policy::{MiB, Resources};
+use sentences::QueueIsFull;
+
+use super::Session;
+use crate::jobs::JobEntry;
+use crate::slots::Around;
+
+impl Session {
+    /// What it holds and runs.
+    pub(super) fn status(&self) -> wire::SessionStatus {
+        let mut line = self.slots.line();
+        let containers = self.slots.offers();
+        let containers = containers.map(|(offer, lent)| wire::SessionContainer {
+            container: offer.container.to_string(),
+            host: offer.host.clone(),
+            slots: offer.slots,
+            lent,
+            leaves: self
+                .containers
+                .leaves_for(&offer.container)
+                .unwrap_or_default()
+                .to_owned(),
+        });
+        let (told, deciding_us) = self.slots.cost();
+        wire::SessionStatus {
+            name: self.plan.name.clone(),
+            policy: self.plan.policy.clone(),
+            containers: containers.collect(),
+            jobs: self
+                .jobs
+                .iter()
+                .filter_map(|(job, entry)| self.row(job, entry, &mut line))
+                .collect(),
+            ended: self.jobs.ended(),
+            asked: self.containers.missing(),
+            asking: self.why_not_more().unwrap_or_default(),
+            is_stopping: !self.life.is_open(),
+            kept: self.edge.detached.ended(),
+            unreached: self.nodes.unreached(),
+            told,
+            deciding_us,
+        }
+    }
+
+    fn row(
+        &self,
+        job: JobId,
+        entry: &JobEntry,
+        line: &mut WaitingLine<'_>,
+    ) -> Option<wire::SessionJob> {
+        let row = self.slots.row(self.now(), job, line, self.around())?;
+        Some(wire::SessionJob {
+            state: match entry.work().is_ending() {
+                true => State::Ending.into(),
+                false => row.state,
+            },
+            detached: self.edge.detached.get(job).is_some(),
+            ..row
+        })
+    }
+
+    /// What the reasons of all waits depend on, beside the slots.
+    pub(super) fn around(&self) -> Around<'_> {
+        Around {
+            nodes: &self.nodes,
+            missing: self.containers.missing(),
+        }
+    }
+
+    /// Why the session does not hold all containers that it wants.
+    pub(super) fn why_not_more(&self) -> Option<String> {
+        let pool = self.containers.pool();
+        if let Some(words) = pool.refusal() {
+            return Some(format!("the ResourceManager refuses: {words}"));
+        }
+        if pool.pauses() {
+            return Some(sentences::OTHERS_FIRST.into());
+        }
+        if pool.has_no_node() {
+            let words = "each node that there is has a container of the session and no room for another, or has lost \
+                         one of late";
+            return Some(words.into());
+        }
+        let types = &self.edge.holding.cluster().limits().types;
+        let phase = pool.phase()?;
+        // A node that has room does not answer, and nothing comes in time, where the queue has none.
+        if !matches!(phase, GangPhase::WaitingForRoom(_))
+            && let Some(full) = self.queue_is_full()
+        {
+            return Some(full);
+        }
+        match phase {
+            GangPhase::WaitingForRoom(why) => Some(sentences::no_room(why, types)),
+            GangPhase::LetGo(let_go) => Some(sentences::let_go(let_go)),
+            GangPhase::WaitingForNodes { silent, .. } => Some(sentences::silent(silent)),
+            GangPhase::WaitingForContainers { .. } => None,
+        }
+    }
+
+    /// That the queue gives no container more, where its scheduler says so.
+    fn queue_is_full(&self) -> Option<String> {
+        let (left, view) = (
+            self.edge.holding.headroom()?,
+            self.containers.pool().view()?,
+        );
+        // Before it says anything it says that there is nothing.
+        let has_said = left.memory.0 > 0 || self.slots.offers().next().is_some();
+        // Schedulers that know no such limit name a fair share, above which they give, too.
+        let maximum = view.queue.maximum.filter(|_| has_said)?;
+        let container = self.plan.slot.times(self.plan.room.get());
+        let container = Resources {
+            memory: MiB(container.memory.0.next_multiple_of(view.step.0.max(1))),
+            ..container
+        };
+        let types = &self.edge.holding.cluster().limits().types;
+        let full = QueueIsFull {
+            queue: &view.queue.name,
+            maximum,
+            left,
+            container,
+        };
+        (!view.fits(container, left)).then(|| full.sentence(types))
+    }
+}

@@ -1,0 +1,83 @@
+//! A session ends: it takes no further job, and unregisters when the last is over. Or one job of it ends.
+
+use job::JobId;
+use job::wire;
+use policy::Millis;
+use policy::lifecycle::{KillReason, LifecycleEvent};
+use proto_hadoop::yarn::FinalApplicationStatus;
+use tonic::Status;
+
+use super::Session;
+use super::hear::no_job;
+use crate::work::WorkEvent;
+
+impl Session {
+    /// Takes no further job; `at_once`: ends those that are there.
+    pub(super) fn stop(&mut self, at_once: bool, status: FinalApplicationStatus, words: String) {
+        if self.life.stop(status, words) && at_once {
+            self.end_all(&LifecycleEvent::KillRequested(KillReason::Terminated));
+        }
+    }
+
+    fn end_all(&mut self, event: &LifecycleEvent) {
+        for job in self.jobs.numbers() {
+            self.tell(job, WorkEvent::Machine(event.clone()));
+        }
+    }
+
+    /// A client wants a job ended.
+    pub(super) fn kill_asked(&mut self, job: JobId) -> Result<(), Status> {
+        if self.jobs.get(job).is_none() {
+            return Err(no_job(job));
+        }
+        self.tell(job, WorkEvent::ClientKill(KillReason::Interrupted));
+        Ok(())
+    }
+
+    /// A client wants it stopped; how many jobs are there.
+    pub(super) fn stop_asked(
+        &mut self,
+        at_once: bool,
+        verdict: Option<wire::SessionVerdict>,
+    ) -> u32 {
+        let (status, words) = match verdict {
+            Some(verdict) => (status(verdict.state()), verdict.sentence),
+            None => {
+                let words = format!("{} jobs were run", self.jobs.ended());
+                (FinalApplicationStatus::Succeeded, words)
+            }
+        };
+        self.stop(at_once, status, words);
+        u32::try_from(self.jobs.len()).unwrap_or(u32::MAX)
+    }
+
+    /// Without its owner the session has no reason to be.
+    pub(super) fn owner_left(&mut self, why: &str) {
+        self.stop(true, FinalApplicationStatus::Killed, why.to_owned());
+    }
+
+    /// YARN ends this process, or a signal does.
+    pub(super) fn terminated(&mut self) {
+        let words = "the session was ended from outside".to_owned();
+        self.stop(true, FinalApplicationStatus::Killed, words);
+    }
+
+    /// The ResourceManager does not answer. It may start another attempt of this application.
+    pub(super) fn resource_manager_lost(&mut self, silent: Millis) {
+        let words = format!(
+            "no answer from the ResourceManager for {} s",
+            silent.0 / 1000
+        );
+        self.stop(false, FinalApplicationStatus::Failed, words);
+        self.end_all(&LifecycleEvent::ResourceManagerLost { silent });
+    }
+}
+
+/// As YARN says it.
+const fn status(state: wire::FinalState) -> FinalApplicationStatus {
+    match state {
+        wire::FinalState::Succeeded => FinalApplicationStatus::Succeeded,
+        wire::FinalState::Failed => FinalApplicationStatus::Failed,
+        wire::FinalState::Killed => FinalApplicationStatus::Killed,
+    }
+}

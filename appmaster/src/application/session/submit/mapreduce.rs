@@ -1,0 +1,170 @@
+//! A MapReduce job of a session: one task of it has to fit.
+
+use std::collections::BTreeMap;
+
+use gerbil_task::settings::{DISK_FULLNESS, LOCAL_DISK, LOCAL_DISKS};
+use job::JobId;
+use job::{MapReduceJob, SessionPlan, StageTerms};
+use policy::Resources;
+use policy::lending::{self, Wants};
+use tonic::Status;
+
+use super::super::Session;
+use super::{TakenJob, fits, senseless};
+use crate::mapreduce::{Folder, MapReduce, elements};
+use crate::work::JobWork;
+
+impl Session {
+    /// The MapReduce job that `json` describes, or why the session does not take it.
+    pub(super) fn mapreduce(&self, job: JobId, json: &[u8]) -> Result<TakenJob, Status> {
+        let plan = &self.plan;
+        let mut description: MapReduceJob = serde_json::from_slice(json).map_err(senseless)?;
+        holds_together(&description).map_err(senseless)?;
+        let [map, mut reduce] =
+            [&description.map, &description.reduce].map(|terms| of_slot(terms, plan));
+        (description.map.unit, description.reduce.unit) = (map.unit, reduce.unit);
+        let unit = match description.reduces {
+            0 => {
+                reduce.needs.clear();
+                map.unit
+            }
+            _ => Resources {
+                memory: map.unit.memory.max(reduce.unit.memory),
+                ..map.unit
+            },
+        };
+        of_disks(&mut description.settings, plan);
+        fits(unit, plan.slot.times(plan.slots.get()))?;
+        let text = Folder::job(self.edge.attempt.application, job.0);
+        Ok(TakenJob {
+            explain: description.explain,
+            wants: Wants::Tasks {
+                map,
+                reduce,
+                node_failures: description.node_failures,
+            },
+            work: JobWork::MapReduce(Box::new(MapReduce::new(description, &text))),
+            unit,
+        })
+    }
+}
+
+/// What tasks may have of disks, as the session was started, unless the job says something else.
+fn of_disks(settings: &mut BTreeMap<String, String>, plan: &SessionPlan) {
+    if !settings.contains_key(LOCAL_DISK) && !plan.local_disks.is_empty() {
+        let nodes = plan.local_disks.iter();
+        let nodes: Vec<String> = nodes.map(|(host, mib)| format!("{host}={mib}")).collect();
+        let given = settings.entry(LOCAL_DISKS.to_owned());
+        given.or_insert_with(|| nodes.join(","));
+    }
+    let terms = [
+        (LOCAL_DISK, plan.local_disk),
+        (DISK_FULLNESS, plan.disk_percent.into()),
+    ];
+    for (name, value) in terms {
+        let given = settings.entry(name.to_owned());
+        given.or_insert_with(|| value.to_string());
+    }
+}
+
+/// What holds for tasks of a session with such slots.
+fn of_slot(terms: &StageTerms, plan: &SessionPlan) -> lending::StageTerms {
+    lending::StageTerms {
+        unit: Resources {
+            memory: match terms.unit.memory.0 {
+                0 => plan.slot.memory,
+                _ => terms.unit.memory,
+            },
+            ..plan.slot
+        },
+        needs: elements(&terms.needs),
+        speculative: terms.speculative,
+    }
+}
+
+/// Whether every file is on a file system that the description has.
+fn holds_together(description: &MapReduceJob) -> Result<(), String> {
+    let has =
+        |address: u32| usize::try_from(address).is_ok_and(|at| at < description.addresses.len());
+    if !has(description.output.address) {
+        return Err("its output is on no file system of its own".into());
+    }
+    for (number, split) in description.splits.iter().enumerate() {
+        let files = split.files.len();
+        if files != 0 && files != split.pieces.len() {
+            let pieces = split.pieces.len();
+            return Err(format!(
+                "split {number} has {pieces} pieces and {files} files"
+            ));
+        }
+        if !split.files.iter().all(|file| has(file.address)) {
+            return Err(format!("split {number} is on no file system of its own"));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use gerbil_task::Piece;
+    use job::{BlockPlaces, FileAt, MpiProgram, Split};
+    use storage::Address;
+
+    use super::*;
+
+    #[test]
+    fn files_are_on_the_job_s_own_file_systems() {
+        let file = |address| FileAt {
+            address,
+            path: "/in".into(),
+            modified_ms: 0,
+        };
+        let piece = Piece {
+            name: "file:/in".into(),
+            offset: 0,
+            length: 1,
+            size: 1,
+        };
+        let terms = StageTerms {
+            unit: Resources::default(),
+            needs: Vec::new(),
+            attempts: 4,
+            speculative: true,
+        };
+        let good = MapReduceJob {
+            program: MpiProgram::default(),
+            plan: String::new(),
+            job: "words".into(),
+            settings: Default::default(),
+            params: serde_json::Value::Null,
+            addresses: vec![Address::Shared],
+            splits: vec![Split {
+                pieces: vec![piece],
+                files: vec![file(0)],
+                ..Split::default()
+            }],
+            block_places: BlockPlaces::default(),
+            reduces: 0,
+            output: file(0),
+            map: terms.clone(),
+            reduce: terms,
+            history: None,
+            node_failures: 3,
+            skip_max: 0,
+            skip_groups: 0,
+            explain: false,
+            wait_for_nodes: false,
+            output_is_new: false,
+        };
+        assert_eq!(holds_together(&good), Ok(()));
+        let mut bad = good.clone();
+        bad.output.address = 1;
+        assert!(holds_together(&bad).is_err());
+        let mut bad = good.clone();
+        bad.splits[0].files[0].address = 1;
+        assert!(holds_together(&bad).unwrap_err().contains("split 0"));
+        let mut bad = good;
+        bad.splits[0].files.push(file(0));
+        assert!(holds_together(&bad).unwrap_err().contains("2 files"));
+    }
+}

@@ -1,0 +1,125 @@
+//! Elements of nodes that YARN counts: all that a node has free of them is asked for with the container there, and
+//! on a node with GPUs a container may have slots of another number.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use holding::Asking;
+use policy::elements::{GPU, Trust, counted_by, is_taken_whole};
+use policy::{ClusterView, ContainerId, NodeId, Resources};
+
+use super::place::PlaceState;
+use super::{Pool, Want};
+
+impl Pool {
+    /// The same, with what the nodes have free of elements.
+    pub(super) fn with_elements(&self, number: u32, mut asking: Asking) -> Asking {
+        let Some(view) = &self.view else {
+            return asking;
+        };
+        if self.plan.elements != Trust::Scan {
+            for share in &mut asking.placement.shares {
+                share.ask = self.ask(number, view, &share.node);
+            }
+        }
+        asking
+    }
+
+    /// What is asked for at a node.
+    fn ask(&self, number: u32, view: &ClusterView, node: &NodeId) -> Resources {
+        let all = self.plan.slot.times(self.plan.room.get());
+        let Some(there) = view.nodes.iter().find(|there| there.id == *node) else {
+            return all;
+        };
+        let room = view.room(&self.beside(number, there.clone(), view));
+        let mut counts = all.counts;
+        let mut has_gpu = false;
+        for (index, name) in view.types.iter() {
+            if is_taken_whole(name) {
+                counts.set(index, room.counts.of(index));
+                has_gpu |= counted_by(name) == Some(GPU) && room.counts.of(index) > 0;
+            }
+        }
+        let more = self.plan.slot.times(self.plan.gpu_slots.get());
+        let fits = more.memory <= room.memory && more.vcores <= room.vcores;
+        match has_gpu && fits && more.memory > all.memory {
+            true => Resources { counts, ..more },
+            false => Resources { counts, ..all },
+        }
+    }
+
+    /// The nodes were read: what is asked for and is not there any more is asked for no longer.
+    pub(super) fn ask_less(&mut self, view: &ClusterView) -> Vec<Want> {
+        let mut wants: Vec<(u32, Asking)> = Vec::new();
+        if self.plan.elements == Trust::Scan {
+            return Vec::new();
+        }
+        for (number, place) in &self.places {
+            let (PlaceState::Asked, Some(asked)) = (&place.state, &place.asked) else {
+                continue;
+            };
+            let is_short = asked.fresh().any(|share| {
+                let there = view.nodes.iter().find(|there| there.id == share.node);
+                there.is_some_and(|there| !share.ask.counts.fit(view.room(there).counts))
+            });
+            if is_short {
+                let mut again = asked.clone();
+                again.kept = BTreeSet::new();
+                wants.push((*number, self.with_elements(*number, again)));
+            }
+        }
+        for (number, asked) in &wants {
+            if let Some(place) = self.places.get_mut(number) {
+                place.asked = Some(asked.clone());
+            }
+        }
+        let asks = wants.into_iter();
+        asks.map(|(number, asked)| Want::Ask(number, asked))
+            .collect()
+    }
+
+    /// What YARN has granted to a container that is started.
+    pub(crate) fn granted_to(&self, container: &ContainerId) -> Option<Resources> {
+        let mut places = self.places.values();
+        let place = places.find(|place| place.container() == Some(container))?;
+        place.granted
+    }
+
+    /// A container's launcher has found elements of its node, or none.
+    pub(crate) fn found(&mut self, container: &ContainerId, has_elements: bool) {
+        let mut places = self.places.values_mut();
+        if let Some(place) = places.find(|place| place.container() == Some(container)) {
+            place.has_elements = has_elements;
+        }
+    }
+
+    /// What the attributes of a container's node tell of elements.
+    pub(crate) fn attributed_to(&self, container: &ContainerId) -> BTreeMap<String, u64> {
+        let mut places = self.places.values();
+        let place = places.find(|place| place.container() == Some(container));
+        let node = place.and_then(|place| Some(&place.share.as_ref()?.node));
+        let nodes = self.view.iter().flat_map(|view| &view.nodes);
+        let there = nodes.into_iter().find(|there| Some(&there.id) == node);
+        there
+            .map(|there| there.elements.clone())
+            .unwrap_or_default()
+    }
+
+    /// How many slots a container has whose node has these elements: on a node with GPUs as many as its memory
+    /// is for.
+    pub(crate) fn slots(&self, container: &ContainerId, elements: &BTreeMap<String, u64>) -> u32 {
+        match elements.get(GPU) {
+            Some(1..) => self.plan.gpu_slots.get().min(self.room(container)),
+            Some(0) | None => self.plan.slots.get(),
+        }
+    }
+
+    /// For how many slots a container's memory is.
+    pub(super) fn room(&self, container: &ContainerId) -> u32 {
+        let least = self.plan.room.get();
+        let granted = self.granted_to(container).unwrap_or_default();
+        let memory = self.plan.slot.memory.0.max(1);
+        let slots = u32::try_from(granted.memory.0 / memory).unwrap_or(u32::MAX);
+        // What YARN rounds up is left unused.
+        slots.clamp(least, self.plan.gpu_slots.get().max(least))
+    }
+}
