@@ -196,6 +196,8 @@ fn programs(plan: &Plan, processes: u32, staged: &StagedFiles) -> Vec<job::MpiPr
             processes: wanted.processes.unwrap_or(processes),
             file: placed.link.clone(),
             own_path: placed.own_path.clone(),
+            in_place: placed.in_place.clone(),
+            tree: placed.tree.clone(),
             mpi_library: placed.mpi_library.clone(),
             args: wanted.args.clone(),
             environment: wanted.environment.clone(),

@@ -49,6 +49,7 @@ pub(crate) struct BroughtFiles {
     venv: Option<PathBuf>,
     processes: u32,
     ship_libraries: bool,
+    place: staging::in_place::Place,
     shipped: [Vec<staging::Shipped>; 2],
 }
 
@@ -65,6 +66,7 @@ impl From<&Plan> for BroughtFiles {
             venv: plan.program.venv.clone(),
             processes: plan.placement.wanted.processes.get(),
             ship_libraries: plan.program.ship_libraries,
+            place: plan.program.place,
             shipped: plan.program.shipped.clone(),
         }
     }
@@ -88,6 +90,7 @@ pub(crate) async fn staged(
         venv: brought.venv,
         processes: brought.processes,
         ship_libraries: brought.ship_libraries,
+        place: brought.place,
         shipped: brought.shipped,
         root,
         hadoop: &|key| cluster.configuration.get(key).ok().flatten(),

@@ -5,6 +5,7 @@
 //! `MPI_COMM_WORLD` are a [`CommWorld`]; beyond it a rank has a number in the job.
 
 mod checkpoint;
+mod compare;
 mod crowd;
 mod disk;
 mod environment;

@@ -126,17 +126,22 @@ pub(crate) fn check_one(program: &Program, folder: &Path) -> Result<(), Refusal>
     let metadata = match std::fs::metadata(&path) {
         Ok(metadata) => metadata,
         Err(error) if !program.own_path.is_empty() => {
-            let sentence = format!(
-                "{} of an environment of Python is not on this node ({error}); bring the environment \
-                 with --venv, packed by yourself with --archives, or install it where all nodes have it",
-                path.display()
-            );
+            let path = path.display();
+            let sentence = match name.starts_with("py") {
+                true => format!(
+                    "{path} of an environment of Python is not on this node ({error}); bring the environment \
+                     with --venv, packed by yourself with --archives, or install it where all nodes have it"
+                ),
+                false => format!(
+                    "{path} is not on this node any more ({error}); start the job again when it is"
+                ),
+            };
             return Err(refuse(Exit::NotFound, sentence));
         }
         Err(error) => {
             let sentence = format!(
                 "{name} is not in the container's working directory {} ({error}); name a file that \
-                 gerbil-run can stage",
+                 gerbil-run can stage, or one inside an archive of --archives",
                 folder.display()
             );
             return Err(refuse(Exit::NotFound, sentence));
@@ -205,7 +210,8 @@ pub(crate) async fn prove(share: &Share, folder: &Path) -> Result<(), Refusal> {
     };
     for run in of(share) {
         let Program { file, digest, .. } = run.program;
-        if digest.is_empty() {
+        // The nodes' own file has been compared before the ranks were handed out.
+        if digest.is_empty() || !run.program.own_path.is_empty() {
             continue;
         }
         let path = folder.join(file);
@@ -231,7 +237,7 @@ pub(crate) async fn prove(share: &Share, folder: &Path) -> Result<(), Refusal> {
 }
 
 /// SHA-256 of a file, hexadecimal.
-fn digest_of(path: PathBuf) -> io::Result<String> {
+pub(crate) fn digest_of(path: PathBuf) -> io::Result<String> {
     let mut file = regular::open_linked(&path)?;
     let mut digest = Sha256::new();
     let mut piece = vec![0; PIECE];

@@ -87,6 +87,8 @@ pub fn with_settings(mut command: Command, conf: &Path) -> Command {
         .env("HADOOP_CONF_DIR", conf)
         .env_remove("YARN_CONF_DIR")
         .env_remove("HADOOP_HOME")
-        .env_remove("HADOOP_USER_NAME");
+        .env_remove("HADOOP_USER_NAME")
+        // Cargo's: gerbil-run would say of it that it stays here.
+        .env_remove("LD_LIBRARY_PATH");
     command
 }

@@ -47,7 +47,10 @@ impl Mpi {
                     }
                     self.todo.push(Do::Release(containers));
                 }
-                LifecycleAction::Repeat { run, cause, kept } => self.repeat(run, &cause, &kept),
+                LifecycleAction::Repeat { run, cause, kept } => {
+                    self.comparing = None;
+                    self.repeat(run, &cause, &kept);
+                }
                 LifecycleAction::Start(seats) => {
                     self.timing.granted_us = self.wall_us();
                     let seats = seats.into_iter();
@@ -57,9 +60,10 @@ impl Mpi {
                 LifecycleAction::Begin(seats) => {
                     self.timing.joined_us = self.wall_us();
                     self.say_degraded(&seats);
-                    todo.extend(self.begin_ranks(seats));
+                    todo.extend(self.begin_when_compared(seats));
                 }
                 LifecycleAction::Stop { grace } => {
+                    todo.extend(self.end_comparing());
                     self.checkpoints.pause();
                     self.todo.push(Do::Hurry);
                     let grace_ms = u32::try_from(grace.0).unwrap_or(u32::MAX);
@@ -89,7 +93,7 @@ impl Mpi {
     }
 
     /// Hands the ranks out.
-    fn begin_ranks(&mut self, seats: Vec<Seat>) -> Vec<LifecycleAction> {
+    pub(crate) fn begin_ranks(&mut self, seats: Vec<Seat>) -> Vec<LifecycleAction> {
         let (description, run) = (&self.description, self.job.run_number());
         self.groups.begin(&seats, &self.description.programs);
         let mut nodes: Vec<(Rank, u32)> = seats

@@ -248,6 +248,7 @@ impl Mpi {
         let verdict = &ending.verdict;
         self.remark_on_silence(verdict);
         ending.sentence = verdict::sentence(verdict, self.seen(verdict), &self.limits.types);
+        ending.sentence.push_str(&self.missed(verdict));
         if self.wants_last_look(verdict).is_none() {
             return self.await_client(ending);
         }

@@ -11,7 +11,7 @@
 //! ```
 //!
 //! While it lives the machine places the processes; when every container is there, launchers are started
-//! on all nodes at once; they join and get their ranks ([`act`]), whose barriers and spawns ([`spawn`])
+//! on all nodes at once; they join, say which files their nodes have ([`in_place`]) and get their ranks ([`act`]), whose barriers and spawns ([`spawn`])
 //! and names ([`names`]) concern all nodes. [`seats`] says who runs what, [`usage`] what it uses. One that
 //! is saved on its way has [`checkpoints`]; when a container is lost the program may begin again
 //! ([`repeat`]). Beside all this [`explain`] keeps the story of what was decided and why, [`waiting`] looks
@@ -31,6 +31,7 @@ mod ending;
 mod exits;
 pub(crate) mod explain;
 mod holders;
+mod in_place;
 mod missing;
 mod names;
 mod repeat;
@@ -156,6 +157,8 @@ pub(crate) struct Mpi {
     pub(crate) grants: BTreeSet<ContainerId>,
     pub(crate) links: BTreeMap<ContainerId, JoinedLauncher>,
     pub(crate) seats: RunningSeats,
+    /// The launchers look which files their nodes have, and the ranks wait for that.
+    comparing: Option<in_place::Comparing>,
     /// The job's own ranks and those that they have spawned.
     pub(crate) groups: Groups,
     /// By the number of its rank 0, which spawned group.
@@ -211,6 +214,7 @@ impl Mpi {
             grants: BTreeSet::new(),
             links: BTreeMap::new(),
             seats: RunningSeats::default(),
+            comparing: None,
             groups: Groups::default(),
             firsts: BTreeMap::new(),
             names: PublishedNames::default(),
@@ -301,6 +305,7 @@ impl Mpi {
                     self.story.look_due(),
                     self.standoff.due(),
                     self.checkpoints.due(),
+                    self.compared_by(),
                     alone,
                 ]
                 .into_iter()
@@ -372,6 +377,7 @@ impl Mpi {
         let is_due = |at: Option<Millis>| at.is_some_and(|at| self.now >= at);
         let (steps, looks) = (is_due(self.job.wakes_at()), is_due(self.story.look_due()));
         let rivals = is_due(self.standoff.due());
+        let compared = is_due(self.compared_by());
         if self.client == Client::Awaited && self.now >= ATTACH_DEADLINE {
             self.go_on_alone();
         }
@@ -382,10 +388,14 @@ impl Mpi {
         if rivals {
             self.look_for_rivals();
         }
-        match steps {
-            true => self.step(LifecycleEvent::Tick),
+        let mut actions = match compared {
+            true => self.begin_compared(),
             false => Vec::new(),
+        };
+        if steps {
+            actions.extend(self.step(LifecycleEvent::Tick));
         }
+        actions
     }
 
     /// One piece of news; what the machine wants done about it.

@@ -59,6 +59,7 @@ impl Mpi {
                 self.seen.insert(container, seen);
                 Vec::new()
             }
+            Said::Compared(compared) => self.compared(container, compared),
             Said::Found(found) => {
                 self.checkpoint_found(container, found);
                 Vec::new()

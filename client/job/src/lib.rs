@@ -49,7 +49,7 @@ pub use large_reads::LargeReads;
 pub use launcher_context::LauncherContext;
 pub use mapreduce::{FileAt, MapReduceJob, Split, StageTerms, TasksReport};
 pub use mapreduce_report::{MapReduceJobReport, MapReduceReport, StageNeed};
-pub use mpi::{BindUnit, Binding, MpiJob, MpiProgram, Terminal, Universe, Yielding};
+pub use mpi::{BindUnit, Binding, InPlace, MpiJob, MpiProgram, Terminal, Universe, Yielding};
 pub use role::Role;
 pub use session::{SessionPlan, StagingFolder};
 pub use staged::{Staged, StagedKind};

@@ -66,6 +66,10 @@ pub struct MpiProgram {
     pub file: String,
     /// Absolute path on the nodes where it is started, if that is not in the working directory.
     pub own_path: Option<String>,
+    /// Where it is started instead, if all nodes have the same file there.
+    pub in_place: Option<InPlace>,
+    /// Folder on the client of which it is a part, if what stays there may be missed.
+    pub tree: Option<String>,
     /// The MPI library that it is linked to, as far as it is known.
     pub mpi_library: Option<String>,
     /// Its arguments.
@@ -84,6 +88,15 @@ pub struct MpiProgram {
     pub glibc_needed: Option<(String, String)>,
     /// SHA-256 of the file, hexadecimal: whoever starts it proves it first. Empty: unknown.
     pub digest: String,
+}
+
+/// A file that the nodes may have of their own.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InPlace {
+    /// Its absolute path.
+    pub path: String,
+    /// The user asked for it.
+    pub asked: bool,
 }
 
 impl From<&MpiProgram> for wire::Program {

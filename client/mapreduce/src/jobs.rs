@@ -15,7 +15,8 @@ use proto_hadoop::ApplicationClient;
 use session::status::short;
 use session::submit::{JobSubmission, Runs};
 use session::{Reached, SessionRecord};
-use staging::{Moved, NamedProgram, StagedFiles, StagingRequest, stage};
+use staging::in_place::Place;
+use staging::{Moved, NamedProgram, PlacedProgram, StagedFiles, StagingRequest, stage};
 use tokio::sync::{OnceCell, mpsc, watch};
 
 use crate::application::SubmitApplication;
@@ -178,6 +179,11 @@ impl JobRunner {
             venv: None,
             processes: 1,
             ship_libraries: self.brought.ship_libraries,
+            // Whether nodes of a cluster have it, no task looks.
+            place: match self.cluster.configuration.nodes_are_ours() {
+                true => Place::Here,
+                false => Place::Copy,
+            },
             root: self.brought.staging.clone(),
             hadoop: &|key| self.cluster.hadoop(key),
             environment: &|name| std::env::var_os(name),
@@ -293,13 +299,25 @@ fn program(staged: &StagedFiles) -> MpiProgram {
         processes: 1,
         file: placed.link.clone(),
         own_path: placed.own_path.clone(),
+        in_place: None,
+        tree: None,
         mpi_library: placed.mpi_library.clone(),
         args: Vec::new(),
-        environment: Vec::new(),
+        environment: libraries_of_here(placed),
         folder: None,
         library_folder: placed.library_folder.clone(),
         library_variables: placed.library_variables.clone(),
         glibc_needed: placed.glibc_needed.clone(),
         digest: placed.digest.clone(),
     }
+}
+
+/// What a program that runs where it lies finds its libraries by, as its user does.
+fn libraries_of_here(placed: &PlacedProgram) -> Vec<(String, String)> {
+    const LIBRARIES: &str = "LD_LIBRARY_PATH";
+    let folders = std::env::var(LIBRARIES)
+        .ok()
+        .filter(|_| placed.own_path.is_some());
+    let folders = folders.map(|folders| (LIBRARIES.to_owned(), folders));
+    folders.into_iter().collect()
 }

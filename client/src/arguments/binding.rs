@@ -5,7 +5,9 @@ use std::path::PathBuf;
 use clap::Args;
 use job::BindUnit;
 use staging::Shipped;
+use staging::in_place::Place;
 
+use super::values::yes_or_no;
 use crate::hostfile::PROCESSES_MAX;
 
 /// The options on processors.
@@ -146,6 +148,25 @@ pub(crate) struct ShipArguments {
     /// which the nodes have to have
     #[arg(long, value_name = "FOLDER")]
     pub venv: Option<PathBuf>,
+
+    /// Whether the nodes run their own file at the program's path, where all have the very file that is here, in place
+    /// of a copy of it; alone it is true. A program that looks for files beside its own finds them so. With --local,
+    /// and in a session with --local, it runs where it lies [default: true for interpreters and outside of the home
+    /// folder]
+    #[arg(long, value_name = "BOOL", value_parser = yes_or_no)]
+    pub in_place: Option<bool>,
+}
+
+impl ShipArguments {
+    /// Which file of a program runs, on nodes that are this machine, or not.
+    pub(crate) const fn place(&self, is_local: bool) -> Place {
+        match (self.in_place, is_local) {
+            (Some(false), _) => Place::Copy,
+            (_, true) => Place::Here,
+            (Some(true), false) => Place::Asked,
+            (None, false) => Place::Usual,
+        }
+    }
 }
 
 fn shipped(text: &str) -> Result<Shipped, String> {
@@ -193,6 +214,21 @@ mod tests {
         assert_eq!(gpus("AUTO"), Ok(Gpus(None)));
         assert_eq!(gpus("2"), Ok(Gpus(Some(2))));
         assert!(gpus("-1").is_err());
+    }
+
+    #[test]
+    fn on_this_machine_a_program_runs_where_it_lies_unless_a_copy_is_asked_for() {
+        for (in_place, local, cluster) in [
+            (None, Place::Here, Place::Usual),
+            (Some(true), Place::Here, Place::Asked),
+            (Some(false), Place::Copy, Place::Copy),
+        ] {
+            let ship = ShipArguments {
+                in_place,
+                ..ShipArguments::default()
+            };
+            assert_eq!((ship.place(true), ship.place(false)), (local, cluster));
+        }
     }
 
     #[test]

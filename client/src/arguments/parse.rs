@@ -166,7 +166,7 @@ pub(super) fn known() -> Vec<lexer::KnownOption> {
 }
 
 /// Yes or no, or nothing: Open MPI's --oversubscribe and srun's --kill-on-bad-exit have no value.
-const SWITCHES: [&str; 2] = ["oversubscribe", "kill_on_bad_exit"];
+const SWITCHES: [&str; 3] = ["oversubscribe", "kill_on_bad_exit", "in_place"];
 
 /// Options with a name and a value.
 const PAIRS: [&str; 2] = ["env", "genv"];

@@ -27,7 +27,8 @@ pub(crate) struct ProgramOptions {
     #[arg(long, conflicts_with_all = ["envlist", "envall"])]
     pub envnone: bool,
 
-    /// Pass on all variables here that make sense on another machine (the default)
+    /// Pass on all variables here that make sense on another machine (the default); with --local all of them. OPTIONS.md
+    /// has the rule
     #[arg(long, conflicts_with = "envlist")]
     pub envall: bool,
 

@@ -198,6 +198,7 @@ mod tests {
         "files",
         "archives",
         "venv",
+        "in-place",
         "env",
         "envlist",
         "envnone",

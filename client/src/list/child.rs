@@ -16,6 +16,7 @@ use tokio::time::{Instant, sleep_until, timeout};
 
 use super::lines::ListedJob;
 use super::output::{self, MarkedLine};
+use crate::environment::STAYING_IS_SAID;
 
 /// A job that was told to end is told once more after this: that ends it at once.
 const FIRST_PATIENCE: Duration = Duration::from_secs(60);
@@ -77,6 +78,10 @@ pub(super) fn spawn(own: &Path, job: &ListedJob, folder: &Path) -> io::Result<Ch
     command.arg0("gerbil-run");
     if job.report.is_none() && !job.dry {
         command.arg("--report").arg(job.report(folder));
+    }
+    if job.number > 1 {
+        // The first job of the list has said it.
+        command.env(STAYING_IS_SAID, "1");
     }
     command
         .args(&job.words)

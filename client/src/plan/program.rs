@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use staging::Shipped;
+use staging::in_place::Place;
 
 use super::PlanError;
 use crate::arguments::{Arguments, DataArguments, ShipArguments};
-use crate::environment;
+use crate::environment::{self, Inherited, Nodes};
 use crate::missing_files;
 use crate::usage::UsageError;
 
@@ -34,6 +35,8 @@ pub(crate) struct ProgramPlan {
     /// Files, then archives, to bring along.
     pub shipped: [Vec<Shipped>; 2],
     pub ship_libraries: bool,
+    /// Whether the programs run where they lie.
+    pub place: Place,
     /// An environment of Python that comes as a whole.
     pub venv: Option<PathBuf>,
 }
@@ -58,19 +61,26 @@ impl ProgramPlan {
         let typed = given.programs()?;
         let variable = std::env::var("MPIEXEC_TIMEOUT").ok();
         let run_limit = given.ends.limit(variable.as_deref())?;
-        let own = environment::own(std::env::vars_os());
+        let (own, no_text) = environment::own(std::env::vars_os());
         let is_local = given.local.local.is_some() || given.session.is_local;
+        let nodes = match is_local {
+            true => Nodes::ThisMachine,
+            false => Nodes::OfACluster,
+        };
         let here = match is_local {
             true => start_here(&given.ship, &given.data),
             false => None,
         };
         let mut missing = BTreeSet::new();
+        let (mut stays, mut inherits) = (BTreeSet::new(), false);
         let executables = typed.into_iter().map(|typed| {
             let rules = given.environment.rules(&typed.start);
-            let mut environment = rules.fulfil(&own, &mut |name| {
+            let mut environment = rules.fulfil(&own, nodes, &mut |name| {
                 missing.insert(name.to_owned());
             });
-            if !given.no_ship_libs {
+            stays.extend(rules.stays(&own, nodes));
+            inherits |= rules.inherited == Inherited::All;
+            if !given.no_ship_libs && !is_local {
                 environment::without_libraries_of_here(&rules, &mut environment);
             }
             if let Some(interface) = &given.iface {
@@ -90,7 +100,19 @@ impl ProgramPlan {
         });
         let executables: Vec<Executable> = executables.collect::<Result<_, UsageError>>()?;
         notes.extend(missing.into_iter().map(|name| {
-            format!("the variable {name} is not set here, so the program does not get it")
+            let why = match no_text.contains(&name) {
+                true => "is no UTF-8",
+                false => "is not set here",
+            };
+            format!("the variable {name} {why}, so the program does not get it")
+        }));
+        if std::env::var_os(environment::STAYING_IS_SAID).is_none() {
+            notes.extend(environment::stay_sentence(&stays));
+        }
+        notes.extend(no_text.iter().filter(|_| inherits).map(|name| {
+            format!(
+                "the variable {name} is no UTF-8 and stays on this machine; give it another value"
+            )
         }));
         let brought = brought(&given.ship, &given.data, &executables);
         for started in executables
@@ -112,6 +134,7 @@ impl ProgramPlan {
             restarts: given.ends.restarts(),
             shipped: [given.ship.files.clone(), given.ship.archives.clone()],
             ship_libraries: !given.no_ship_libs,
+            place: given.ship.place(is_local),
             venv: given.ship.venv.clone(),
         })
     }

@@ -39,6 +39,7 @@ mod crafted;
 pub mod digest;
 pub mod elf;
 pub mod error;
+pub mod in_place;
 pub mod intel;
 pub mod libraries;
 pub mod link;
@@ -94,6 +95,8 @@ pub struct StagingRequest<'a> {
     pub processes: u32,
     /// Take along the libraries that the programs need.
     pub ship_libraries: bool,
+    /// Whether the programs run where they lie.
+    pub place: in_place::Place,
     /// The staging folder, as `--staging` gives it.
     pub root: Option<String>,
     /// Looks up a Hadoop setting, variables replaced.
@@ -148,12 +151,16 @@ pub struct NamedProgram {
 }
 
 /// A program in the working directory.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PlacedProgram {
     /// Its name there.
     pub link: String,
     /// Where on the nodes it is started, if that is not there.
     pub own_path: Option<String>,
+    /// Where on the nodes it is started instead, if all have the same file.
+    pub in_place: Option<job::InPlace>,
+    /// The folder here of which it is a part, if what stays there may be missed.
+    pub tree: Option<String>,
     /// The MPI library that it is linked to.
     pub mpi_library: Option<String>,
     /// Name of its folder of libraries there, if it has any: [`LIBRARY_LINK`] for the first that has.

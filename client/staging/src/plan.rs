@@ -4,14 +4,15 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use job::StagedKind;
 use job::role::BINARY_LINK;
+use job::{InPlace, StagedKind};
 
 use super::Shipped;
 
 use super::archive::{Archive, ArchiveEntry};
 use super::digest::KnownDigests;
 use super::error::StageError;
+use super::in_place::{self, Lies, Place, Runs};
 use super::libraries::{self, Closure, LeftLibrary};
 use super::link::program_link;
 use super::mpi::{self, MpiLibrary};
@@ -33,6 +34,8 @@ pub struct Local {
     venv: Option<PathBuf>,
     processes: u32,
     ship_libraries: bool,
+    place: Place,
+    home: Option<PathBuf>,
     shipped: [Vec<Shipped>; 2],
     path_variable: Option<OsString>,
     library_path: Option<OsString>,
@@ -55,6 +58,8 @@ impl Local {
             venv: request.venv.clone(),
             processes: request.processes,
             ship_libraries: request.ship_libraries,
+            place: request.place,
+            home: absolute("HOME").map(|home| home.canonicalize().unwrap_or(home)),
             shipped: request.shipped.clone(),
             path_variable: (request.environment)("PATH"),
             library_path: (request.environment)("LD_LIBRARY_PATH"),
@@ -109,11 +114,20 @@ pub fn plan(local: &Local) -> Result<StagingPlan, StageError> {
             Some(venv) => search_path(Some(&venv.join("bin").into_os_string()), path.as_ref()),
             None => path,
         };
-        let found = program::locate(&named.name, path.as_deref())?;
+        let archives = local.shipped.iter().skip(1).flatten();
+        let archives = archives.map(|archive| archive.name.as_str());
+        let inside = in_place::inside_archive(&named.name, archives);
+        let found = match (&inside, program::locate(&named.name, path.as_deref())) {
+            (Some(inside), Err(_not_here)) => {
+                plan.programs.push(in_archive(inside));
+                continue;
+            }
+            (_, found) => found?,
+        };
         let program = program::inspect(&found, machine)?;
         let environment = python::environment_of(&found);
         if let Some(environment) =
-            environment.filter(|_| matches!(program.kind, ProgramKind::Elf(_)))
+            environment.filter(|_| inside.is_none() && matches!(program.kind, ProgramKind::Elf(_)))
         {
             let search = Search::new(machine, local.library_path.as_deref(), Path::new("/"));
             plan.interpret(local, &found, &environment, &program, &search)?;
@@ -140,16 +154,51 @@ pub fn plan(local: &Local) -> Result<StagingPlan, StageError> {
                 processes: local.processes,
             });
         }
+        let named = std::path::absolute(&found).map_err(reading(&found))?;
+        let runs = in_place::runs(
+            local.place,
+            Lies {
+                named: &named,
+                real: &program.path,
+                home: local.home.as_deref(),
+            },
+        );
+        let mpi_library = mpi.map(|mpi| mpi.library);
+        if let Some(inside) = &inside {
+            // Its libraries are in the archive, or the nodes'.
+            plan.programs.push(PlacedProgram {
+                mpi_library,
+                ..in_archive(inside)
+            });
+            continue;
+        }
+        let path = named.display().to_string();
+        if runs == Runs::Own {
+            // With the libraries that it finds here by itself.
+            plan.programs.push(PlacedProgram {
+                link: program_link(&program.name),
+                own_path: Some(path),
+                mpi_library,
+                ..PlacedProgram::default()
+            });
+            continue;
+        }
         let link = file(&program_link(&program.name), &program.path, &mut memory)?;
         let digest = link.wanted.name.clone();
         let link = plan.add(link);
         let shipped = closure.shipped.into_iter();
         let shipped = shipped.map(|shipped| (shipped.inside, shipped.source));
         let library_folder = plan.bring_libraries(shipped, &mut memory)?;
+        let tree = in_place::tree(&program.path, &|path| path.is_dir());
         plan.programs.push(PlacedProgram {
             link,
             own_path: None,
-            mpi_library: mpi.map(|mpi| mpi.library),
+            in_place: match runs {
+                Runs::IfSame { asked } => Some(InPlace { path, asked }),
+                Runs::Own | Runs::Copy => None,
+            },
+            tree: tree.map(|tree| tree.display().to_string()),
+            mpi_library,
             library_folder,
             digest,
             library_variables: closure.variables,
@@ -183,6 +232,14 @@ pub fn plan(local: &Local) -> Result<StagingPlan, StageError> {
     Ok(plan)
 }
 
+/// A program in an archive that is brought along, at this path below the working directory.
+fn in_archive(inside: &str) -> PlacedProgram {
+    PlacedProgram {
+        link: inside.to_owned(),
+        ..PlacedProgram::default()
+    }
+}
+
 /// The MPI library of a program. Where libraries do not travel, those of its libraries are not known.
 fn linked_to(program: &ProgramFile, closure: &Closure) -> Option<MpiLibrary> {
     let needed = match &program.kind {
@@ -207,12 +264,7 @@ impl StagingPlan {
         let own = std::path::absolute(found).map_err(reading(found))?;
         let mut placed = PlacedProgram {
             link: program_link(&program.name),
-            own_path: None,
-            mpi_library: None,
-            digest: String::new(),
-            library_folder: None,
-            library_variables: Vec::new(),
-            glibc_needed: None,
+            ..PlacedProgram::default()
         };
         let brought = local.venv.as_deref();
         let brought = brought.and_then(|venv| std::path::absolute(venv).ok());

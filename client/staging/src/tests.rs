@@ -9,6 +9,7 @@ use job::exit::Exit;
 use job::{StagedKind, role::BINARY_LINK};
 use storage::{Address, Script};
 
+use super::in_place::Place;
 use super::*;
 use crate::crafted::Crafted;
 
@@ -46,6 +47,7 @@ fn request(root: &Path, program: &Path) -> StagingRequest<'static> {
         venv: None,
         processes: 1,
         ship_libraries: true,
+        place: Place::Copy,
         root: Some(format!("file:{}", root.display())),
         hadoop: &|_| None,
         environment: &|_| None,

@@ -3,6 +3,7 @@
 //! The programs are shells: what MPI makes of it is another test's matter.
 
 mod faulty;
+mod in_place;
 mod private;
 mod told;
 

@@ -37,6 +37,7 @@ impl Mpi {
                     false => self.transfers.restore(Box::new(share)),
                 }
             }
+            Order::Compare(order) => self.transfers.compare(order),
             Order::Find(find) => self.transfers.find(find),
             Order::Move(order) => self.transfers.carry(order),
             Order::Checkpoint(checkpoint) => {

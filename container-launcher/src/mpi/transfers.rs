@@ -5,11 +5,12 @@ use std::path::PathBuf;
 
 use job::exit::Exit;
 use job::wire::mpi_event::Event;
-use job::wire::{Checkpoint, Find, Move, Refusal, Share};
+use job::wire::{Checkpoint, CompareFiles, Find, Move, Refusal, Share};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use super::checkpoint::{self, Folders};
+use super::compare::compare;
 use crate::files;
 
 /// What came of one.
@@ -109,6 +110,11 @@ impl Transfers {
     /// A share waits for its files.
     pub(crate) const fn is_restoring(&self) -> bool {
         self.restoring
+    }
+
+    pub(crate) fn compare(&mut self, order: CompareFiles) {
+        let compared = async move { TransferDone::Say(Event::Compared(compare(order).await)) };
+        self.tasks.spawn(compared);
     }
 
     pub(crate) fn find(&mut self, order: Find) {

@@ -19,6 +19,7 @@ use job::resumable::{Message, Resumable};
 use job::secrets;
 use job::sequence::Bounds;
 use job::transport;
+use job::wire;
 use job::wire::launcher_event::Event as Told;
 use job::wire::launcher_order::Order as Said;
 use job::wire::launchers_client::LaunchersClient;
@@ -376,6 +377,11 @@ async fn live(place: &LauncherKeys, launchers: &Launchers) -> Result<()> {
                     }
                     ranks = Some(started);
                     news
+                }
+                // It runs none of them.
+                Order::Compare(wire::CompareFiles { run, files }) => {
+                    let same = files.iter().map(|_| wire::FileCompared::default());
+                    vec![Event::Compared(wire::FilesCompared { run, files: same.collect() })]
                 }
                 Order::FenceDone(_) => match &mut ranks {
                     Some(ranks) if ranks.barriers > 1 => {

@@ -284,6 +284,7 @@ fn words(what: &Do) -> Option<String> {
                 Order::Share(_) => "share".to_owned(),
                 Order::Stop(stop) => format!("stop within {} ms", stop.grace_ms),
                 Order::Checkpoint(checkpoint) => format!("save {}", checkpoint.id),
+                Order::Compare(_) => "compare".to_owned(),
                 Order::Find(find) => format!("find {}", find.paths.join(" ")),
                 Order::Move(wire::Move { copies, .. }) => {
                     let copies = copies.iter().map(|copy| copy.remote.as_str());

@@ -5,5 +5,6 @@ mod checkpoints;
 mod clients;
 mod drain;
 mod farewell;
+mod in_place;
 mod repeat;
 mod results;

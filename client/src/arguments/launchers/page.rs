@@ -25,8 +25,34 @@ pub(crate) fn page() -> String {
             page.push_str(&format!("| `{dashes}{}` | {here} |\n", row.word));
         }
     }
+    page.push_str(ENVIRONMENT);
     page
 }
+
+/// What becomes of the user's environment and of the program's file: [`crate::environment`] and `staging::in_place`.
+const ENVIRONMENT: &str = "
+## The environment, and the file that runs
+
+| | with `--local`, in a session with `--local` too | on a cluster |
+|---|---|---|
+| variables that programs are told what to do by: `OMP_NUM_THREADS`, `UCX_…`, `MODULEPATH`, your own | travel | travel |
+| functions that a shell has exported (`BASH_FUNC_name%%`), such as `module` | travel | travel |
+| `LD_LIBRARY_PATH`, `LD_PRELOAD`, `CLASSPATH`, `TMPDIR`, `TMP`, `TEMP` | travel | stay here, which is said in one line; the libraries that the program is linked to come along without them |
+| what each machine, each login and each Hadoop client has of its own: `PATH`, `HOME`, `USER`, `SHELL`, `TERM`, `DISPLAY`, `TZ`, `JAVA_HOME`, `KRB5CCNAME`, and all that begins with `BASH_`, `CARGO`, `HADOOP_`, `RUST`, `SSH_`, `SUDO_`, `SYSTEMD_`, `XDG_`, `YARN_` | travel | stay here; the nodes have their own |
+| those by which a launcher speaks to its processes: `PMI_…`, `PMIX_…`, `HYDRA_…`, `GERBIL_…`, `RANK`, `LOCAL_RANK`, `WORLD_SIZE`, `LOCAL_WORLD_SIZE`, `MASTER_ADDR`, `MASTER_PORT`, and `PWD`, `OLDPWD` | stay here | stay here |
+| what is no UTF-8 | stays here, which is said | stays here, which is said |
+
+`-x NAME` takes any of them along, `-envnone` none, `-envlist` those that it names. Where `-yield` wants it a library of \
+gerbil's own comes before yours in `LD_PRELOAD`.
+
+With `--local` the program runs where it lies. On a cluster a copy of it is brought to the nodes, which finds nothing of \
+what lies beside the program. So the nodes run their own file where all of them have the very same one (its SHA-256), which no other user may replace, at \
+the same path: with `--in-place` always, and without being asked for interpreters (`python3`, `Rscript`, `java`, …) and \
+for what lies outside of your home folder, such as `/opt`, `/usr` or an NFS of modules. It is looked for before the first \
+process starts. Where one node has another file, the copy runs on all, and that node is named. `--in-place=false` always \
+runs the copy. A tree of your own that can be moved comes along whole: `tar cf tree.tar -C tree .`, then \
+`gerbil-run --archives tree.tar#tree -n 4 tree/bin/program`.
+";
 
 fn here(word: &str, meaning: &Meaning) -> String {
     match meaning {

@@ -106,7 +106,12 @@ impl Night {
         let file = Path::new(env!("CARGO_BIN_EXE_gerbil-run"));
         let _there = std::os::unix::fs::symlink(file, &link).is_ok();
         command.arg("--default-signal=HUP,INT,QUIT").arg(link);
-        for variable in ["YARN_CONF_DIR", "HADOOP_HOME", "GERBIL_SESSION"] {
+        for variable in [
+            "YARN_CONF_DIR",
+            "HADOOP_HOME",
+            "GERBIL_SESSION",
+            "LD_LIBRARY_PATH",
+        ] {
             command.env_remove(variable);
         }
         command
