@@ -39,7 +39,10 @@ pub(crate) async fn report_outcome(
             if !own.sentence.is_empty() {
                 say(Foreign::sentence(&own.sentence));
             }
-            exit_table::failures(ranks).iter().for_each(say);
+            // Ranks that left MPI without a word have done no harm where the job has ended well, and one is named.
+            if ended.code != 0 {
+                exit_table::failures(ranks).iter().for_each(say);
+            }
             let left = ended
                 .verdict
                 .as_ref()

@@ -30,7 +30,7 @@ use std::path::PathBuf;
 
 use job::JobId;
 use job::wire::mpi_event::Event;
-use job::wire::{self, RankUsage, RankUsages, RanksSeen};
+use job::wire::{self, RankUsage, RankUsages, RanksSeen, RanksStuck};
 use nix::sys::signal::Signal;
 use pmi::NodeServer;
 use tokio::sync::mpsc;
@@ -66,8 +66,20 @@ struct CommWorld {
     ranks: Ranks,
     /// The ApplicationMaster has been told that ranks are in MPI_Init.
     pmi_seen: bool,
+    /// The ApplicationMaster has been told that they wait for one that is gone.
+    stuck_is_told: bool,
     /// Pieces of what all ranks have put, until the last one is there.
     pieces: Vec<pmi::Pair>,
+}
+
+impl CommWorld {
+    /// That its ranks here wait for one that is gone, once.
+    fn stuck(&mut self) -> Option<Event> {
+        let news = !self.stuck_is_told && self.node.is_stuck();
+        self.stuck_is_told |= news;
+        let group = self.group;
+        news.then_some(Event::Stuck(RanksStuck { group }))
+    }
 }
 
 /// What the container runs of the job.
@@ -230,7 +242,13 @@ impl Mpi {
                 let worth = seen != RanksSeen::default();
                 self.outbox.extend(worth.then_some(Event::Seen(seen)));
             }
+            for report in &reports {
+                if let Event::Ended(ended) = report {
+                    world.node.ended(ended.rank.saturating_sub(world.first));
+                }
+            }
             self.outbox.extend(reports);
+            self.outbox.extend(world.stuck());
         }
         // Of spawned ranks whose ends are told nothing is left to do.
         self.worlds.retain(|&group, world| {

@@ -1,5 +1,5 @@
-/* leave_early RANK CODE: RANK ends with _exit(CODE) between MPI_Init and MPI_Finalize; the others wait for
-   it in a barrier. */
+/* leave_early RANK CODE [finalize]: RANK ends with _exit(CODE) between MPI_Init and MPI_Finalize; the others wait for
+   it in a barrier, or in MPI_Finalize. */
 #include <mpi.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -11,7 +11,8 @@ int main(int argc, char **argv)
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     if (argc > 2 && rank == atoi(argv[1]))
         _exit(atoi(argv[2]));
-    MPI_Barrier(MPI_COMM_WORLD);
+    if (argc <= 3)
+        MPI_Barrier(MPI_COMM_WORLD);
     MPI_Finalize();
     return 0;
 }

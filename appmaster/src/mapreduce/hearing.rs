@@ -86,6 +86,8 @@ impl MapReduce {
             | LifecycleEvent::Joined(_)
             | LifecycleEvent::Refused { .. }
             | LifecycleEvent::PmiSeen(_)
+            | LifecycleEvent::Waits(_)
+            | LifecycleEvent::BarrierOver
             | LifecycleEvent::Spawned { .. }
             | LifecycleEvent::NotSpawned(_)
             | LifecycleEvent::RankEnded { .. }

@@ -83,6 +83,11 @@ impl Mpi {
                     tracing::warn!("{sentence}");
                     self.story.outbox.notice(sentence);
                 }
+                LifecycleAction::LeftEarly { rank, host, within } => {
+                    let sentence = sentences::left_early(rank, &host, within);
+                    tracing::info!("{sentence}");
+                    self.story.outbox.notice(sentence);
+                }
                 LifecycleAction::Probe(containers) => {
                     self.todo.extend(containers.into_iter().map(Do::Probe));
                 }

@@ -42,6 +42,10 @@ impl Mpi {
                 Vec::new()
             }
             Said::PmiSeen(seen) => self.step(LifecycleEvent::PmiSeen(seen.group)),
+            Said::Stuck(stuck) => match stuck.group {
+                0 => self.step(LifecycleEvent::Waits(container)),
+                _ => Vec::new(),
+            },
             Said::Abort(wire::Abort { rank, .. }) | Said::Broke(wire::RankBroke { rank, .. })
                 if self.has_unspawned(Rank(rank)) =>
             {

@@ -296,6 +296,7 @@ impl Mpi {
         };
         let puts = fence.puts.into_iter().map(|put| (put.key, put.value));
         match group.exchange.on_fence(index, puts.collect()) {
+            Ok(None) if fence.group == 0 => self.step(LifecycleEvent::Waits(container)),
             Ok(None) => Vec::new(),
             Ok(Some(all)) => {
                 let members = group.members.clone();
@@ -305,7 +306,10 @@ impl Mpi {
                         self.order(member, order);
                     }
                 }
-                Vec::new()
+                match fence.group {
+                    0 => self.step(LifecycleEvent::BarrierOver),
+                    _ => Vec::new(),
+                }
             }
             Err(error) => self.step(LifecycleEvent::Misbehaved {
                 container,

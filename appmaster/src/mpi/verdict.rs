@@ -12,6 +12,7 @@ pub(crate) fn exit_code(verdict: &Verdict) -> u8 {
         return Exit::Success.code();
     };
     match cause {
+        Cause::OthersLeft => Exit::Success.code(),
         Cause::RankFailed { end, .. } => end.code(),
         // As the shell would see it; an abort is never a success.
         Cause::Aborted { code, .. } => match code.to_le_bytes()[0] {

@@ -4,7 +4,7 @@ use crate::memory;
 use crate::rejection::rejection;
 use crate::waiting::no_room;
 use policy::gang::Missing;
-use policy::run::{Cause, KillReason, Limit, SeenMemory};
+use policy::run::{Cause, KillReason, Limit, SeenMemory, Who};
 use policy::{End, MiB, Millis, Rank, ResourceTypes};
 
 /// One sentence: what happened, with what was seen of the ranks where it explains the cause, and what to
@@ -27,9 +27,12 @@ pub fn cause(cause: &Cause, seen: SeenMemory, types: &ResourceTypes) -> String {
             "{rank} on {host} was killed because it broke the process manager's protocol: \
                  {what}"
         ),
-        Cause::LeftEarly { rank, host } => {
-            format!("{rank} on {host} exited with code 0 after MPI_Init but without MPI_Finalize")
-        }
+        Cause::LeftEarly { rank, host, after } => format!(
+            "{rank} on {host} exited with code 0 after MPI_Init but without MPI_Finalize, and others still ran {} \
+                 later; --wait gives them longer",
+            span(*after)
+        ),
+        Cause::OthersLeft => String::new(),
         Cause::NeverInitialized { rank, host } => format!(
             "{rank} on {host} exited with code 0 before MPI_Init, in which the other \
                  ranks wait for it"
@@ -118,6 +121,16 @@ pub fn cause(cause: &Cause, seen: SeenMemory, types: &ResourceTypes) -> String {
             silent.0 / 1000
         ),
     }
+}
+
+/// A rank has ended with code 0 between `MPI_Init` and `MPI_Finalize`; `within` is how long the others may go on.
+#[must_use]
+pub fn left_early(rank: Who, host: &str, within: Option<Millis>) -> String {
+    let at_most = within.map_or_else(String::new, |within| format!(", or after {}", span(within)));
+    format!(
+        "{rank} on {host} ended with code 0 but without MPI_Finalize: the others are ended when all that they do is wait \
+         for it there{at_most}"
+    )
 }
 
 /// Containers that a sentence names one by one.

@@ -22,6 +22,8 @@ use crate::{EXCHANGE_MAX, KEY_MAX, KVS_NAME_MAX, LINE_MAX, Pair, SPACE_MAX, VALU
 struct Rank {
     stage: PmiStage,
     in_barrier: bool,
+    /// Its process is gone.
+    ended: bool,
     broken: bool,
     /// It speaks PMI-2.
     second: bool,
@@ -311,6 +313,22 @@ impl NodeServer {
         vec![Effect::Fence {
             puts: std::mem::take(&mut self.puts).into_iter().collect(),
         }]
+    }
+
+    /// The process of a rank is gone.
+    pub fn ended(&mut self, rank: u32) {
+        if let Some(state) = self.ranks.get_mut(&rank) {
+            state.ended = true;
+        }
+    }
+
+    /// A rank of this node is gone, and all that are left wait in a barrier into which it will never come.
+    #[must_use]
+    pub fn is_stuck(&self) -> bool {
+        let (gone, left): (Vec<&Rank>, Vec<&Rank>) =
+            self.ranks.values().partition(|rank| rank.ended);
+        let is_missed = gone.iter().any(|rank| !rank.in_barrier);
+        is_missed && !left.is_empty() && left.iter().all(|rank| rank.in_barrier)
     }
 
     fn broken(&mut self, rank: u32, sentence: String) -> Vec<Effect> {

@@ -536,3 +536,24 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn ranks_that_wait_for_one_that_is_gone_are_stuck() {
+    let mut node = server(3, &[0, 1, 2]);
+    for rank in 0..3 {
+        assert_ne!(
+            node.on_line(rank, b"cmd=init pmi_version=1 pmi_subversion=1"),
+            []
+        );
+    }
+    assert_eq!(node.on_line(0, b"cmd=barrier_in"), []);
+    assert!(!node.is_stuck());
+    node.ended(2);
+    // The other one may still come, or leave too.
+    assert!(!node.is_stuck());
+    assert_eq!(node.on_line(1, b"cmd=barrier_in"), []);
+    assert!(node.is_stuck());
+    node.ended(0);
+    node.ended(1);
+    assert!(!node.is_stuck());
+}

@@ -37,6 +37,8 @@ impl Mpi {
                 }
                 let effects = world.node.on_line(own, &line);
                 self.on_effects(group, effects, container).await;
+                let stuck = self.worlds.get_mut(&group).and_then(CommWorld::stuck);
+                self.outbox.extend(stuck);
             }
             RankMessage::TooLong => {
                 let sentence = pmi::LineTooLong.to_string();

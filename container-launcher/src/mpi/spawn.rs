@@ -199,6 +199,7 @@ impl Mpi {
             node,
             ranks,
             pmi_seen: false,
+            stuck_is_told: false,
             pieces: Vec::new(),
         })
     }

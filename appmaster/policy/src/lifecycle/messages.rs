@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use crate::gang::{GangAction, GangEvent, GangPhase, Grant, LetGo, NoRoom, Silent, Unused};
-use crate::run::{Cause, KillReason, PmiStage, RunAction, RunEvent, RunPhase, Seat, Verdict};
+use crate::run::{Cause, KillReason, PmiStage, RunAction, RunEvent, RunPhase, Seat, Verdict, Who};
 use crate::{ClusterView, ContainerId, End, Millis, NodeId, Placement, Rank};
 
 /// Something that happened.
@@ -38,6 +38,10 @@ pub enum LifecycleEvent {
     },
     /// Some rank of this group has called `MPI_Init`; group 0 are the job's own ranks.
     PmiSeen(u32),
+    /// Every rank of this container that still runs waits in a barrier of the process manager; of the job's own.
+    Waits(ContainerId),
+    /// Such a barrier is over: the ranks go on.
+    BarrierOver,
     /// A rank has spawned processes, which are being started; group by group, counted from 1.
     Spawned {
         /// Number of the group's rank 0: its ranks are numbered on from there, and no number is
@@ -177,6 +181,16 @@ pub enum LifecycleAction {
         /// The mode allows no other nodes.
         is_bound: bool,
     },
+    /// A rank has ended with code 0 between `MPI_Init` and `MPI_Finalize`, the first: the others go on, but not for
+    /// ever.
+    LeftEarly {
+        /// Which.
+        rank: Who,
+        /// Its node.
+        host: String,
+        /// How long they may, at most; `None`: as long as the user allows.
+        within: Option<Millis>,
+    },
     /// Find out whether these containers, whose launchers have not joined, are still being localized.
     Probe(Vec<ContainerId>),
 }
@@ -270,6 +284,8 @@ impl LifecycleEvent {
                 (None, Some(refused))
             }
             Self::PmiSeen(group) => (None, Some(Run::PmiSeen(group))),
+            Self::Waits(container) => (None, Some(Run::Waits(container))),
+            Self::BarrierOver => (None, Some(Run::BarrierOver)),
             Self::Spawned { first, seats } => (None, Some(Run::Spawned { first, seats })),
             Self::NotSpawned(group) => (None, Some(Run::NotSpawned(group))),
             Self::RankEnded { rank, end, stage } => {
@@ -333,6 +349,7 @@ impl LifecycleAction {
             },
             RunAction::Finish(verdict) => Self::Finish(verdict),
             RunAction::Show(phase) => Self::Show(phase.into()),
+            RunAction::LeftEarly { rank, host, within } => Self::LeftEarly { rank, host, within },
             RunAction::Probe(containers) => Self::Probe(containers),
             RunAction::Repeat { .. } => return None,
         })

@@ -38,13 +38,17 @@ pub enum Cause {
         /// What it did.
         what: String,
     },
-    /// A rank returned 0 between `MPI_Init` and `MPI_Finalize`.
+    /// A rank returned 0 between `MPI_Init` and `MPI_Finalize`, and others still ran long after.
     LeftEarly {
         /// The first that did.
         rank: Who,
         /// Its node's host name.
         host: String,
+        /// How long after.
+        after: Millis,
     },
+    /// Ranks returned 0 between `MPI_Init` and `MPI_Finalize`, and all others wait for them there: nothing is wrong.
+    OthersLeft,
     /// A rank returned 0 without `MPI_Init`, while others were in it.
     NeverInitialized {
         /// The first that did.

@@ -140,7 +140,7 @@ impl Run {
             actions.push(RunAction::Release(held));
         }
         let Some(ranks) = ranks else {
-            actions.push(RunAction::Finish(Verdict { cause: Some(cause) }));
+            actions.push(RunAction::Finish(Verdict::from(cause)));
             return actions;
         };
         let settle = settles_at(now, &cause, &ranks, self, is_to_be_repeated, begun);
@@ -195,6 +195,6 @@ impl Run {
             true => Self::after_loss(cause, Cause::InputUsed),
             false => cause,
         };
-        vec![RunAction::Finish(Verdict { cause: Some(cause) })]
+        vec![RunAction::Finish(Verdict::from(cause))]
     }
 }

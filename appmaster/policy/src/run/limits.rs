@@ -45,6 +45,13 @@ const REPLACEMENTS: u32 = 2;
 /// For the answer whether containers that have not joined are still being localized.
 pub(super) const PROBE: Millis = Millis(10_000);
 
+/// How long the others may run on when a rank has left without `MPI_Finalize`, and the program has run since it was `begun`. They may
+/// wait for it for ever, or put together what it and its like have computed: the longer, the more there is.
+pub(super) fn patience(now: Millis, begun: Millis) -> Millis {
+    let ran = now.0.saturating_sub(begun.0);
+    Millis((ran / 10).clamp(60_000, 600_000))
+}
+
 impl Default for RunLimits {
     fn default() -> Self {
         Self {

@@ -1,6 +1,7 @@
 //! What a run hears and what it says.
 
 use super::cause::Cause;
+use super::who::Who;
 use crate::gang::Loss;
 use crate::{ContainerId, End, Millis, NodeId, Rank, Resources};
 
@@ -27,6 +28,10 @@ pub enum RunEvent {
     },
     /// Some rank of this group has called `MPI_Init`; group 0 are the job's own ranks.
     PmiSeen(u32),
+    /// Every rank of this container that still runs waits in a barrier of the process manager; of the job's own.
+    Waits(ContainerId),
+    /// Such a barrier is over: the ranks go on.
+    BarrierOver,
     /// A rank has spawned processes, which are being started; group by group, counted from 1.
     Spawned {
         /// Number of the group's rank 0: its ranks are numbered on from there, and no number is
@@ -127,6 +132,16 @@ pub enum RunAction {
     Finish(Verdict),
     /// The phase changed; for whoever watches.
     Show(RunPhase),
+    /// A rank has ended with code 0 between `MPI_Init` and `MPI_Finalize`, the first: the others go on, but not for
+    /// ever.
+    LeftEarly {
+        /// Which.
+        rank: Who,
+        /// Its node.
+        host: String,
+        /// How long they may, at most; `None`: as long as the user allows.
+        within: Option<Millis>,
+    },
     /// Find out whether these containers, whose launchers have not joined, are still being localized.
     Probe(Vec<ContainerId>),
 }
@@ -172,4 +187,13 @@ pub enum RunPhase {
 pub struct Verdict {
     /// The first cause; `None` when every rank returned 0.
     pub cause: Option<Cause>,
+}
+
+impl From<Cause> for Verdict {
+    /// Of a run that was ended for it.
+    fn from(cause: Cause) -> Self {
+        Self {
+            cause: Some(cause).filter(|cause| *cause != Cause::OthersLeft),
+        }
+    }
 }

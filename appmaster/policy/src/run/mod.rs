@@ -71,6 +71,12 @@ enum RunState {
         until: Option<Millis>,
         /// When the ranks that are left have outlived the first for too long.
         linger_until: Option<Millis>,
+        /// When ranks were handed out.
+        begun: Millis,
+        /// When the others have had their time since a rank left without `MPI_Finalize`.
+        left_until: Option<Millis>,
+        /// One has left so, and the user has been told.
+        left_is_told: bool,
         /// The first failure of a rank, where that ends nobody else.
         first: Option<Cause>,
     },
@@ -141,8 +147,9 @@ impl Run {
             RunState::Running {
                 until,
                 linger_until,
+                left_until,
                 ..
-            } => earliest(*until, *linger_until),
+            } => earliest(earliest(*until, *linger_until), *left_until),
             RunState::Ending { until, settle, .. } => earliest(Some(*until), *settle),
         }
     }

@@ -20,6 +20,10 @@ pub(super) struct Ranks {
     shown: usize,
     /// The job's own ranks, and after them those that were spawned.
     groups: Vec<Group>,
+    /// The first rank that ended with code 0 between `MPI_Init` and `MPI_Finalize`, and its host.
+    left_early: Option<(Who, String)>,
+    /// Containers all of whose ranks that still run wait in a barrier.
+    waiting: BTreeSet<ContainerId>,
 }
 
 /// Ranks that have one `MPI_COMM_WORLD`.
@@ -51,6 +55,8 @@ impl Ranks {
                 pmi_seen: false,
                 silent: None,
             }],
+            left_early: None,
+            waiting: BTreeSet::new(),
         }
     }
 
@@ -217,6 +223,14 @@ impl Ranks {
                         diagnostics,
                     })
             }
+            RunEvent::Waits(container) => {
+                self.waiting.insert(container);
+                None
+            }
+            RunEvent::BarrierOver => {
+                self.waiting.clear();
+                None
+            }
             RunEvent::StartFailed { .. }
             | RunEvent::Joined(_)
             | RunEvent::InputUsed
@@ -240,13 +254,31 @@ impl Ranks {
         }
         match stage {
             PmiStage::Finalized => None,
-            PmiStage::Initialized => Some(Cause::LeftEarly { rank: who, host }),
+            PmiStage::Initialized => {
+                self.left_early.get_or_insert((who, host));
+                None
+            }
             PmiStage::Silent => {
                 let group = self.group_of(rank);
                 self.groups.get_mut(group)?.silent.get_or_insert(rank);
                 self.never_initialized(group)
             }
         }
+    }
+
+    /// The first rank that ended with code 0 between `MPI_Init` and `MPI_Finalize`, and its host.
+    pub(super) fn left_early(&self) -> Option<(Who, String)> {
+        self.left_early.clone()
+    }
+
+    /// All that still run wait in a barrier into which one that has left will never come: the one in `MPI_Finalize`,
+    /// for that in `MPI_Init` was over before. Where ranks have spawned others, nobody can tell.
+    pub(super) fn wait_for_one_that_left(&self) -> bool {
+        let running = self.seats.all.iter().map(|seat| &seat.container);
+        let mut running = running.filter(|container| self.still_runs(container));
+        self.left_early.is_some()
+            && self.groups.len() == 1
+            && running.all(|container| self.waiting.contains(container))
     }
 
     fn never_initialized(&self, group: usize) -> Option<Cause> {

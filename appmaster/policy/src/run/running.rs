@@ -1,5 +1,7 @@
 //! While ranks run.
 
+use super::limits::patience;
+use super::ranks::Ranks;
 use super::{Cause, Run, RunAction, RunEvent, RunState, Verdict};
 use crate::Millis;
 
@@ -9,6 +11,9 @@ impl Run {
             ranks,
             until,
             linger_until,
+            begun,
+            left_until,
+            left_is_told,
             first,
         } = &mut self.state
         else {
@@ -23,6 +28,13 @@ impl Run {
             let after = self.limits.linger.unwrap_or_default();
             let left = ranks.left();
             return self.fail(now, Cause::Outlived { after, left });
+        }
+        if is_due(left_until) {
+            let after = patience(now, *begun);
+            return match ranks.left_early() {
+                Some((rank, host)) => self.fail(now, Cause::LeftEarly { rank, host, after }),
+                None => Vec::new(),
+            };
         }
         let one_ended = matches!(event, RunEvent::RankEnded { .. });
         let over = match &event {
@@ -51,6 +63,29 @@ impl Run {
         if one_ended && linger_until.is_none() {
             *linger_until = self.limits.linger.map(|span| now.plus(span));
         }
-        ranks.progress().map(RunAction::Show).into_iter().collect()
+        if ranks.wait_for_one_that_left() {
+            let mut actions = left(left_is_told, ranks, None);
+            actions.extend(self.fail(now, Cause::OthersLeft));
+            return actions;
+        }
+        // How long the user wants to wait for them counts more.
+        let within = match self.limits.linger {
+            Some(_) => None,
+            None => Some(patience(now, *begun)),
+        };
+        let mut actions = left(left_is_told, ranks, within);
+        if !actions.is_empty() {
+            *left_until = within.map(|span| now.plus(span));
+        }
+        actions.extend(ranks.progress().map(RunAction::Show));
+        actions
     }
+}
+
+/// What is said of the first rank that left, once.
+fn left(is_told: &mut bool, ranks: &Ranks, within: Option<Millis>) -> Vec<RunAction> {
+    let news = ranks.left_early().filter(|_| !*is_told);
+    *is_told |= news.is_some();
+    let news = news.map(|(rank, host)| RunAction::LeftEarly { rank, host, within });
+    news.into_iter().collect()
 }

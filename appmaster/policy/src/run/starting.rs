@@ -139,6 +139,9 @@ impl Run {
             ranks,
             until: self.limits.run.map(|span| now.plus(span)),
             linger_until: None,
+            begun: now,
+            left_until: None,
+            left_is_told: false,
             first: None,
         };
         actions

@@ -221,3 +221,127 @@ fn programs_without_mpi_are_no_failure() {
     let last = last.last().unwrap();
     assert_eq!(verdict(&last).as_deref(), Some("success"));
 }
+
+/// Rank `rank` has ended with code 0 between `MPI_Init` and `MPI_Finalize` at that time.
+fn leaves(job: &mut MpiMachine, at: u64, rank: u32) -> Vec<LifecycleAction> {
+    job.step(Millis(at), ended(rank, End::Code(0), PmiStage::Initialized))
+}
+
+fn waits(job: &mut MpiMachine, at: u64, container: &str) -> Vec<LifecycleAction> {
+    job.step(
+        Millis(at),
+        LifecycleEvent::Waits(ContainerId(container.into())),
+    )
+}
+
+fn said_of_one_that_left(actions: &[LifecycleAction]) -> Vec<Option<Millis>> {
+    let said = actions.iter().filter_map(|action| match action {
+        LifecycleAction::LeftEarly { within, .. } => Some(*within),
+        _ => None,
+    });
+    said.collect()
+}
+
+fn stops(actions: &[LifecycleAction]) -> bool {
+    (actions.iter()).any(|action| matches!(action, LifecycleAction::Stop { .. }))
+}
+
+#[test]
+fn ranks_that_wait_for_those_that_left_with_code_0_are_ended_and_nothing_is_wrong() {
+    // The workers of a pool leave, and the first rank comes to MPI_Finalize later, or has come before.
+    for comes_first in [false, true] {
+        let mut job = running();
+        if comes_first {
+            assert!(!stops(&waits(&mut job, 9, "c1")));
+        }
+        let first = leaves(&mut job, 10, 1);
+        assert_eq!(said_of_one_that_left(&first), [Some(Millis(60_000))]);
+        let others = [leaves(&mut job, 11, 2), leaves(&mut job, 12, 3)].concat();
+        assert_eq!(said_of_one_that_left(&others), []);
+        assert!(!stops(&first));
+        assert_eq!(stops(&others), comes_first);
+        if !comes_first {
+            let stuck = waits(&mut job, 5_000, "c1");
+            assert!(stops(&stuck) && said_of_one_that_left(&stuck).is_empty());
+        }
+        let last = job.step(
+            Millis(5_001),
+            ended(0, End::Signal(15), PmiStage::Initialized),
+        );
+        assert_eq!(verdict(&last).as_deref(), Some("success"));
+    }
+}
+
+#[test]
+fn a_rank_s_own_code_counts_whoever_has_left() {
+    let mut job = running();
+    leaves(&mut job, 10, 1);
+    assert!(stops(&job.step(
+        Millis(20),
+        ended(2, End::Code(3), PmiStage::Initialized)
+    )));
+    assert_eq!(
+        reap(&mut job, &[1, 2]).unwrap(),
+        "rank 2 on n2 exited with code 3"
+    );
+    // And where the others are spared: the one that failed before.
+    let mut job = running_with(sparing());
+    job.step(Millis(5), ended(2, End::Code(3), PmiStage::Initialized))
+        .clear();
+    leaves(&mut job, 10, 1);
+    leaves(&mut job, 11, 3);
+    assert!(stops(&waits(&mut job, 20, "c1")));
+    assert_eq!(
+        reap(&mut job, &[1, 2, 3]).unwrap(),
+        "rank 2 on n2 exited with code 3"
+    );
+}
+
+#[test]
+fn ranks_that_go_on_after_one_has_left_may_come_to_their_end() {
+    let mut job = running();
+    for rank in [1, 2, 3] {
+        assert!(!stops(&leaves(&mut job, 10, rank)));
+    }
+    let last = job.step(Millis(20_000), ended(0, End::Code(0), PmiStage::Finalized));
+    assert_eq!(verdict(&last).as_deref(), Some("success"));
+    // A barrier that is over is none in which anybody waits.
+    let mut job = running();
+    waits(&mut job, 1, "c1");
+    waits(&mut job, 1, "c2");
+    job.step(Millis(1), LifecycleEvent::BarrierOver).clear();
+    for rank in [1, 2, 3] {
+        assert!(!stops(&leaves(&mut job, 10, rank)));
+    }
+}
+
+#[test]
+fn ranks_that_wait_elsewhere_for_one_that_left_are_not_waited_for_for_ever() {
+    for (left_at, within) in [(10, 60_000), (3_600_000, 360_000), (360_000_000, 600_000)] {
+        let mut job = running();
+        leaves(&mut job, left_at, 1);
+        assert_eq!(job.wakes_at(), Some(Millis(left_at + within)));
+        let actions = job.step(Millis(left_at + within), LifecycleEvent::Tick);
+        assert!(stops(&actions));
+        let said = "rank 1 on n1 exited with code 0 after MPI_Init but without MPI_Finalize, and others still ran";
+        for rank in [0, 2, 3] {
+            let at = Millis(left_at + within + 500);
+            let over = job.step(at, ended(rank, End::Signal(15), PmiStage::Silent));
+            if let Some(verdict) = verdict(&over) {
+                assert!(verdict.starts_with(said), "{verdict}");
+            }
+        }
+        assert!(job.is_over() || job.wakes_at().is_some());
+    }
+    // The user says how long.
+    let limits = LifecycleLimits {
+        run: RunLimits {
+            linger: Some(Millis(1500)),
+            ..RunLimits::default()
+        },
+        ..LifecycleLimits::default()
+    };
+    let mut job = running_with(limits);
+    assert_eq!(said_of_one_that_left(&leaves(&mut job, 10, 1)), [None]);
+    assert_eq!(job.wakes_at(), Some(Millis(1510)));
+}

@@ -125,6 +125,7 @@ impl Duel {
             }
             LifecycleAction::Show(_)
             | LifecycleAction::Silent { .. }
+            | LifecycleAction::LeftEarly { .. }
             | LifecycleAction::Probe(_) => {}
         }
         Ok(())
