@@ -76,10 +76,11 @@ pub(crate) fn memory(text: &str) -> Result<u64, String> {
     let number: u64 = digits.parse().map_err(|_not_a_number| {
         format!("{text} is no amount of memory; write for example 512m or 4g")
     })?;
-    let scale = match unit.trim_end_matches("ib").trim_end_matches('b') {
-        "" | "m" => 1,
-        "g" => 1024,
-        "t" => 1024 * 1024,
+    // YARN's own units are Mi, Gi and Ti.
+    let scale = match unit.as_str() {
+        "" | "m" | "mb" | "mi" | "mib" => 1,
+        "g" | "gb" | "gi" | "gib" => 1024,
+        "t" | "tb" | "ti" | "tib" => 1024 * 1024,
         _ => return Err(format!("{unit} is no unit of memory; write m, g or t")),
     };
     match number.checked_mul(scale) {
@@ -219,6 +220,17 @@ mod tests {
         assert!(universe("0").is_err() && universe("-1").is_err());
         assert_eq!(memory("512"), Ok(512));
         assert_eq!(memory("4g"), Ok(4096));
+        for (yarns, mib) in [
+            ("1Gi", 1024),
+            ("512Mi", 512),
+            ("2Ti", 2 << 20),
+            ("3GiB", 3072),
+        ] {
+            assert_eq!(memory(yarns), Ok(mib), "{yarns}");
+        }
+        for none in ["5i", "5ib", "5b", "5k", "5gg"] {
+            assert!(memory(none).is_err(), "{none}");
+        }
         assert_eq!(memory("4GiB"), Ok(4096));
         assert_eq!(memory("1tb"), Ok(1024 * 1024));
         for bad in ["", "g", "0", "12x", "99999999999999999t", "-1"] {
