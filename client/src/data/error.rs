@@ -91,7 +91,7 @@ pub(crate) enum DataError {
     #[error("--near {url}: {source}")]
     NameNode { url: String, source: Box<CallError> },
     #[error(
-        "--stage-out {name}={path}: %h stands for a node's host, %p for its number, and no other % is known"
+        "--stage-out {name}={path}: %h stands for a node's host, %p for its number, %% for % itself, and no other % is known"
     )]
     BadPattern { name: String, path: String },
     #[error("--stage-out: {first} and {second} would both become {url}, or one lie in the other")]

@@ -163,7 +163,7 @@ pub(crate) fn locate(option: &str, url: &str, cluster: &Cluster) -> Result<Locat
             option: option.to_owned(),
             url: url.to_owned(),
             why,
-            exit: Exit::Config,
+            exit: Exit::Usage,
         }),
         Err(StageError::NoSharedFileSystem { value, .. }) => Err(DataError::NoSharedFileSystem {
             option: option.to_owned(),

@@ -12,10 +12,10 @@ pub(super) fn pattern(name: &str, located: Located) -> Result<StageOut, DataErro
     let path = located.path.replace(PERCENT, "%");
     let mut rest = path.as_str();
     while let Some((_, after)) = rest.split_once('%') {
-        if !after.starts_with(['h', 'p']) {
+        let Some(after) = after.strip_prefix(['h', 'p', '%']) else {
             let name = name.to_owned();
             return Err(DataError::BadPattern { name, path });
-        }
+        };
         rest = after;
     }
     Ok(StageOut {
@@ -97,7 +97,8 @@ mod tests {
     #[test]
     fn a_node_has_a_host_and_a_number() {
         assert_eq!(out("/d/%h/%p").unwrap().path, "/d/%h/%p");
-        assert!(out("/d/%r").is_err() && out("/d/%").is_err());
+        assert_eq!(out("/d/e%%20f/%h").unwrap().path, "/d/e%%20f/%h");
+        assert!(out("/d/%r").is_err() && out("/d/%%%").is_err() && out("/d/%").is_err());
     }
 
     #[tokio::test]

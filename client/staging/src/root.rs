@@ -164,7 +164,7 @@ fn folder(root: &str, path: &str) -> Result<String, StageError> {
     }
     let mut clean = String::new();
     for part in path.split('/').filter(|part| !part.is_empty()) {
-        if part == "." || part == ".." || part.contains([':', '%', '#', '?', '\\']) {
+        if part == "." || part == ".." || part.contains([':', '?', '\\']) {
             return Err(bad(
                 root,
                 &format!("folder name {part:?} cannot stand in a Hadoop path"),

@@ -31,7 +31,21 @@ pub(super) struct Layout {
 
 /// `pattern` for one node.
 fn expanded(pattern: &str, host: &str, node: usize) -> String {
-    pattern.replace("%h", host).replace("%p", &node.to_string())
+    let mut path = String::with_capacity(pattern.len());
+    let mut rest = pattern;
+    while let Some((before, after)) = rest.split_once('%') {
+        path.push_str(before);
+        let (known, after) = after.split_at_checked(1).unwrap_or(("", after));
+        match known {
+            "h" => path.push_str(host),
+            "p" => path.push_str(&node.to_string()),
+            // Of %%, and of nothing else, for the client knows no other.
+            _ => path.push('%'),
+        }
+        rest = after;
+    }
+    path.push_str(rest);
+    path
 }
 
 /// Decides where each file comes to lie: first below the folder of its result, then at its name.
@@ -162,6 +176,18 @@ mod tests {
     use storage::Address;
 
     use super::*;
+
+    #[test]
+    fn a_percent_sign_that_is_written_twice_is_one() {
+        for (pattern, wanted) in [
+            ("/r/%h/%p", "/r/n1/3"),
+            ("/r/e%%20f/x%p", "/r/e%20f/x3"),
+            ("/r/%%h", "/r/%h"),
+            ("/r/plain", "/r/plain"),
+        ] {
+            assert_eq!(expanded(pattern, "n1", 3), wanted);
+        }
+    }
 
     fn out(local: &str, path: &str) -> (StageOut, PendingFolder) {
         let out = StageOut {
