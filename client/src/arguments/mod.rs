@@ -19,6 +19,7 @@ mod parse;
 mod parse_error;
 mod placement;
 mod program;
+mod program_hosts;
 mod programs;
 mod ranks;
 mod reporting;

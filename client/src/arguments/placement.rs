@@ -58,7 +58,7 @@ pub(crate) struct Placement {
         value_parser = PathBufValueParser::new().try_map(|path| hostfile::read(&path)))]
     pub hostfile: Option<HostList>,
 
-    /// The hosts themselves: a:2,b:2 is one with two processes, and another one
+    /// The hosts themselves: a:2,b:2 is one with two processes, and another one. Of several programs each may name its own
     #[arg(short = 'H', long, visible_alias = "host", value_name = "HOST[:N],...", value_parser = hostfile::inline)]
     pub hosts: Option<HostList>,
 

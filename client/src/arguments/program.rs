@@ -6,7 +6,7 @@ use clap::{Args, Parser};
 
 use super::values::Whole;
 use crate::environment::{EnvironmentRules, Inherited, Variable};
-use crate::hostfile::PROCESSES_MAX;
+use crate::hostfile::{self, HostList, PROCESSES_MAX};
 use crate::split_words;
 use crate::usage::UsageError;
 
@@ -100,6 +100,9 @@ impl Environment {
 pub(crate) struct Further {
     #[arg(short = 'n', long = "processes", value_parser = Whole::new("number of processes", 1, PROCESSES_MAX))]
     pub processes: Option<u32>,
+
+    #[arg(short = 'H', long, visible_alias = "host", value_parser = hostfile::inline)]
+    pub hosts: Option<HostList>,
 
     #[arg(short = 'a', long = "mpi", conflicts_with = "command")]
     pub mpi: Option<OsString>,

@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use clap::{CommandFactory as _, Parser as _};
 
 use super::program::{self, Further};
+use super::program_hosts;
 use super::{Arguments, ParseError, TypedProgram};
 use crate::hostfile::PROCESSES_MAX;
 use crate::usage::UsageError;
@@ -50,6 +51,23 @@ impl Arguments {
                 )));
             };
             sum += u64::from(processes);
+        }
+        let rest = (self.further.iter())
+            .map(|own| (own.processes.unwrap_or_default(), own.hosts.as_ref()));
+        let first = (
+            self.placement.processes.unwrap_or_default(),
+            self.placement.list(),
+        );
+        let placed: Vec<_> = std::iter::once(first).chain(rest).collect();
+        if let Some((hosts, ranks)) = program_hosts::together(&placed).map_err(refused)? {
+            if self.placement.rankmap.is_some() || self.placement.rank_by.is_some() {
+                return Err(refused(
+                    "-rankmap and -rank-by do not go with hosts of each program, which say where each rank runs".to_owned(),
+                ));
+            }
+            self.placement.hostfile = None;
+            self.placement.hosts = Some(hosts);
+            self.placement.rankmap = Some(ranks);
         }
         self.first_processes = self.placement.processes;
         self.placement.processes = Some(
