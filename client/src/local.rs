@@ -44,7 +44,7 @@ impl Local {
     }
 
     async fn with(nodes: u8, all: Resource, first: i32) -> Result<Self, ClusterError> {
-        let user = crate::cluster::user(&|name| std::env::var(name).ok())?;
+        let user = crate::cluster::user_here(&|name| std::env::var(name).ok());
         let folder = RunFolder::create(&base())?;
         let count = u32::from(nodes);
         let share = Resource::new(
@@ -83,7 +83,7 @@ impl Local {
 
     /// What its settings will say, as far as a command line is checked against them.
     pub(crate) fn expected() -> Result<Cluster, ClusterError> {
-        let user = crate::cluster::user(&|name| std::env::var(name).ok())?;
+        let user = crate::cluster::user_here(&|name| std::env::var(name).ok());
         let text = format!(
             "<configuration>\
                <property><name>yarn.resourcemanager.hostname</name><value>127.0.0.1</value></property>\

@@ -24,7 +24,7 @@ use tokio::process::{Child, Command};
 use tokio::time::{Instant, sleep, timeout};
 
 use super::Local;
-use crate::cluster::{Cluster, ClusterError, user};
+use crate::cluster::{Cluster, ClusterError, user_here};
 use crate::failure::Failure;
 use crate::frame;
 
@@ -103,7 +103,7 @@ pub(crate) fn settings(folder: &Path) -> Result<Cluster, ClusterError> {
         why: format!("{}: {error}", path.display()),
     })?;
     let settings = Configuration::from_xml(&text, &|_none| None);
-    Cluster::with(settings?, user(&|name| std::env::var(name).ok())?)
+    Cluster::with(settings?, user_here(&|name| std::env::var(name).ok()))
 }
 
 fn settings_file(folder: &Path) -> PathBuf {
