@@ -247,7 +247,7 @@ impl JobRunner {
         let is_quiet = order.job.settings.get(QUIET);
         Ok(Accepted {
             number,
-            is_quiet: is_quiet.is_some_and(|value| value == "true"),
+            is_quiet: is_quiet.is_some_and(|value| value.trim().eq_ignore_ascii_case("true")),
             id: match self.are_alone() {
                 true => format!("{application}.{number}"),
                 false => short(application, number),

@@ -5,6 +5,7 @@ use std::sync::Mutex;
 use std::sync::PoisonError;
 
 use gerbil_task::inputs::{check_output, paths};
+use gerbil_task::renamed::{current, remark};
 use gerbil_task::settings::{
     JOB_NAME, KNOWN, MAP_ATTEMPTS, MAP_MEMORY, MAP_SPECULATIVE, NODE_FAILURES, QUEUE, RECURSIVE,
     REDUCE_ATTEMPTS, REDUCE_MEMORY, REDUCE_SPECULATIVE, REDUCES, SKIP, SKIP_GROUPS, SPLIT_MAX,
@@ -199,8 +200,15 @@ impl JobOrders {
         if !planned.reads_no_files {
             paths(&submission.inputs)?;
         }
-        let mut settings = submission.settings;
-        let mut notes = check(&settings)?;
+        let mut notes: Vec<String> = submission
+            .settings
+            .keys()
+            .filter_map(|name| remark(name))
+            .collect();
+        let mut settings: Settings = (submission.settings.into_iter())
+            .map(|(name, value)| (current(&name).to_owned(), value))
+            .collect();
+        notes.extend(check(&settings)?);
         let needs = self.needs.of(planned, &settings).await?;
         needs.settle(&mut settings);
         notes.extend(needs.notes());

@@ -3,8 +3,11 @@
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
+use gerbil_task::JOB_COUNTERS_MAX;
+use gerbil_task::renamed::{current, former, remark};
 use gerbil_task::settings::{
-    ARENA, CODEC, CODEC_MAP, KNOWN, MAP_MEMORY, PRIORITY, REDUCE_MEMORY, Standing, standing,
+    ARENA, CODEC, CODEC_MAP, COUNTERS, KNOWN, MAP_MEMORY, PRIORITY, REDUCE_MEMORY, Standing,
+    standing,
 };
 
 pub use gerbil_task::settings::QUEUE;
@@ -38,15 +41,20 @@ impl RunSettings {
         let mut settings = Self::default();
         for word in words {
             let (name, value) = pair(word)?;
-            settings.given.insert(name, value);
+            settings.notes.extend(remark(&name));
+            settings.given.insert(current(&name).to_owned(), value);
         }
-        settings.notes = check(&settings.given)?;
+        settings.notes.extend(check(&settings.given)?);
+        settings.notes.extend(more_counters(cluster));
         for known in KNOWN {
             let name = known.name;
-            if !cluster.configuration.is_set(name) || OF_JVMS.contains(&name) {
+            // A file that is older than the name has the one before.
+            let mut names = std::iter::once(name).chain(former(name));
+            let set = names.find(|name| cluster.configuration.is_set(name));
+            let Some(set) = set.filter(|_| !OF_JVMS.contains(&name)) else {
                 continue;
-            }
-            let value = cluster.hadoop(name).unwrap_or_default();
+            };
+            let value = cluster.hadoop(set).unwrap_or_default();
             let value = match [CODEC, CODEC_MAP].contains(&name) {
                 true => codec(&value),
                 false => Some(value.trim().to_owned()),
@@ -73,6 +81,18 @@ impl RunSettings {
         all.extend(self.given.clone());
         all
     }
+}
+
+/// What is said where Hadoop's files allow a job more counters than it may have here.
+fn more_counters(cluster: &Cluster) -> Option<String> {
+    let mut names = std::iter::once(COUNTERS).chain(former(COUNTERS));
+    let allowed = names.find_map(|name| cluster.configuration.integer(name).ok().flatten())?;
+    let is_more = usize::try_from(allowed).is_ok_and(|allowed| allowed > JOB_COUNTERS_MAX);
+    is_more.then(|| {
+        format!(
+            "{COUNTERS} is {allowed} in Hadoop's settings; here a job may have {JOB_COUNTERS_MAX}"
+        )
+    })
 }
 
 /// `NAME=VALUE`.
@@ -115,7 +135,8 @@ pub fn number<T: FromStr>(settings: &Settings, name: &str) -> Result<Option<T>, 
     let Some(value) = settings.get(name).filter(|value| !value.is_empty()) else {
         return Ok(None);
     };
-    match value.trim().parse() {
+    // Hadoop takes TRUE for true.
+    match value.trim().to_ascii_lowercase().parse() {
         Ok(number) => Ok(Some(number)),
         Err(_unreadable) => Err(MapReduceError::Setting(format!(
             "{name}={value} makes no sense"
@@ -231,6 +252,71 @@ mod tests {
         let odd = Settings::from([("a".into(), "many".into())]);
         let refused = number::<u32>(&odd, "a").unwrap_err().to_string();
         assert_eq!(refused, "a=many makes no sense");
+    }
+
+    #[test]
+    fn old_names_of_hadoop_are_taken_and_said() {
+        let settings = given(&["mapred.reduce.tasks=3", "mapred.child.own=x"]);
+        assert!(
+            settings
+                .unwrap_err()
+                .contains("mapred.child.own means nothing here")
+        );
+        let settings = given(&[
+            "mapred.reduce.tasks=3",
+            "io.sort.mb=64",
+            "mapreduce.job.counters.limit=9",
+        ])
+        .unwrap();
+        assert_eq!(settings.given["mapreduce.job.reduces"], "3");
+        assert_eq!(settings.given["mapreduce.task.io.sort.mb"], "64");
+        let said = [
+            "mapred.reduce.tasks is called mapreduce.job.reduces today, and is taken as that",
+            "io.sort.mb is called mapreduce.task.io.sort.mb today, and is taken as that",
+            "mapreduce.job.counters.limit is called mapreduce.job.counters.max today, and is taken as that",
+            "mapreduce.job.counters.max does nothing here: a job may have 10000 counters and a task 5000, whose names have \
+             up to 255 bytes",
+        ];
+        assert_eq!(settings.notes, said);
+    }
+
+    #[test]
+    fn files_may_have_old_names_too() {
+        let of = |rows: &[(&str, &str)]| {
+            let rows = rows.iter().map(|(name, value)| {
+                format!("<property><name>{name}</name><value>{value}</value></property>")
+            });
+            let text = format!(
+                "<configuration>{}</configuration>",
+                rows.collect::<String>()
+            );
+            let cluster = Cluster {
+                configuration: Configuration::from_xml(&text, &|_| None).unwrap(),
+                user: "alice".into(),
+            };
+            RunSettings::new(&cluster, &[]).unwrap()
+        };
+        let settings = of(&[
+            ("mapred.reduce.tasks", " 7 "),
+            ("mapred.task.timeout", "1000"),
+            ("mapreduce.task.timeout", "2000"),
+        ]);
+        assert_eq!(settings.defaults["mapreduce.job.reduces"], "7");
+        assert_eq!(settings.defaults["mapreduce.task.timeout"], "2000");
+        assert_eq!(of(&[("mapreduce.job.counters.max", "120")]).notes, [""; 0]);
+        let said =
+            "mapreduce.job.counters.max is 50000 in Hadoop's settings; here a job may have 10000";
+        assert_eq!(
+            of(&[("mapreduce.job.counters.limit", "50000")]).notes,
+            [said]
+        );
+    }
+
+    #[test]
+    fn truths_and_numbers_are_read_as_hadoop_reads_them() {
+        let settings = Settings::from([("a".into(), " TRUE ".into()), ("b".into(), " 7 ".into())]);
+        assert_eq!(number::<bool>(&settings, "a").ok(), Some(Some(true)));
+        assert_eq!(number::<u32>(&settings, "b").ok(), Some(Some(7)));
     }
 
     #[test]

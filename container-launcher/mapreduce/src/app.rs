@@ -127,6 +127,7 @@ impl App {
             return ExitCode::from(64);
         }
         if role.is_some() {
+            arguments.remark(&self.name);
             return crate::drive::drive(&self, &arguments).unwrap_or_else(|error| {
                 crate::say(&format!("{}: {error}", self.name));
                 ExitCode::from(70)

@@ -8,6 +8,8 @@ use std::process::ExitCode;
 
 use gerbil_task::inputs::{check_output, paths};
 use gerbil_task::nearest::nearest;
+use gerbil_task::renamed::{current, remark};
+use gerbil_task::settings::{Standing, standing};
 use lexopt::ValueExt as _;
 use lexopt::prelude::{Long, Short, Value};
 
@@ -26,6 +28,8 @@ pub(crate) struct Arguments {
     pub(crate) report: Option<PathBuf>,
     pub(crate) settings: BTreeMap<String, String>,
     pub(crate) operands: Vec<String>,
+    /// What the user should know of the settings, a sentence each.
+    notes: Vec<String>,
 }
 
 const OPTIONS: &[(&str, &str)] = &[
@@ -101,7 +105,9 @@ impl Arguments {
                     let Some((name, value)) = text.split_once('=') else {
                         return Err(Error::new(format!("-D {text}: a setting is NAME=VALUE")));
                     };
-                    arguments.set(name, value);
+                    let name = name.trim();
+                    arguments.notes.extend(remark(name));
+                    arguments.set(current(name), value);
                 }
                 Value(operand) => arguments.operands.push(operand.string()?),
                 Long(name) => {
@@ -138,6 +144,24 @@ impl Arguments {
 
     fn set(&mut self, name: &str, value: &str) {
         self.settings.insert(name.to_owned(), value.to_owned());
+    }
+
+    /// Says what becomes of settings. On a cluster the client says of those that do nothing.
+    pub(crate) fn remark(&self, program: &str) {
+        let idle = self
+            .settings
+            .keys()
+            .filter_map(|name| match standing(name) {
+                Standing::Idle(why) => Some(format!("{name} does nothing here: {why}")),
+                Standing::Known | Standing::Own | Standing::Unknown(_) => None,
+            });
+        let said = self
+            .notes
+            .iter()
+            .cloned()
+            .chain(idle.filter(|_| self.local));
+        said.filter(|_| !self.quiet)
+            .for_each(|note| crate::say(&format!("{program}: {note}")));
     }
 
     fn check(&self, options: &[&JobOption]) -> Result<()> {

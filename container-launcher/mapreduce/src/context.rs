@@ -90,6 +90,12 @@ impl Context {
         &self.settings
     }
 
+    /// The value of a setting that the user gave with `-D NAME=VALUE`, the program's own included, or its default.
+    #[must_use]
+    pub fn setting(&self, name: &str) -> Option<&str> {
+        self.settings.get(name)
+    }
+
     /// The value of an option that the job registered with [`Job::option`](crate::Job::option).
     ///
     /// # Errors

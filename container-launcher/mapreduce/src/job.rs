@@ -109,6 +109,7 @@ impl Job {
     /// Sets a setting for this job; the command line may say something else.
     #[must_use]
     pub fn set(mut self, name: &str, value: &str) -> Self {
+        let name = gerbil_task::renamed::current(name);
         self.settings.insert(name.to_owned(), value.to_owned());
         self
     }

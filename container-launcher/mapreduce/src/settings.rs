@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
+use gerbil_task::renamed::current;
 use gerbil_task::settings::Standing;
 
 use crate::error::{Error, Result};
@@ -25,7 +26,8 @@ impl Settings {
     }
 
     pub(crate) fn set(&mut self, name: &str, value: &str) {
-        self.given.insert(name.to_owned(), value.to_owned());
+        self.given
+            .insert(current(name).to_owned(), value.to_owned());
     }
 
     /// Refuses settings that nobody would read.
@@ -43,6 +45,7 @@ impl Settings {
     /// The value of a setting, or its default; `None` where there is neither.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&str> {
+        let name = current(name);
         let default = || {
             KNOWN
                 .iter()
@@ -64,10 +67,10 @@ impl Settings {
         let value = self
             .get(name)
             .ok_or_else(|| Error::new(format!("the setting {name} is needed")))?;
-        value
-            .parse()
-            .ok()
-            .ok_or_else(|| Error::new(format!("{name}={value} makes no sense")))
+        // Hadoop takes TRUE for true, and blanks around a number.
+        let plain = || value.trim().to_ascii_lowercase().parse().ok();
+        let read = value.parse().ok().or_else(plain);
+        read.ok_or_else(|| Error::new(format!("{name}={value} makes no sense")))
     }
 
     /// As [`parse`](Self::parse), but `None` where there is no value.
@@ -110,5 +113,22 @@ impl Settings {
             return Err(Error::new(words + " (mapreduce.task.io.sort.mb)"));
         }
         Ok(given)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{COMPRESS, REDUCES, Settings};
+
+    #[test]
+    fn values_are_read_as_hadoop_reads_them() {
+        let mut settings = Settings::default();
+        settings.set("mapred.output.compress", "TRUE");
+        settings.set(REDUCES, " 3 ");
+        settings.set("my.own", " As it is ");
+        assert!(settings.parse::<bool>(COMPRESS).unwrap());
+        assert_eq!(settings.parse::<u32>("mapred.reduce.tasks").unwrap(), 3);
+        assert_eq!(settings.get("mapred.reduce.tasks"), Some(" 3 "));
+        assert_eq!(settings.parse::<String>("my.own").unwrap(), " As it is ");
     }
 }

@@ -13,6 +13,7 @@ mod json;
 mod message;
 pub mod nearest;
 pub mod pattern;
+pub mod renamed;
 pub mod said;
 pub mod settings;
 mod shared_page;

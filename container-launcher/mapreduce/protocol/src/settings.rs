@@ -1,6 +1,6 @@
 //! Settings of a job, by Hadoop's names where Hadoop has them: which there are, and what becomes of others.
 
-use crate::nearest;
+use crate::{nearest, renamed};
 
 /// One setting: its name, its default, what it means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -342,6 +342,8 @@ pub const NODE_FAILURES: &str = "mapreduce.job.maxtaskfailures.per.tracker";
 pub const JOB_NAME: &str = "mapreduce.job.name";
 /// See [`KNOWN`].
 pub const PRIORITY: &str = "mapreduce.job.priority";
+/// Counters that a job may have by Hadoop's settings; here as many as [`crate::JOB_COUNTERS_MAX`].
+pub const COUNTERS: &str = "mapreduce.job.counters.max";
 /// See [`KNOWN`].
 pub const QUEUE: &str = "mapreduce.job.queuename";
 
@@ -353,7 +355,8 @@ const COMMITTER: &str = "gerbil commits output by itself";
 const SPECULATION: &str = "a session decides on second attempts";
 const ONE_CORE: &str = "a slot is one core";
 const NO_LIMIT: &str = "there is no such limit";
-const COUNTED: &str = "a task may have 5000 counters, whose names have up to 255 bytes";
+const COUNTED: &str =
+    "a job may have 10000 counters and a task 5000, whose names have up to 255 bytes";
 const PLACED: &str = "that is said when a session is started";
 const STAGED: &str = "the program is one file, which gerbil brings along";
 const SPLITS: &str =
@@ -444,6 +447,7 @@ pub enum Standing {
 /// What becomes of the setting `name`.
 #[must_use]
 pub fn standing(name: &str) -> Standing {
+    let name = renamed::current(name);
     if KNOWN.iter().any(|known| known.name == name) {
         return Standing::Known;
     }
