@@ -15,6 +15,7 @@
 //! Missing: how long data takes over the network; reading from a neighbour costs as much as from here.
 
 pub mod bench;
+mod chance;
 mod clock;
 pub mod duel;
 pub mod dyscale;
@@ -27,6 +28,7 @@ pub mod report;
 mod run;
 mod workload;
 
+pub use chance::Chance;
 pub use name_node::NameNode;
 pub use run::{Bar, JobTimes, RunResult, TIMED_OF, WorkloadRun};
 pub use workload::{

@@ -4,8 +4,8 @@
 //! distributions, and does not say whether they are of jobs or of tasks; drawn for each task, jobs of many tasks would all
 //! take the same time.
 
-use super::chance::Chance;
 use super::clusters::TASK;
+use crate::chance::Chance;
 use crate::workload::{AlikeTasks, WorkloadJob};
 
 /// Maps, reduces, and how many of a hundred jobs are so.

@@ -9,7 +9,6 @@
 //! cores.
 
 mod arrivals;
-mod chance;
 mod clusters;
 mod isolated;
 mod mix;

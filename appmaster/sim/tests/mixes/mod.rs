@@ -5,7 +5,7 @@ use policy::schedule::{
     Decision, Nanos, NodeIx, POLICIES as NAMES, Scheduler, Session, WRAPPERS, named,
 };
 use serde_json::{Value, json};
-use sim::{Workload, WorkloadRun};
+use sim::{Chance, Workload, WorkloadRun};
 
 use super::{ends, play};
 
@@ -39,15 +39,12 @@ const POLICIES: [&str; 24] = [
 /// Of each policy so many.
 const WORKLOADS: u64 = 24;
 
-/// SplitMix64 (G. L. Steele et al., OOPSLA 2014).
-struct Chance(u64);
+/// Draws workloads.
+struct Mixer(Chance);
 
-impl Chance {
+impl Mixer {
     fn below(&mut self, many: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (mixed ^ (mixed >> 31)) % many
+        self.0.below(many)
     }
 
     fn one_in(&mut self, many: u64) -> bool {
@@ -118,7 +115,7 @@ impl Chance {
 #[test]
 fn mixes_by_chance_end_under_every_policy() {
     for seed in 0..WORKLOADS {
-        let text = Chance(seed).workload();
+        let text = Mixer(Chance::seeded(seed)).workload();
         let workload: Workload = serde_json::from_value(text.clone()).unwrap();
         let has = |speed: &str| {
             text["nodes"]

@@ -2,44 +2,51 @@
 
 /// SplitMix64 (G. L. Steele et al., "Fast Splittable Pseudorandom Number Generators", OOPSLA 2014).
 #[derive(Clone, Debug)]
-pub(super) struct Chance(u64);
+pub struct Chance(u64);
 
 impl Chance {
-    pub(super) const fn seeded(seed: u64) -> Self {
+    /// The sequence of a seed.
+    #[must_use]
+    pub const fn seeded(seed: u64) -> Self {
         Self(seed)
     }
 
-    fn next(&mut self) -> u64 {
+    const fn draw(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         mixed ^ (mixed >> 31)
     }
 
+    /// A number from 0 on below `many`; 0 of none.
+    pub fn below(&mut self, many: u64) -> u64 {
+        self.draw().checked_rem(many).unwrap_or(0)
+    }
+
     /// Above 0, at most 1, evenly.
     fn even(&mut self) -> f64 {
         // The 32 highest bits.
-        let bits = u32::try_from(self.next() >> 32).unwrap_or(u32::MAX);
+        let bits = u32::try_from(self.draw() >> 32).unwrap_or(u32::MAX);
         (f64::from(bits) + 1.0) / (f64::from(u32::MAX) + 1.0)
     }
 
     /// Exponential, of this mean.
-    pub(super) fn exponential(&mut self, mean: f64) -> f64 {
+    pub(crate) fn exponential(&mut self, mean: f64) -> f64 {
         -mean * self.even().ln()
     }
 
     /// Log-normal: its logarithm has this mean and deviation (Box and Muller's transform).
-    pub(super) fn log_normal(&mut self, mean: f64, deviation: f64) -> f64 {
+    pub(crate) fn log_normal(&mut self, mean: f64, deviation: f64) -> f64 {
         let radius = (-2.0 * self.even().ln()).sqrt();
         let angle = std::f64::consts::TAU * self.even();
         (radius * angle.cos()).mul_add(deviation, mean).exp()
     }
 
     /// Puts them in any order (Fisher and Yates).
-    pub(super) fn shuffle<T>(&mut self, all: &mut [T]) {
+    pub(crate) fn shuffle<T>(&mut self, all: &mut [T]) {
         for at in (1..all.len()).rev() {
             let among = u64::try_from(at).unwrap_or(u64::MAX).saturating_add(1);
-            let other = usize::try_from(self.next().checked_rem(among).unwrap_or(0)).unwrap_or(0);
+            let other = usize::try_from(self.below(among)).unwrap_or(0);
             all.swap(at, other);
         }
     }
