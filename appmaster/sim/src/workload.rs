@@ -195,8 +195,11 @@ pub struct AlikeTasks {
     pub near: Vec<u32>,
 }
 
+/// Memory of a task of which nothing is said, in MiB.
+pub(crate) const TASK_MB: u64 = 1024;
+
 const fn task_mb() -> u64 {
-    1024
+    TASK_MB
 }
 
 /// A node that is lost, and stays so.
@@ -272,6 +275,20 @@ pub(crate) fn seconds(seconds: f64) -> Result<Nanos> {
 }
 
 impl AlikeTasks {
+    /// So many tasks that do nothing but compute, for so long each.
+    pub(crate) fn of(count: u32, seconds: f64) -> Self {
+        Self {
+            count,
+            seconds,
+            device_seconds: 0.0,
+            store_seconds: 0.0,
+            memory_mb: TASK_MB,
+            devices: Vec::new(),
+            takes: BTreeMap::new(),
+            near: Vec::new(),
+        }
+    }
+
     pub(crate) fn need(&self) -> Need {
         let bundle = Bundle::new().with("memory-mb", self.memory_mb);
         let bundle = self

@@ -1,6 +1,6 @@
 //! Tables 3 and 4: cores, and nodes of 84 W made of them.
 
-use crate::workload::{AlikeNodes, CoreSpeeds, SlotSpeed, StageSpeeds};
+use crate::workload::{AlikeNodes, CoreSpeeds, SlotSpeed, StageSpeeds, TASK_MB};
 
 /// Type 1 of Table 3, an i7-2600: the core that seconds are told for.
 const TYPE_1: StageSpeeds = StageSpeeds {
@@ -89,7 +89,4 @@ impl Cores {
 /// Memory of a node, enough for every slot of it (footnote 4), MiB.
 const MEMORY: u64 = 1 << 20;
 
-/// Memory of a task, MiB.
-pub(super) const TASK: u64 = 1024;
-
-const _: () = assert!(MEMORY >= 2 * 21 * TASK, "every slot has its memory");
+const _: () = assert!(MEMORY >= 2 * 21 * TASK_MB, "every slot has its memory");

@@ -4,7 +4,6 @@
 //! distributions, and does not say whether they are of jobs or of tasks; drawn for each task, jobs of many tasks would all
 //! take the same time.
 
-use super::clusters::TASK;
 use crate::chance::Chance;
 use crate::workload::{AlikeTasks, WorkloadJob};
 
@@ -82,8 +81,8 @@ impl Mix {
                 user: String::new(),
                 queue: QUEUES[usize::from(bin >= INTERACTIVE)].to_owned(),
                 priority: 0,
-                maps: Some(tasks(maps.saturating_mul(self.maps), map)),
-                reduces: (reduces > 0).then(|| tasks(reduces, reduce)),
+                maps: Some(AlikeTasks::of(maps.saturating_mul(self.maps), map)),
+                reduces: (reduces > 0).then(|| AlikeTasks::of(reduces, reduce)),
                 ranks: None,
             }
         });
@@ -94,19 +93,6 @@ impl Mix {
 /// Seconds that a job has to itself where each is alone: longer than any takes, and a thousand of them are no more than
 /// the clock can count.
 const ALONE: f64 = 1.0e7;
-
-fn tasks(count: u32, seconds: f64) -> AlikeTasks {
-    AlikeTasks {
-        count,
-        seconds,
-        device_seconds: 0.0,
-        store_seconds: 0.0,
-        memory_mb: TASK,
-        devices: Vec::new(),
-        takes: std::collections::BTreeMap::new(),
-        near: Vec::new(),
-    }
-}
 
 #[cfg(test)]
 mod tests {

@@ -3,7 +3,6 @@
 use anyhow::{Context as _, Result};
 use policy::schedule::named;
 
-use super::clusters::TASK;
 use crate::figure::{Claim, FigureRow, FigureTable, PaperFigure};
 use crate::run::WorkloadRun;
 use crate::workload::{
@@ -55,16 +54,7 @@ fn end(maps: u32, slots: Slots, policy: &str) -> Result<f64> {
             user: String::new(),
             queue: String::new(),
             priority: 0,
-            maps: Some(AlikeTasks {
-                count: maps,
-                seconds: T,
-                device_seconds: 0.0,
-                store_seconds: 0.0,
-                memory_mb: TASK,
-                devices: Vec::new(),
-                takes: std::collections::BTreeMap::new(),
-                near: Vec::new(),
-            }),
+            maps: Some(AlikeTasks::of(maps, T)),
             reduces: None,
             ranks: None,
         }],

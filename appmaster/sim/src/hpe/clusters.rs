@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use policy::schedule::{Bundle, Stage};
 
 use super::settings::HpeSettings;
-use crate::workload::AlikeNodes;
+use crate::workload::{AlikeNodes, TASK_MB};
 
 /// How many nodes of each kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,9 +39,6 @@ pub const E3: HpeCluster = HpeCluster {
 
 /// What a node with a GPU counts.
 pub(super) const GPU: &str = "acc/gpu";
-
-/// Memory of a task, of which no node runs short, in MiB.
-pub(super) const TASK_MB: u64 = 1024;
 
 impl HpeCluster {
     pub(super) fn nodes(self, settings: &HpeSettings) -> Vec<AlikeNodes> {

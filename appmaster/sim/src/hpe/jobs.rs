@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use anyhow::{Context as _, Result, bail, ensure};
 
-use super::clusters::{GPU, TASK_MB};
+use super::clusters::GPU;
 use crate::workload::{AlikeTasks, WorkloadJob};
 
 /// A kind of job. Times are in seconds, of one task.
@@ -137,25 +137,15 @@ impl JobKind {
     }
 
     fn job(&self, number: usize, version: Version) -> WorkloadJob {
-        let phase = |count, seconds| AlikeTasks {
-            count,
-            seconds,
-            device_seconds: 0.0,
-            store_seconds: 0.0,
-            memory_mb: TASK_MB,
-            devices: Vec::new(),
-            takes: Default::default(),
-            near: Vec::new(),
-        };
         let maps = if self.on_gpu && version == Version::Gpu {
             AlikeTasks {
                 device_seconds: self.device,
                 store_seconds: self.store,
                 devices: vec![GPU.to_owned()],
-                ..phase(self.maps, self.load)
+                ..AlikeTasks::of(self.maps, self.load)
             }
         } else {
-            phase(self.maps, self.cpu)
+            AlikeTasks::of(self.maps, self.cpu)
         };
         WorkloadJob {
             name: format!("{}{number}", self.name),
@@ -164,7 +154,7 @@ impl JobKind {
             queue: String::new(),
             priority: 0,
             maps: Some(maps),
-            reduces: Some(phase(self.reduces, self.reduce)),
+            reduces: Some(AlikeTasks::of(self.reduces, self.reduce)),
             ranks: None,
         }
     }
