@@ -98,42 +98,71 @@ fn all_below(ratios: &[f64], most: f64) -> bool {
     ratios.iter().all(|ratio| *ratio <= most)
 }
 
-pub(super) fn figure_12(world: &DyScaleWorld) -> Result<PaperFigure> {
-    let rows = [
-        DYSCALE,
-        ("fast, fifo", FAST, "fifo"),
-        ("slow, fifo", SLOW, "fifo"),
-    ];
+/// DyScale's mean times beside those of two clusters of alike nodes: in the rows of figures 12 and 13.
+struct Beside {
+    interactive_fast: Vec<f64>,
+    interactive_slow: Vec<f64>,
+    batch_fast: Vec<f64>,
+    batch_slow: Vec<f64>,
+}
+
+/// "Slightly worse" is at most so many times as long.
+const SLIGHTLY: f64 = 1.15;
+
+/// DyScale on mixed nodes, and `policy` on fast and on slow ones.
+fn beside(
+    world: &DyScaleWorld,
+    [fast, slow]: [&'static str; 2],
+    policy: &'static str,
+) -> Result<(Vec<FigureTable>, Beside)> {
+    let rows = [DYSCALE, (fast, FAST, policy), (slow, SLOW, policy)];
     let played = Played::new(world, &rows)?;
     let [(_, interactive), (_, batch)] = CLASSES;
-    let (of_fast, of_slow) = (
-        played.ratios(0, 1, interactive),
-        played.ratios(0, 2, interactive),
-    );
-    let (batch_fast, batch_slow) = (played.ratios(0, 1, batch), played.ratios(0, 2, batch));
+    let beside = Beside {
+        interactive_fast: played.ratios(0, 1, interactive),
+        interactive_slow: played.ratios(0, 2, interactive),
+        batch_fast: played.ratios(0, 1, batch),
+        batch_slow: played.ratios(0, 2, batch),
+    };
+    Ok((played.tables(), beside))
+}
+
+/// A claim that each of these is at most so many times what it is compared with.
+fn at_most(text: &str, paper: &str, of: &[(&str, &[f64], f64)]) -> Claim {
+    let one = |(name, ratios, _): &(&str, &[f64], f64)| match *name {
+        "" => range(ratios),
+        name => format!("of {name}: {}", range(ratios)),
+    };
+    let ours: Vec<String> = of.iter().map(one).collect();
+    let holds = of.iter().all(|(_, ratios, most)| all_below(ratios, *most));
+    Claim::new(text, paper, ours.join("; "), holds)
+}
+
+pub(super) fn figure_12(world: &DyScaleWorld) -> Result<PaperFigure> {
+    let (tables, beside) = beside(world, ["fast, fifo", "slow, fifo"], "fifo")?;
     Ok(PaperFigure {
         name: "fig12",
         title: "DyScale beside first come, first served",
         caption: vec![world.caption()],
-        tables: played.tables(),
+        tables,
         claims: vec![
-            Claim::new(
+            at_most(
                 "interactive: DyScale is best everywhere",
                 "everywhere",
-                format!("of fast: {}; of slow: {}", range(&of_fast), range(&of_slow)),
-                all_below(&of_fast, 1.0) && all_below(&of_slow, 1.0),
+                &[
+                    ("fast", &beside.interactive_fast, 1.0),
+                    ("slow", &beside.interactive_slow, 1.0),
+                ],
             ),
-            Claim::new(
+            at_most(
                 "batch: slightly worse than slow",
                 "slightly",
-                range(&batch_slow),
-                all_below(&batch_slow, 1.15),
+                &[("", &beside.batch_slow, SLIGHTLY)],
             ),
-            Claim::new(
+            at_most(
                 "batch: up to 30 % under fast",
                 "up to 30 %, the abstract 40 %",
-                range(&batch_fast),
-                all_below(&batch_fast, 1.0),
+                &[("", &beside.batch_fast, 1.0)],
             ),
         ],
         drawings: Vec::new(),
@@ -141,18 +170,7 @@ pub(super) fn figure_12(world: &DyScaleWorld) -> Result<PaperFigure> {
 }
 
 pub(super) fn figure_13(world: &DyScaleWorld) -> Result<PaperFigure> {
-    let rows = [
-        DYSCALE,
-        ("fast, capacity", FAST, CAPACITY),
-        ("slow, capacity", SLOW, CAPACITY),
-    ];
-    let played = Played::new(world, &rows)?;
-    let [(_, interactive), (_, batch)] = CLASSES;
-    let (of_fast, of_slow) = (
-        played.ratios(0, 1, interactive),
-        played.ratios(0, 2, interactive),
-    );
-    let (batch_fast, batch_slow) = (played.ratios(0, 1, batch), played.ratios(0, 2, batch));
+    let (tables, beside) = beside(world, ["fast, capacity", "slow, capacity"], CAPACITY)?;
     Ok(PaperFigure {
         name: "fig13",
         title: "DyScale beside queues with guaranteed shares",
@@ -160,29 +178,25 @@ pub(super) fn figure_13(world: &DyScaleWorld) -> Result<PaperFigure> {
             format!("{CAPACITY}, Table 5's shares, of map slots and of reduce slots."),
             world.caption(),
         ],
-        tables: played.tables(),
+        tables,
         claims: vec![
-            Claim::new(
+            at_most(
                 "interactive: slightly worse than fast",
                 "slightly",
-                range(&of_fast),
-                all_below(&of_fast, 1.15),
+                &[("", &beside.interactive_fast, SLIGHTLY)],
             ),
-            Claim::new(
+            at_most(
                 "interactive: up to 40 % under slow",
                 "up to 40 %",
-                range(&of_slow),
-                all_below(&of_slow, 1.0),
+                &[("", &beside.interactive_slow, 1.0)],
             ),
-            Claim::new(
+            at_most(
                 "batch: slightly worse than slow, up to 30 % under fast",
                 "slightly; 30 %",
-                format!(
-                    "of slow: {}; of fast: {}",
-                    range(&batch_slow),
-                    range(&batch_fast)
-                ),
-                all_below(&batch_slow, 1.15) && all_below(&batch_fast, 1.0),
+                &[
+                    ("slow", &beside.batch_slow, SLIGHTLY),
+                    ("fast", &beside.batch_fast, 1.0),
+                ],
             ),
         ],
         drawings: Vec::new(),
