@@ -1,6 +1,72 @@
 //! A figure of a paper: tables, drawings of them, and what the paper claims of it.
 
+use anyhow::{Context as _, Result};
 use serde::Serialize;
+
+/// Figures by what they are called on the command line, and what makes each of a world.
+#[derive(Debug)]
+pub struct Figures<World: 'static>(pub(crate) &'static [NamedFigure<World>]);
+
+type NamedFigure<World> = (&'static str, fn(&World) -> Result<PaperFigure>);
+
+impl<World> Figures<World> {
+    /// Their names.
+    pub fn names(&self) -> impl Iterator<Item = &'static str> {
+        self.0.iter().map(|(name, _)| *name)
+    }
+
+    /// The names, for people: `fig4, fig7 or all`.
+    #[must_use]
+    pub fn listed(&self) -> String {
+        let names: Vec<&str> = self.names().collect();
+        format!("{} or all", names.join(", "))
+    }
+
+    /// The figure of this name, or with `all` each of them.
+    ///
+    /// # Errors
+    ///
+    /// There is no such figure, or a run does not come to its end.
+    pub fn make(&self, name: &str, world: &World) -> Result<Vec<PaperFigure>> {
+        if name == "all" {
+            return self.0.iter().map(|(_, make)| make(world)).collect();
+        }
+        let named = self.0.iter().find(|(known, _)| *known == name);
+        let (_, make) =
+            named.with_context(|| format!("{name:?} is no figure; there is {}", self.listed()))?;
+        Ok(vec![make(world)?])
+    }
+}
+
+/// What the figures of a paper are made of, as the command line sets it.
+pub trait FigureWorld: Default + 'static {
+    /// The command: `hpe`.
+    const NAME: &'static str;
+    /// The figures.
+    const FIGURES: Figures<Self>;
+
+    /// Another setting, `KEY=VALUE`.
+    ///
+    /// # Errors
+    ///
+    /// There is no such key, or the value makes no sense for it.
+    fn set(&mut self, text: &str) -> Result<()>;
+
+    /// The keys of [`set`](Self::set), a line each.
+    fn keys() -> String;
+
+    /// Other numbers for a job, `NAME:KEY=VALUE`.
+    ///
+    /// # Errors
+    ///
+    /// The figures have no such job, or the value makes no sense for it.
+    fn set_job(&mut self, text: &str) -> Result<()> {
+        anyhow::bail!(
+            "--job {text}: the jobs of gerbil-sim {} are set with -D",
+            Self::NAME
+        )
+    }
+}
 
 /// What a figure shows.
 #[derive(Clone, Debug, Serialize)]

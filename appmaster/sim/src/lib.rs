@@ -19,7 +19,7 @@ mod chance;
 mod clock;
 pub mod duel;
 pub mod dyscale;
-mod figure;
+pub mod figure;
 pub mod gantt;
 pub mod hpe;
 mod name_node;

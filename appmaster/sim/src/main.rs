@@ -19,8 +19,9 @@ use policy::schedule::{POLICIES, WRAPPERS, named};
 use policy::{Demand, allocate};
 use sim::duel::allocators::full_or_not;
 use sim::duel::tournament;
-use sim::dyscale::{self, DyScaleWorld, PaperFigure};
-use sim::hpe::{self, HpeWorld};
+use sim::dyscale::DyScaleWorld;
+use sim::figure::{FigureWorld, PaperFigure};
+use sim::hpe::HpeWorld;
 use sim::{Workload, WorkloadRun, bench, gantt, record, report};
 
 const USAGE: &str = "\
@@ -103,9 +104,11 @@ fn command() -> Result<()> {
             Arg::Long("tasks") => options.tasks = arguments.value()?.parse()?,
             Arg::Long("gangs") => options.gangs = true,
             Arg::Long("seeds") => options.seeds = arguments.value()?.parse()?,
-            Arg::Value(value) if verb.is_none() && value == "hpe" => return of_hpe(arguments),
-            Arg::Value(value) if verb.is_none() && value == "dyscale" => {
-                return of_dyscale(arguments);
+            Arg::Value(value) if verb.is_none() && value == HpeWorld::NAME => {
+                return figures::<HpeWorld>(arguments);
+            }
+            Arg::Value(value) if verb.is_none() && value == DyScaleWorld::NAME => {
+                return figures::<DyScaleWorld>(arguments);
             }
             Arg::Value(value) if verb.is_none() => verb = Some(value.string()?),
             Arg::Value(value) => options.given.push(value.into()),
@@ -166,12 +169,14 @@ fn run(options: &SimOptions) -> Result<()> {
     Ok(())
 }
 
-fn of_hpe(mut arguments: Parser) -> Result<()> {
-    let (mut world, mut name, mut out) = (HpeWorld::default(), None::<String>, None);
+/// `gerbil-sim hpe …` and the like.
+fn figures<World: FigureWorld>(mut arguments: Parser) -> Result<()> {
+    let (mut world, mut name, mut out) = (World::default(), None::<String>, None);
     while let Some(argument) = arguments.next()? {
         match argument {
             Arg::Short('h') | Arg::Long("help") => {
-                print!("{USAGE}\nKeys of gerbil-sim hpe -D:\n{}", HpeWorld::keys());
+                let (command, keys) = (World::NAME, World::keys());
+                print!("{USAGE}\nKeys of gerbil-sim {command} -D:\n{keys}");
                 return Ok(());
             }
             Arg::Long("job") => world.set_job(&arguments.value()?.string()?)?,
@@ -182,35 +187,13 @@ fn of_hpe(mut arguments: Parser) -> Result<()> {
         }
     }
     let Some(name) = name else {
-        bail!("hpe wants a figure: {} or all", hpe::FIGURES.join(", "))
-    };
-    show(&name, &hpe::figures(&name, &world)?, out.as_deref())
-}
-
-fn of_dyscale(mut arguments: Parser) -> Result<()> {
-    let (mut world, mut name, mut out) = (DyScaleWorld::default(), None::<String>, None);
-    while let Some(argument) = arguments.next()? {
-        match argument {
-            Arg::Short('h') | Arg::Long("help") => {
-                print!(
-                    "{USAGE}\nKeys of gerbil-sim dyscale -D:\n{}",
-                    DyScaleWorld::keys()
-                );
-                return Ok(());
-            }
-            Arg::Short('D') => world.set(&arguments.value()?.string()?)?,
-            Arg::Long("out") => out = Some(PathBuf::from(arguments.value()?)),
-            Arg::Value(value) if name.is_none() => name = Some(value.string()?),
-            odd => return Err(odd.unexpected().into()),
-        }
-    }
-    let Some(name) = name else {
         bail!(
-            "dyscale wants a figure: {} or all",
-            dyscale::FIGURES.join(", ")
+            "{} wants a figure: {}",
+            World::NAME,
+            World::FIGURES.listed()
         )
     };
-    show(&name, &dyscale::figures(&name, &world)?, out.as_deref())
+    show(&name, &World::FIGURES.make(&name, &world)?, out.as_deref())
 }
 
 /// Prints figures, and writes them into a folder.

@@ -15,41 +15,31 @@ mod mix;
 mod slots;
 mod world;
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 
 pub use crate::figure::{Claim, Drawing, FigureRow, FigureTable, PaperFigure};
+use crate::figure::{FigureWorld, Figures};
 pub use clusters::{Cores, FAST, HETEROGENEOUS, SLOW};
 pub use mix::Mix;
 pub use world::DyScaleWorld;
 
-/// The figures, by what they are called on the command line.
-pub const FIGURES: [&str; 7] = ["fig2", "simple", "fig3", "fig11", "fig12", "fig13", "fig14"];
+impl FigureWorld for DyScaleWorld {
+    const NAME: &'static str = "dyscale";
+    const FIGURES: Figures<Self> = Figures(&[
+        ("fig2", |_| slots::figure_2()),
+        ("simple", |_| slots::simple()),
+        ("fig3", isolated::figure_3),
+        ("fig11", isolated::figure_11),
+        ("fig12", arrivals::figure_12),
+        ("fig13", arrivals::figure_13),
+        ("fig14", arrivals::figure_14),
+    ]);
 
-/// The figure of this name, or all of them.
-///
-/// # Errors
-///
-/// There is no such figure, or a run does not come to its end.
-pub fn figures(name: &str, world: &DyScaleWorld) -> Result<Vec<PaperFigure>> {
-    match name {
-        "fig2" => Ok(vec![slots::figure_2()?]),
-        "simple" => Ok(vec![slots::simple()?]),
-        "fig3" => Ok(vec![isolated::figure_3(world)?]),
-        "fig11" => Ok(vec![isolated::figure_11(world)?]),
-        "fig12" => Ok(vec![arrivals::figure_12(world)?]),
-        "fig13" => Ok(vec![arrivals::figure_13(world)?]),
-        "fig14" => Ok(vec![arrivals::figure_14(world)?]),
-        "all" => {
-            let all = FIGURES.iter().map(|name| figures(name, world));
-            Ok(all
-                .collect::<Result<Vec<_>>>()?
-                .into_iter()
-                .flatten()
-                .collect())
-        }
-        other => bail!(
-            "{other:?} is no figure; there are {} and all",
-            FIGURES.join(", ")
-        ),
+    fn set(&mut self, text: &str) -> Result<()> {
+        self.set(text)
+    }
+
+    fn keys() -> String {
+        Self::keys()
     }
 }

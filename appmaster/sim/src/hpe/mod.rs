@@ -21,40 +21,34 @@ mod settings;
 mod sweep;
 mod world;
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 
 pub use crate::figure::{Claim, Drawing, FigureRow, FigureTable, PaperFigure};
+use crate::figure::{FigureWorld, Figures};
 pub use clusters::{E1, E2, E3, HpeCluster};
 pub use jobs::Version;
 pub use orders::{orders, spread};
 pub use world::{HpeWorld, Policy, gain};
 
-/// The figures, by what they are called on the command line.
-pub const FIGURES: [&str; 5] = ["fig4", "fig7", "fig8", "fig9", "sweep"];
+impl FigureWorld for HpeWorld {
+    const NAME: &'static str = "hpe";
+    const FIGURES: Figures<Self> = Figures(&[
+        ("fig4", fig4::figure),
+        ("fig7", fig7::figure),
+        ("fig8", fig8::figure),
+        ("fig9", fig9::figure),
+        ("sweep", sweep::figure),
+    ]);
 
-/// The figure of this name, or all of them.
-///
-/// # Errors
-///
-/// There is no such figure, or a run does not come to its end.
-pub fn figures(name: &str, world: &HpeWorld) -> Result<Vec<PaperFigure>> {
-    match name {
-        "fig4" => Ok(vec![fig4::figure(world)?]),
-        "fig7" => Ok(vec![fig7::figure(world)?]),
-        "fig8" => Ok(vec![fig8::figure(world)?]),
-        "fig9" => Ok(vec![fig9::figure(world)?]),
-        "sweep" => Ok(vec![sweep::figure(world)?]),
-        "all" => {
-            let all = FIGURES.iter().map(|name| figures(name, world));
-            Ok(all
-                .collect::<Result<Vec<_>>>()?
-                .into_iter()
-                .flatten()
-                .collect())
-        }
-        other => bail!(
-            "{other:?} is no figure; there are {} and all",
-            FIGURES.join(", ")
-        ),
+    fn set(&mut self, text: &str) -> Result<()> {
+        self.set(text)
+    }
+
+    fn keys() -> String {
+        Self::keys()
+    }
+
+    fn set_job(&mut self, text: &str) -> Result<()> {
+        self.set_job(text)
     }
 }

@@ -1,7 +1,8 @@
 //! DyScale's figures, of few jobs: what is exact is so, and all play to their end.
 
 use policy::schedule::{Decision, named};
-use sim::dyscale::{DyScaleWorld, FIGURES, PaperFigure, figures};
+use sim::dyscale::{DyScaleWorld, PaperFigure};
+use sim::figure::FigureWorld;
 use sim::{Workload, WorkloadRun};
 
 fn figure(name: &str, settings: &[&str]) -> PaperFigure {
@@ -9,7 +10,7 @@ fn figure(name: &str, settings: &[&str]) -> PaperFigure {
     settings
         .iter()
         .for_each(|setting| world.set(setting).unwrap());
-    figures(name, &world).unwrap().remove(0)
+    DyScaleWorld::FIGURES.make(name, &world).unwrap().remove(0)
 }
 
 #[test]
@@ -36,7 +37,10 @@ const FEW: [&str; 6] = [
 
 #[test]
 fn every_figure_is_played() {
-    for name in FIGURES.into_iter().filter(|name| name.starts_with("fig1")) {
+    for name in DyScaleWorld::FIGURES
+        .names()
+        .filter(|name| name.starts_with("fig1"))
+    {
         let figure = figure(name, &FEW);
         let mut values = figure.tables.iter().flat_map(|table| &table.rows);
         assert!(
@@ -68,10 +72,11 @@ fn what_makes_no_sense_is_refused() {
     assert!(said("jobs=1001").contains("at most 1000"));
     assert!(said("job=3").contains("there are jobs, maps.scale"));
     assert!(
-        figures("fig9", &world)
+        DyScaleWorld::FIGURES
+            .make("fig9", &world)
             .unwrap_err()
             .to_string()
-            .contains("fig14 and all")
+            .contains("fig14 or all")
     );
 }
 

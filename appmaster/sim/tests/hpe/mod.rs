@@ -1,9 +1,10 @@
 //! The claims of Pamar's figures, with the tables as they stand.
 
-use sim::hpe::{E3, FIGURES, HpeWorld, PaperFigure, Policy, Version, figures};
+use sim::figure::FigureWorld;
+use sim::hpe::{E3, HpeWorld, PaperFigure, Policy, Version};
 
 fn figure(name: &str) -> PaperFigure {
-    let mut made = figures(name, &HpeWorld::default()).unwrap();
+    let mut made = HpeWorld::FIGURES.make(name, &HpeWorld::default()).unwrap();
     made.pop().unwrap()
 }
 
@@ -102,7 +103,7 @@ fn jobs_and_nodes_can_be_others_and_what_is_not_known_is_refused_with_what_is() 
     world.set_job("M:maps=48,store=1").unwrap();
     world.set("slots.map.gpu=3").unwrap();
     world.set("ways=2").unwrap();
-    let made = figures("fig7", &world).unwrap();
+    let made = HpeWorld::FIGURES.make("fig7", &world).unwrap();
     assert!(made[0].caption[0].contains("48 maps (load 6 s, GPU 4 s, store 1 s"));
     assert_ne!(
         row(&made[0], 0, "E3, hpe"),
@@ -123,8 +124,11 @@ fn jobs_and_nodes_can_be_others_and_what_is_not_known_is_refused_with_what_is() 
     );
     let odd = said(world.set("slot=3"));
     assert!(odd.contains("there are slots.map, slots.map.gpu,"), "{odd}");
-    let odd = figures("fig1", &world).unwrap_err().to_string();
-    assert!(odd.contains(&FIGURES.join(", ")), "{odd}");
+    let odd = HpeWorld::FIGURES
+        .make("fig1", &world)
+        .unwrap_err()
+        .to_string();
+    assert!(odd.contains(&HpeWorld::FIGURES.listed()), "{odd}");
 }
 
 #[test]
@@ -144,7 +148,7 @@ fn a_smaller_world_is_as_the_large_one() {
             .iter()
             .all(|node| (node.slots, node.map_slots) == (5, 0))
     );
-    let mut made = figures("fig7", &world).unwrap();
+    let mut made = HpeWorld::FIGURES.make("fig7", &world).unwrap();
     let caption = made.pop().unwrap().caption.concat();
     let said = "Nodes and tasks are divided by 2, times by 10. A node has 5 slots";
     assert!(caption.contains(said), "{caption}");
