@@ -14,6 +14,7 @@
 //!
 //! Missing: how long data takes over the network; reading from a neighbour costs as much as from here.
 
+mod at_once;
 pub mod bench;
 mod chance;
 mod clock;

@@ -1,14 +1,11 @@
 //! What is played: mixes on clusters under policies, several at a time.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
-use std::thread;
-
 use anyhow::{Context as _, Result, bail, ensure};
 use policy::schedule::named;
 
 use super::clusters::Cores;
 use super::mix::{Mix, QUEUES};
+use crate::at_once;
 use crate::run::WorkloadRun;
 use crate::workload::Workload;
 
@@ -106,29 +103,14 @@ impl DyScaleWorld {
         let runs: Vec<(usize, u64)> = (0..points.len())
             .flat_map(|point| (1..=self.seeds).map(move |seed| (point, seed)))
             .collect();
-        let (next, results) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
-        let work = || {
-            while let Some((point, seed)) = runs.get(next.fetch_add(1, Ordering::Relaxed)) {
-                let played = points
-                    .get(*point)
-                    .context("a point that is not there")
-                    .and_then(|at| at.play(self.mix, *seed));
-                let mut results = results.lock().unwrap_or_else(PoisonError::into_inner);
-                results.push(((*point, *seed), played));
-            }
-        };
-        let at_once = thread::available_parallelism().map_or(1, usize::from);
-        thread::scope(|scope| {
-            for _ in 0..at_once {
-                scope.spawn(work);
-            }
-        });
-        let mut results = results.into_inner().unwrap_or_else(PoisonError::into_inner);
-        results.sort_by_key(|(run, _)| *run);
+        let played = at_once::each(&runs, |(point, seed)| {
+            let point = points.get(*point).context("a point that is not there")?;
+            point.play(self.mix, *seed)
+        })?;
         let mut by_point: Vec<Vec<Means>> = points.iter().map(|_| Vec::new()).collect();
-        for ((point, _), played) in results {
-            if let Some(seeds) = by_point.get_mut(point) {
-                seeds.push(played?);
+        for ((point, _), means) in runs.iter().zip(played) {
+            if let Some(seeds) = by_point.get_mut(*point) {
+                seeds.push(means);
             }
         }
         Ok(by_point)
