@@ -24,6 +24,7 @@
 //! | [`capacity`](Capacity) | the queue with the least of its guaranteed share |
 //! | [`fair`](Fair) | the user, queue or job with the fewest slots for its weight |
 //! | [`hpe`](Hpe) | the first job that needs an element which the node has, unless too many others were first; with `age` |
+//! | [`hpe-conserve`](HpeConserve) | that job, while fewer than two attempts a device are on the node, else the first plain one; with `age` |
 //! | [`hpe-literal`](HpeLiteral) | as the paper's pseudocode says, which may be nobody |
 //! | [`dyscale`](DyScale) | on fast cores the first interactive job, on slow ones the first batch job; attempts move between them |
 //! | [`dyscale-basic`](DyScale) | the same without moves |
@@ -57,6 +58,7 @@ mod fair;
 mod fifo;
 mod home;
 mod hpe;
+mod hpe_conserve;
 mod hpe_literal;
 mod ids;
 mod job;
@@ -86,6 +88,7 @@ pub use fair::{By, Fair};
 pub use fifo::Fifo;
 pub use home::home;
 pub use hpe::{Hpe, Window};
+pub use hpe_conserve::HpeConserve;
 pub use hpe_literal::HpeLiteral;
 pub use ids::{AttemptIx, ContainerIx, JobIx, Nanos, NodeIx, SlotIx, TaskIx};
 pub use job::{Job, Measured, Need, Stage, StageState, Task};

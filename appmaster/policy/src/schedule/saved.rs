@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use super::wrapper::{Age, Avoid, Delay, GangScheduling, Priority, Speculate};
 use super::{
-    Blind, Capacity, DyScale, Fair, Fifo, Hpe, HpeLiteral, JobIx, MapsFast, Nanos, NodeIx,
-    Scheduler, Session, Stage, TaskIx,
+    Blind, Capacity, DyScale, Fair, Fifo, Hpe, HpeConserve, HpeLiteral, JobIx, MapsFast,
+    Nanos, NodeIx, Scheduler, Session, Stage, TaskIx,
 };
 
 /// A [`SessionDriver`](super::SessionDriver) between two events.
@@ -32,6 +32,8 @@ pub enum Saved {
     Blind(Blind),
     /// [`Hpe`].
     Hpe(Hpe),
+    /// [`HpeConserve`].
+    HpeConserve(HpeConserve),
     /// [`HpeLiteral`].
     HpeLiteral(HpeLiteral),
     /// [`DyScale`], with where attempts run.
@@ -113,6 +115,7 @@ impl Saved {
             Self::Fair(fair) => Box::new(fair),
             Self::Blind(blind) => Box::new(blind),
             Self::Hpe(hpe) => Box::new(hpe),
+            Self::HpeConserve(conserve) => Box::new(conserve),
             Self::HpeLiteral(literal) => Box::new(literal),
             Self::DyScale(dyscale) => dyscale,
             Self::MapsFast(maps_fast) => Box::new(maps_fast),

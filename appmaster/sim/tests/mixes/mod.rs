@@ -9,7 +9,7 @@ use sim::{Chance, Workload, WorkloadRun};
 
 use super::{ends, play};
 
-const POLICIES: [&str; 24] = [
+const POLICIES: [&str; 25] = [
     "fifo+gang",
     "fifo-barrier+gang",
     "fifo-blind+speculate+gang",
@@ -30,6 +30,7 @@ const POLICIES: [&str; 24] = [
     "fair+speculate+gang:hold=1s+age:limit=10s",
     "fifo+gang:hold=20s+priority:preempt=true+delay",
     "fair:by=job+gang:hold=1s+speculate:factor=1.01,share=0.5",
+    "hpe-conserve+gang",
     "dyscale:most=4,lift-batch=always,move-least=0+gang",
     "dyscale:most=4+delay+speculate+avoid+gang",
     "dyscale-basic:most=4+priority:preempt=true+gang",

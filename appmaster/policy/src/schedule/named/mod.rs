@@ -11,8 +11,8 @@ pub use unknown::{UnknownPolicy, names};
 
 use super::wrapper::{Age, Avoid, Delay, GangScheduling, Priority, Speculate};
 use super::{
-    Blind, By, Capacity, DyScale, Fair, Fifo, Hpe, HpeLiteral, LiftBatch, MapsFast, Nanos,
-    Scheduler, Window,
+    Blind, By, Capacity, DyScale, Fair, Fifo, Hpe, HpeConserve, HpeLiteral, LiftBatch,
+    MapsFast, Nanos, Scheduler, Window,
 };
 
 /// Policies and their keys.
@@ -23,6 +23,7 @@ pub const POLICIES: &[(&str, &[&str])] = &[
     ("capacity", &["queue.NAME", "elastic", "by-stage"]),
     ("fair", &["by", "weight.NAME"]),
     ("hpe", &["skip", "window", "age"]),
+    ("hpe-conserve", &["per", "age"]),
     ("hpe-literal", &["seed"]),
     ("dyscale", &["lift-batch", "move-least", "most"]),
     ("dyscale-basic", &["most"]),
@@ -48,7 +49,8 @@ const BY_SPEED: [&str; 3] = ["dyscale", "dyscale-basic", "maps-fast"];
 /// After so long a stage has waited for too long.
 const TOO_LONG: Nanos = Nanos::from_secs(300);
 
-/// The policy that `text` names. `hpe` has an `age` of its own, where none follows it, for what it passes over.
+/// The policy that `text` names. `hpe` and `hpe-conserve` have an `age` of their own, where none
+/// follows it, for what they pass over.
 ///
 /// # Errors
 ///
@@ -61,7 +63,7 @@ pub fn named(text: &str) -> Result<Box<dyn Scheduler>, UnknownPolicy> {
     });
     let mut policy = bare(&first)?;
     let rest: Vec<NamedPart<'_>> = parts.collect();
-    let is_hpe = first.name == "hpe";
+    let is_hpe = ["hpe", "hpe-conserve"].contains(&first.name);
     let aged = rest.iter().any(|part| part.name == "age");
     if is_hpe && (first.has("age") || !aged) {
         policy = Box::new(Age::new(first.span("age", TOO_LONG)?, true, policy));
@@ -142,6 +144,9 @@ fn bare(part: &NamedPart<'_>) -> Result<Box<dyn Scheduler>, UnknownPolicy> {
         "hpe" => Ok(Box::new(Hpe {
             skip: part.get("skip", 3, ABOVE_0, above_0)?,
             window: part.get("window", Window::Plain, "plain or jobs", window)?,
+        })),
+        "hpe-conserve" => Ok(Box::new(HpeConserve {
+            per: part.get("per", 2, ABOVE_0, above_0)?,
         })),
         "hpe-literal" => Ok(Box::new(HpeLiteral {
             chance: part.get("seed", 0, "a whole number", |value| value.parse().ok())?,

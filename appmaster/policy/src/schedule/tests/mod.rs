@@ -6,6 +6,7 @@ mod gangs;
 mod gangs_by_turn;
 mod hpe;
 mod hpe_clusters;
+mod hpe_conserve;
 mod hpe_literal;
 mod moves;
 mod needs;
