@@ -24,7 +24,7 @@ impl Chance {
     }
 
     /// Above 0, at most 1, evenly.
-    fn even(&mut self) -> f64 {
+    pub(crate) fn even(&mut self) -> f64 {
         // The 32 highest bits.
         let bits = u32::try_from(self.draw() >> 32).unwrap_or(u32::MAX);
         (f64::from(bits) + 1.0) / (f64::from(u32::MAX) + 1.0)

@@ -37,10 +37,10 @@ gerbil-sim duel [--seeds N]
 gerbil-sim bench [--policy POLICY] [--nodes N] [--jobs N] [--tasks N] [--gangs]
         times decisions with N jobs of N tasks each in line (10000 of 10, on 100 nodes); with --gangs each is a gang
         of 1 to 16, and of a session where they wait for each other's end
-gerbil-sim hpe fig4|fig7|fig8|fig9|sweep|all [--job M|D|W:KEY=VALUE,...]... [-D KEY=VALUE]... [--out FOLDER]
+gerbil-sim hpe fig4|fig7|fig8|fig9|sweep|region|all [--job M|D|W:KEY=VALUE,...]... [-D KEY=VALUE]... [--out FOLDER]
         plays the queues of Pamar's figures and prints tables and the paper's claims as Markdown; into FOLDER it writes
         the same as FIGURE.md, each figure as JSON, and its charts as SVG; keys of --job are maps, load, device, store,
-        cpu, reduces and reduce (counts and seconds), those of -D see gerbil-sim hpe --help
+        cpu, reduces and reduce (counts and seconds), those of -D see gerbil-sim hpe --help; region says where HPE pays
 gerbil-sim dyscale fig2|simple|fig3|fig11|fig12|fig13|fig14|all [-D KEY=VALUE]... [--out FOLDER]
         plays DyScale's figures, interactive and batch jobs on fast, slow and mixed nodes, the same way; keys of -D see
         gerbil-sim dyscale --help

@@ -13,9 +13,9 @@ pub struct HpeCluster {
     /// `E1`.
     pub name: &'static str,
     /// Nodes with a GPU; they come first.
-    gpu: u32,
+    pub(super) gpu: u32,
     /// Nodes without.
-    cpu: u32,
+    pub(super) cpu: u32,
 }
 
 /// Eight nodes without a GPU.

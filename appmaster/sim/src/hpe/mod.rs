@@ -15,8 +15,10 @@ mod fig4;
 mod fig7;
 mod fig8;
 mod fig9;
+mod heat;
 mod jobs;
 mod orders;
+pub mod region;
 mod settings;
 mod sweep;
 mod world;
@@ -38,6 +40,7 @@ impl FigureWorld for HpeWorld {
         ("fig8", fig8::figure),
         ("fig9", fig9::figure),
         ("sweep", sweep::figure),
+        ("region", region::figure),
     ]);
 
     fn set(&mut self, text: &str) -> Result<()> {

@@ -2,11 +2,11 @@
 
 use std::str::FromStr;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result, bail, ensure};
 use policy::schedule::Cut;
 
 /// Keys, and what each is.
-pub(super) const KEYS: [(&str, &str); 11] = [
+pub(super) const KEYS: [(&str, &str); 13] = [
     ("slots.map", "map slots of a node without a GPU (4)"),
     ("slots.map.gpu", "map slots of a node with one (4)"),
     ("slots.reduce", "reduce slots of a node (1)"),
@@ -24,6 +24,11 @@ pub(super) const KEYS: [(&str, &str); 11] = [
     ("window", "of hpe (plain)"),
     ("age", "of hpe (0)"),
     ("seed", "of hpe-literal (0)"),
+    ("per", "of hpe-conserve (2)"),
+    (
+        "device",
+        "percent of a map with its element that it has the device, in region (50)",
+    ),
 ];
 
 /// The settings.
@@ -41,6 +46,9 @@ pub(super) struct HpeSettings {
     window: String,
     age: String,
     seed: String,
+    per: String,
+    /// Percent.
+    pub(super) device: u32,
 }
 
 impl Default for HpeSettings {
@@ -55,6 +63,8 @@ impl Default for HpeSettings {
             window: "plain".to_owned(),
             age: "0".to_owned(),
             seed: "0".to_owned(),
+            per: "2".to_owned(),
+            device: 50,
         }
     }
 }
@@ -83,6 +93,11 @@ impl HpeSettings {
             "window" => value.clone_into(&mut self.window),
             "age" => value.clone_into(&mut self.age),
             "seed" => value.clone_into(&mut self.seed),
+            "per" => value.clone_into(&mut self.per),
+            "device" => {
+                self.device = above_0(key, value)?;
+                ensure!(self.device <= 100, "{key}={value}: at most 100 percent");
+            }
             _ => {
                 let keys: Vec<&str> = KEYS.iter().map(|(key, _)| *key).collect();
                 bail!("{key:?} cannot be set; there are {}", keys.join(", "))
@@ -96,6 +111,11 @@ impl HpeSettings {
             skip, window, age, ..
         } = self;
         format!("hpe:skip={skip},window={window},age={age}")
+    }
+
+    pub(super) fn conserve(&self) -> String {
+        let Self { per, age, .. } = self;
+        format!("hpe-conserve:per={per},age={age}")
     }
 
     pub(super) fn literal(&self) -> String {

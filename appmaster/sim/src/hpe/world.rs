@@ -27,6 +27,8 @@ pub enum Policy {
     Blind,
     /// `hpe`.
     Hpe,
+    /// `hpe-conserve`.
+    Conserve,
     /// `hpe-literal`.
     Literal,
 }
@@ -50,7 +52,8 @@ impl HpeWorld {
         self.settings
             .set(text)
             .with_context(|| format!("-D {text}"))?;
-        for policy in [self.settings.hpe(), self.settings.literal()] {
+        let settings = &self.settings;
+        for policy in [settings.hpe(), settings.conserve(), settings.literal()] {
             named(&policy).with_context(|| format!("-D {text}"))?;
         }
         Ok(())
@@ -72,6 +75,7 @@ impl HpeWorld {
             Policy::Barrier => "fifo-barrier".to_owned(),
             Policy::Blind => "fifo-blind".to_owned(),
             Policy::Hpe => self.settings.hpe(),
+            Policy::Conserve => self.settings.conserve(),
             Policy::Literal => self.settings.literal(),
         }
     }
