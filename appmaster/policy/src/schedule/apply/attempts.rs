@@ -132,6 +132,9 @@ impl ScheduleState {
             state.running = moved(state.running);
         }
         self.used.change(&record.job, stage, moved);
+        if let Some(class) = record.class.get(&stage) {
+            self.used.change_class(&record.job.tenant, *class, moved);
+        }
     }
 
     /// Takes what an attempt needs out of its container and node, or gives it back: `how` changes what is taken.

@@ -28,6 +28,13 @@ impl ScheduleState {
         let class = self.needs.enter(&need);
         if let Some(record) = self.jobs.get_mut(&ix) {
             if let Some(before) = record.class.insert(stage, class) {
+                // Attempts under way count as what they would need now: by that their ends are counted.
+                let state = record.job.stages.get(&stage);
+                let running = state.map_or(0, |state| state.running);
+                let tenant = &record.job.tenant;
+                let used = &mut self.used;
+                used.change_class(tenant, before, |count| count.saturating_sub(running));
+                used.change_class(tenant, class, |count| count.saturating_add(running));
                 self.needs.leave(before);
             }
             if let Some(state) = record.job.stages.get_mut(&stage) {

@@ -10,6 +10,33 @@ use crate::schedule::{
 };
 
 impl ScheduleState {
+    /// Does what changes a node or its containers, and keeps the total of all in line.
+    fn recounted(&mut self, node: NodeIx, change: impl FnOnce(&mut Self)) {
+        self.count_total(node, u64::saturating_sub);
+        change(self);
+        self.count_total(node, u64::saturating_add);
+    }
+
+    /// Adds what a node has to the total, or takes it off: what its containers count and, where it has some, what it
+    /// counts itself and they do not.
+    fn count_total(&mut self, node: NodeIx, how: fn(u64, u64) -> u64) {
+        let Some(there) = self.nodes.get(node.0 as usize) else {
+            return;
+        };
+        let containers = there.containers.iter();
+        let pools: Vec<&Bundle> = containers
+            .filter_map(|ix| self.containers.get(ix))
+            .map(|record| &record.container.pool)
+            .collect();
+        let counted = |name| pools.iter().any(|pool| pool.counts(name));
+        let own = there.node.pool.iter();
+        let own = own.filter(|(name, _)| !pools.is_empty() && !counted(name));
+        let amounts = pools.iter().flat_map(|pool| pool.iter()).chain(own);
+        for (name, amount) in amounts {
+            self.total.change(name, |before| how(before, amount));
+        }
+    }
+
     pub(super) fn joined(&mut self, node: &Node, container: &Container, slots: &[Slot]) {
         let known = self.hosts.get(&node.host).copied();
         let at = known.unwrap_or_else(|| self.add_node(node.clone()));
@@ -31,7 +58,10 @@ impl ScheduleState {
             Vec::new()
         };
         self.set_all_pending(&pending, false);
-        if let Some(there) = self.nodes.get_mut(at.0 as usize) {
+        self.recounted(at, |state| {
+            let Some(there) = state.nodes.get_mut(at.0 as usize) else {
+                return;
+            };
             if is_first {
                 // What the host has may have changed since its last container went.
                 there.node = node.clone();
@@ -39,7 +69,7 @@ impl ScheduleState {
             }
             there.has_joined = true;
             there.containers.insert(ix);
-        }
+        });
         self.set_all_pending(&pending, true);
         for slot in slots {
             self.add_slot(ix, slot);
@@ -161,8 +191,13 @@ impl ScheduleState {
     /// What is taken of the node stays taken.
     pub(super) fn has_now(&mut self, container: ContainerIx, pool: &Bundle) {
         let node = self.containers.get(&container);
-        let node = node.map(|record| record.container.node);
-        let Some(there) = node.and_then(|node| self.nodes.get_mut(node.0 as usize)) else {
+        if let Some(node) = node.map(|record| record.container.node) {
+            self.recounted(node, |state| state.has(node, pool));
+        }
+    }
+
+    fn has(&mut self, node: NodeIx, pool: &Bundle) {
+        let Some(there) = self.nodes.get_mut(node.0 as usize) else {
             return;
         };
         there.node.pool = pool.clone();
@@ -194,12 +229,14 @@ impl ScheduleState {
             .for_each(|attempt| self.ended(attempt, AttemptOutcome::Lost));
         slots.into_iter().for_each(|slot| self.remove_slot(slot));
         self.forget_kinds(node);
-        self.containers.remove(&ix);
-        let there = self.nodes.get_mut(node.0 as usize);
-        let is_last = there.is_some_and(|there| {
-            there.containers.remove(&ix);
-            there.containers.is_empty()
+        self.recounted(node, |state| {
+            state.containers.remove(&ix);
+            if let Some(there) = state.nodes.get_mut(node.0 as usize) {
+                there.containers.remove(&ix);
+            }
         });
+        let there = self.nodes.get(node.0 as usize);
+        let is_last = there.is_some_and(|there| there.containers.is_empty());
         if is_last {
             let pending = self.pending_at(node);
             self.set_all_pending(&pending, false);

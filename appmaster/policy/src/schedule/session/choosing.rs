@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::{Class, Owner, Shown};
-use crate::schedule::{Job, JobIx, Nanos, Need, NodeIx, Session, Share, Stage};
+use crate::schedule::{Bundle, Job, JobIx, Nanos, Need, NodeIx, Session, Share, Stage};
 
 /// Jobs in order of submission.
 type BySubmission = BTreeSet<(u64, JobIx)>;
@@ -267,6 +267,25 @@ impl Session {
     #[must_use]
     pub fn used_by(&self, owner: &Owner, stage: Stage) -> u32 {
         self.state.used.of(owner, Some(stage))
+    }
+
+    /// Attempts under way of each class of need that has some.
+    pub(in crate::schedule) fn used_classes(&self) -> impl Iterator<Item = (Class, u32)> + '_ {
+        self.state.used.classes()
+    }
+
+    /// The same of one user.
+    pub(in crate::schedule) fn used_classes_of(
+        &self,
+        tenant: &str,
+    ) -> impl Iterator<Item = (Class, u32)> + '_ {
+        self.state.used.classes_of(tenant)
+    }
+
+    /// What all containers and their nodes have, whoever has it at present.
+    #[must_use]
+    pub fn total(&self) -> &Bundle {
+        &self.state.total
     }
 
     /// Bytes of a partition that lie at a node.

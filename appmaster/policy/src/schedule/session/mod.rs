@@ -199,6 +199,8 @@ pub(super) struct ScheduleState {
     pub(super) waiting: BTreeMap<(Stage, Class), BTreeSet<(Nanos, JobIx)>>,
     /// Attempts under way of each queue and user.
     pub(super) used: Used,
+    /// What all containers and their nodes have.
+    pub(super) total: Bundle,
     pub(super) free_nodes: BTreeSet<NodeIx>,
     /// Free slots that run a stage, by node: a slot for two stages is in both.
     #[serde(with = "pairs")]

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::Owner;
+use super::{Class, Owner};
+use crate::Few;
 use crate::schedule::{Job, Stage};
 
 /// Attempts under way of each queue and user that has some, by name.
@@ -12,6 +13,10 @@ use crate::schedule::{Job, Stage};
 pub(in crate::schedule) struct Used {
     queues: BTreeMap<String, UsedByStage>,
     tenants: BTreeMap<String, UsedByStage>,
+    /// By what they take, of all.
+    classes: Few<Class, u32>,
+    /// The same of each user.
+    classes_of: BTreeMap<String, Few<Class, u32>>,
 }
 
 /// Of one of them.
@@ -81,4 +86,47 @@ impl Used {
             }
         }
     }
+
+    /// Attempts under way, of each class that has some.
+    pub(in crate::schedule) fn classes(&self) -> impl Iterator<Item = (Class, u32)> + '_ {
+        self.classes.iter().copied()
+    }
+
+    /// The same of one user.
+    pub(in crate::schedule) fn classes_of(
+        &self,
+        tenant: &str,
+    ) -> impl Iterator<Item = (Class, u32)> + '_ {
+        let classes = self.classes_of.get(tenant).into_iter();
+        classes.flat_map(Few::iter).copied()
+    }
+
+    /// Makes of the count of a user's attempts of a class another.
+    pub(in crate::schedule) fn change_class(
+        &mut self,
+        tenant: &str,
+        class: Class,
+        to: impl Fn(u32) -> u32,
+    ) {
+        change(&mut self.classes, class, &to);
+        let Some(own) = self.classes_of.get_mut(tenant) else {
+            let mut own = Few::new();
+            change(&mut own, class, to);
+            if own.iter().next().is_some() {
+                self.classes_of.insert(tenant.to_owned(), own);
+            }
+            return;
+        };
+        change(own, class, to);
+        if own.iter().next().is_none() {
+            self.classes_of.remove(tenant);
+        }
+    }
+}
+
+fn change(classes: &mut Few<Class, u32>, class: Class, to: impl Fn(u32) -> u32) {
+    match to(classes.get(&class).copied().unwrap_or(0)) {
+        0 => classes.remove(&class),
+        count => classes.insert(class, count),
+    };
 }
