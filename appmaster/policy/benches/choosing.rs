@@ -1,8 +1,9 @@
-//! How long a policy takes to choose for a slot while 1,000 jobs are queued; it fails when `hpe` takes longer
+//! How long a policy takes to choose for a slot while 1,000 jobs are queued; it fails when `hpe` or `hetero` takes longer
 //! than 5 µs.
 //!
 //! `cargo bench -p policy --bench choosing` prints the median of the rounds with the slowest of three queues, on a node with a
-//! GPU and on one without.
+//! GPU and on one without; of `hetero` that with ten groups of jobs on a node that has all their functions, where
+//! attempts of each group are under way.
 
 #![expect(
     clippy::disallowed_types,
@@ -15,8 +16,8 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use policy::schedule::{
-    Bundle, Container, Cut, Event, Job, JobIx, Nanos, Need, Node, NodeIx, Session, Stage,
-    StageState, Task, named,
+    Bundle, Container, Cut, Decision, Event, Job, JobIx, Nanos, Need, Node, NodeIx, Session, Slot,
+    SlotIx, Stage, StageState, Task, TaskIx, named,
 };
 
 const JOBS: u32 = 1_000;
@@ -63,7 +64,14 @@ fn submit(session: &mut Session, number: u32, plain: u32) {
         bundle: memory,
         locks: Vec::new(),
     };
-    let stages = [(Stage::Map, map), (Stage::Reduce, reduce)];
+    submit_stages(
+        session,
+        number,
+        [(Stage::Map, map), (Stage::Reduce, reduce)],
+    );
+}
+
+fn submit_stages(session: &mut Session, number: u32, stages: [(Stage, Need); 2]) {
     let job = Job {
         seq: u64::from(number),
         submitted: Nanos(0),
@@ -124,6 +132,7 @@ fn run(rounds: usize) -> Option<bool> {
         "hpe:age=0",
         "hpe",
         "hpe:window=jobs",
+        "hpe-conserve",
         "hpe-literal",
     ] {
         for (at, node) in [("with a GPU", NodeIx(0)), ("without", NodeIx(1))] {
@@ -135,7 +144,60 @@ fn run(rounds: usize) -> Option<bool> {
             writeln!(out, "{text}, node {at}: {slowest:.2?}").ok()?;
         }
     }
+    let (session, node) = groups();
+    for text in ["hetero", "hetero-literal", "hetero:tenants=true"] {
+        let slowest = measure(text, &session, Nanos(1), node, rounds)?;
+        in_time &= slowest <= LIMIT || text.contains("tenants");
+        writeln!(out, "{text}, {JOBS} jobs in ten groups: {slowest:.2?}").ok()?;
+    }
     Some(in_time)
+}
+
+/// A node with ten functions, all free, and one on which an attempt of each group is under way.
+fn groups() -> (Session, NodeIx) {
+    let mut session = Session::new();
+    let function = |number: u32| format!("acc/f{}", number % 10);
+    let has = (0..10).fold(Bundle::new(), |has, number| has.with(&function(number), 4));
+    let join = |session: &mut Session, host: &str| {
+        let memory = Bundle::new().with("memory-mb", 40 * 1024);
+        let node = Node {
+            host: host.to_owned(),
+            rack: String::new(),
+            pool: has.clone(),
+            free: has.clone(),
+        };
+        let container = Container {
+            node: NodeIx(0),
+            pool: memory.clone(),
+            free: memory,
+        };
+        let slots = vec![Slot::free(&[Stage::Map, Stage::Reduce]); 20];
+        session.apply(Nanos(0), &Event::Joined(node, container, slots));
+    };
+    join(&mut session, "busy");
+    join(&mut session, "free");
+    for number in 0..JOBS {
+        let bundle = Bundle::new().with("memory-mb", 1024);
+        let need = Need {
+            bundle: bundle.with(&function(number), 1),
+            locks: Vec::new(),
+        };
+        submit_stages(
+            &mut session,
+            number,
+            [(Stage::Map, need.clone()), (Stage::Reduce, need)],
+        );
+    }
+    for number in 0..10 {
+        let decision = Decision::Start {
+            job: JobIx(number),
+            stage: Stage::Map,
+            task: TaskIx(0),
+            slot: SlotIx(number),
+        };
+        session.apply(Nanos(0), &Event::Ordered(decision));
+    }
+    (session, NodeIx(1))
 }
 
 fn main() -> ExitCode {

@@ -84,6 +84,12 @@ pub trait Scheduler: std::fmt::Debug + Send + Sync {
         self.inner().is_none_or(|inner| inner.looks_everywhere(now))
     }
 
+    /// Whether a decision for one node may make way for one at another that had none: the next job of a line whose first
+    /// found no room there. Such nodes are asked again.
+    fn asks_again(&self) -> bool {
+        self.inner().is_some_and(|inner| inner.asks_again())
+    }
+
     /// Whether it knows of no elements, and starts tasks on nodes that lack theirs, where they fail.
     fn is_blind(&self) -> bool {
         self.inner().is_some_and(|inner| inner.is_blind())
@@ -236,14 +242,20 @@ impl SessionDriver {
     /// Nodes with free slots by number, one decision each, so that work spreads, until a round has none; then for
     /// the whole session, until there is none. Nodes that have an element come after all others have as much as
     /// they take, so that what needs none leaves them free, unless the policy knows of no elements. A node without
-    /// a decision is not asked again before something happens.
+    /// a decision is not asked again before something happens, unless the policy says that others make way.
     pub fn decide(&mut self, now: Nanos) -> Vec<Decision> {
         self.asked = now;
         let mut decisions = Vec::new();
         let tells_apart = !self.scheduler.is_blind();
         let special = |session: &Session, node| tells_apart && has_element(session, node);
-        self.rounds(now, &mut decisions, |session, node| !special(session, node));
-        self.rounds(now, &mut decisions, special);
+        loop {
+            let before = decisions.len();
+            self.rounds(now, &mut decisions, |session, node| !special(session, node));
+            self.rounds(now, &mut decisions, special);
+            if decisions.len() == before || !self.scheduler.asks_again() {
+                break;
+            }
+        }
         while self.ask(now, None, &mut decisions) {}
         decisions
     }
@@ -260,6 +272,7 @@ impl SessionDriver {
             true => session.free_node_after(after),
             false => session.open_node_after(after),
         };
+        let again = self.scheduler.asks_again();
         let mut silent = BTreeSet::new();
         loop {
             let before = decisions.len();
@@ -273,6 +286,9 @@ impl SessionDriver {
             }
             if decisions.len() == before {
                 break;
+            }
+            if again {
+                silent.clear();
             }
         }
     }

@@ -23,6 +23,8 @@
 //! | [`fifo-blind`](Blind) | the first job, whether or not the node has what its tasks need |
 //! | [`capacity`](Capacity) | the queue with the least of its guaranteed share |
 //! | [`fair`](Fair) | the user, queue or job with the fewest slots for its weight |
+//! | [`hetero`](Hetero) | of jobs that need the same functions the first; such groups share by dominant shares, or their users do |
+//! | [`hetero-literal`](Hetero) | the same without priorities |
 //! | [`hpe`](Hpe) | the first job that needs an element which the node has, unless too many others were first; with `age` |
 //! | [`hpe-conserve`](HpeConserve) | that job, while fewer than two attempts a device are on the node, else the first plain one; with `age` |
 //! | [`hpe-literal`](HpeLiteral) | as the paper's pseudocode says, which may be nobody |
@@ -56,6 +58,7 @@ mod element;
 mod event;
 mod fair;
 mod fifo;
+mod hetero;
 mod home;
 mod hpe;
 mod hpe_conserve;
@@ -86,6 +89,7 @@ pub use dyscale::{DyScale, LiftBatch};
 pub use event::{AttemptOutcome, AttemptPhase, Decision, Event, Why};
 pub use fair::{By, Fair};
 pub use fifo::Fifo;
+pub use hetero::Hetero;
 pub use home::home;
 pub use hpe::{Hpe, Window};
 pub use hpe_conserve::HpeConserve;

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::wrapper::{Age, Avoid, Delay, GangScheduling, Priority, Speculate};
 use super::{
-    Blind, Capacity, DyScale, Fair, Fifo, Hpe, HpeConserve, HpeLiteral, JobIx, MapsFast,
+    Blind, Capacity, DyScale, Fair, Fifo, Hetero, Hpe, HpeConserve, HpeLiteral, JobIx, MapsFast,
     Nanos, NodeIx, Scheduler, Session, Stage, TaskIx,
 };
 
@@ -30,6 +30,8 @@ pub enum Saved {
     Fair(Fair),
     /// [`Blind`].
     Blind(Blind),
+    /// [`Hetero`].
+    Hetero(Hetero),
     /// [`Hpe`].
     Hpe(Hpe),
     /// [`HpeConserve`].
@@ -114,6 +116,7 @@ impl Saved {
             Self::Capacity(capacity) => Box::new(capacity),
             Self::Fair(fair) => Box::new(fair),
             Self::Blind(blind) => Box::new(blind),
+            Self::Hetero(hetero) => Box::new(hetero),
             Self::Hpe(hpe) => Box::new(hpe),
             Self::HpeConserve(conserve) => Box::new(conserve),
             Self::HpeLiteral(literal) => Box::new(literal),

@@ -9,7 +9,7 @@ use sim::{Chance, Workload, WorkloadRun};
 
 use super::{ends, play};
 
-const POLICIES: [&str; 25] = [
+const POLICIES: [&str; 28] = [
     "fifo+gang",
     "fifo-barrier+gang",
     "fifo-blind+speculate+gang",
@@ -31,6 +31,9 @@ const POLICIES: [&str; 25] = [
     "fifo+gang:hold=20s+priority:preempt=true+delay",
     "fair:by=job+gang:hold=1s+speculate:factor=1.01,share=0.5",
     "hpe-conserve+gang",
+    "hetero+delay+speculate+avoid+gang",
+    "hetero:tenants=true+gang",
+    "hetero-literal+priority:preempt=true+gang",
     "dyscale:most=4,lift-batch=always,move-least=0+gang",
     "dyscale:most=4+delay+speculate+avoid+gang",
     "dyscale-basic:most=4+priority:preempt=true+gang",

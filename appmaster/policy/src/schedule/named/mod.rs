@@ -11,7 +11,7 @@ pub use unknown::{UnknownPolicy, names};
 
 use super::wrapper::{Age, Avoid, Delay, GangScheduling, Priority, Speculate};
 use super::{
-    Blind, By, Capacity, DyScale, Fair, Fifo, Hpe, HpeConserve, HpeLiteral, LiftBatch,
+    Blind, By, Capacity, DyScale, Fair, Fifo, Hetero, Hpe, HpeConserve, HpeLiteral, LiftBatch,
     MapsFast, Nanos, Scheduler, Window,
 };
 
@@ -22,6 +22,8 @@ pub const POLICIES: &[(&str, &[&str])] = &[
     ("fifo-blind", &[]),
     ("capacity", &["queue.NAME", "elastic", "by-stage"]),
     ("fair", &["by", "weight.NAME"]),
+    ("hetero", &["tenants"]),
+    ("hetero-literal", &["tenants"]),
     ("hpe", &["skip", "window", "age"]),
     ("hpe-conserve", &["per", "age"]),
     ("hpe-literal", &["seed"]),
@@ -140,6 +142,10 @@ fn bare(part: &NamedPart<'_>) -> Result<Box<dyn Scheduler>, UnknownPolicy> {
         "fair" => Ok(Box::new(Fair {
             by: part.get("by", By::Tenant, "user, queue or job", by)?,
             weights: part.numbers("weight.")?,
+        })),
+        "hetero" | "hetero-literal" => Ok(Box::new(Hetero {
+            tenants: part.flag("tenants", false)?,
+            literal: part.name == "hetero-literal",
         })),
         "hpe" => Ok(Box::new(Hpe {
             skip: part.get("skip", 3, ABOVE_0, above_0)?,

@@ -1,5 +1,6 @@
 //! Looking for the job that is next: the orders in which policies walk, and what they may see of them.
 
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -25,6 +26,85 @@ impl Session {
         of_stage
             .take_while(move |((other, _), _)| *other == stage)
             .map(|((_, class), _)| *class)
+    }
+
+    /// The first job in sight of each class with pending tasks of a stage, in order of submission: of all jobs, or of one
+    /// user's. Each with its class.
+    pub(in crate::schedule) fn first_of_classes(
+        &self,
+        stage: Stage,
+        tenant: Option<&str>,
+    ) -> Vec<(Class, JobIx)> {
+        if let Some(tenant) = tenant {
+            let all = self.of_tenant(stage, tenant);
+            let firsts = all.filter_map(|(class, jobs)| {
+                let mut seen = self.in_sight([jobs, &NONE]);
+                Some((class, seen.next()?))
+            });
+            return firsts.collect();
+        }
+        let classes = self.classes(stage);
+        let firsts = classes.filter_map(|class| {
+            let first = self.runnable(stage, class).next()?;
+            Some((class, first))
+        });
+        firsts.collect()
+    }
+
+    /// The same, of those of the highest priority of each class.
+    ///
+    /// Cost: O(priorities · classes · log jobs); of one user O(its jobs).
+    pub(in crate::schedule) fn first_by_priority(
+        &self,
+        stage: Stage,
+        tenant: Option<&str>,
+    ) -> Vec<(Class, JobIx)> {
+        if let Some(tenant) = tenant {
+            let all = self.of_tenant(stage, tenant);
+            let firsts = all.filter_map(|(class, jobs)| {
+                let seen = self.in_sight([jobs, &NONE]).enumerate();
+                let turn = |(place, job): &(usize, JobIx)| {
+                    let priority = self.job(*job).map_or(i32::MIN, |job| job.priority);
+                    (Reverse(priority), *place)
+                };
+                let (_, first) = seen.min_by_key(turn)?;
+                Some((class, first))
+            });
+            return firsts.collect();
+        }
+        let of_stage = (stage, i32::MIN, Class::FIRST)..;
+        let of_stage = self.state.by_priority.range(of_stage);
+        let mut all: Vec<_> = of_stage.take_while(|((at, ..), _)| *at == stage).collect();
+        let mut firsts: Vec<(Class, JobIx)> = Vec::new();
+        while let Some(((.., class), jobs)) = all.pop() {
+            if firsts.iter().all(|(known, _)| known != class)
+                && let Some(first) = self.in_sight([jobs, &NONE]).next()
+            {
+                firsts.push((*class, first));
+            }
+        }
+        firsts
+    }
+
+    /// Jobs of a user with pending tasks of a stage, by class.
+    fn of_tenant(
+        &self,
+        stage: Stage,
+        tenant: &str,
+    ) -> impl Iterator<Item = (Class, &BySubmission)> {
+        let owner = Owner::Tenant(tenant.to_owned());
+        let from = (stage, owner.clone(), Class::FIRST)..;
+        let all = self.state.by_owner.range(from);
+        let own = all.take_while(move |((at, of, _), _)| *at == stage && *of == owner);
+        own.map(|((.., class), jobs)| (*class, jobs))
+    }
+
+    /// Users with pending tasks of a stage, by name. Cost: O(owners · classes).
+    pub(in crate::schedule) fn tenants(&self, stage: Stage) -> impl Iterator<Item = &str> {
+        self.owners(stage).filter_map(|owner| match owner {
+            Owner::Tenant(name) => Some(name.as_str()),
+            Owner::Queue(_) => None,
+        })
     }
 
     /// Whether tasks of a stage are pending, of whichever job.

@@ -4,6 +4,8 @@ mod bed;
 mod dyscale;
 mod gangs;
 mod gangs_by_turn;
+mod hetero;
+mod hetero_reference;
 mod hpe;
 mod hpe_clusters;
 mod hpe_conserve;

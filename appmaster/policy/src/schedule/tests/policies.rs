@@ -244,7 +244,8 @@ fn names_keys_and_values_that_are_not_known_are_refused_with_what_there_is() {
     let said = |text: &str| named(text).unwrap_err().to_string();
     assert_eq!(
         said("fofi"),
-        "policy \"fofi\" is not known; there are fifo, fifo-barrier, fifo-blind, capacity, fair, hpe, hpe-conserve, hpe-literal, dyscale, dyscale-basic, maps-fast"
+        "policy \"fofi\" is not known; there are fifo, fifo-barrier, fifo-blind, capacity, fair, hetero, hetero-literal, hpe, \
+         hpe-conserve, hpe-literal, dyscale, dyscale-basic, maps-fast"
     );
     assert_eq!(said("fifo:x=1"), "fifo has no key \"x\"; it has none");
     assert_eq!(

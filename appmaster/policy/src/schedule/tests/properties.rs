@@ -9,7 +9,7 @@ use crate::schedule::{
     NodeIx, POLICIES as NAMES, Slot, Speed, Stage, Task, WRAPPERS,
 };
 
-const POLICIES: [&str; 20] = [
+const POLICIES: [&str; 22] = [
     "fifo+speculate:factor=101,share=50+delay+age:limit=5s+priority+gang",
     "fifo+gang",
     "fifo-barrier+gang",
@@ -26,6 +26,8 @@ const POLICIES: [&str; 20] = [
     // Alone it leaves slots empty for ever.
     "hpe-literal:seed=7+age:limit=1s+gang",
     "hpe-conserve+delay:node=1s,rack=1s+avoid+speculate+gang",
+    "hetero+delay:node=1s,rack=1s+avoid+speculate+gang",
+    "hetero-literal:tenants=true+priority:preempt=true+gang",
     "dyscale:most=2,lift-batch=always,move-least=0+gang",
     "dyscale:most=2+delay:node=1s,rack=1s+avoid+speculate+gang",
     "dyscale:most=3,move-least=2s+priority:preempt=true+gang",
