@@ -17,6 +17,7 @@
 mod at_once;
 pub mod bench;
 mod chance;
+mod chart;
 mod clock;
 pub mod duel;
 pub mod dyscale;

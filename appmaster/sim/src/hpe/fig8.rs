@@ -2,10 +2,10 @@
 
 use anyhow::Result;
 
-use super::chart;
 use super::clusters::{E2, E3, HpeCluster};
 use super::jobs::Version;
 use super::world::{HpeWorld, Policy, gain};
+use crate::chart;
 use crate::figure::{Claim, Drawing, FigureRow, FigureTable, PaperFigure};
 
 /// M, D, W, repeated.

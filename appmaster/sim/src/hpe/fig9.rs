@@ -2,11 +2,11 @@
 
 use anyhow::Result;
 
-use super::chart;
 use super::clusters::{E2, E3};
 use super::jobs::Version;
 use super::orders::{orders, spread};
 use super::world::{HpeWorld, Policy};
+use crate::chart;
 use crate::figure::{Claim, Drawing, FigureRow, FigureTable, PaperFigure};
 
 /// Ends under HPE on E3 and under the default on E2, in each order.

@@ -9,7 +9,6 @@
 //! An [`HpeWorld`] plays queues; [`fig4`], [`fig7`], [`fig8`], [`fig9`] and [`sweep`] make an [`PaperFigure`] each of what
 //! comes out. All jobs of a queue are submitted at 0, and `age` is 0, as in the paper, unless it is told otherwise.
 
-mod chart;
 mod clusters;
 mod fig4;
 mod fig7;

@@ -15,7 +15,7 @@ const COLOURS: [&str; 6] = [
 ];
 
 /// A group of bars a column, a colour a row; the axis starts at 0.
-pub(super) fn svg(table: &FigureTable) -> String {
+pub(crate) fn svg(table: &FigureTable) -> String {
     let series = number(table.rows.len());
     let group = series * BAR + GAP;
     let width = (LEFT + number(table.columns.len()) * group + GAP).max(420.0);
