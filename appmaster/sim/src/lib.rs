@@ -5,8 +5,8 @@
 //! what their tasks take. A [`WorkloadRun`] feeds a [`policy::schedule::SessionDriver`] with what happens, carries out
 //! what it decides by the workload's own times, and notes when each attempt ran where. Of that [`gantt`] makes charts,
 //! [`report`] tables, and a digest by which the same seed is seen to give the same run; [`record`] keeps it line
-//! by line, and replays what it or an ApplicationMaster has kept. [`hpe`] and [`dyscale`] play what the figures of two
-//! papers show.
+//! by line, and replays what it or an ApplicationMaster has kept. [`hpe`], [`dyscale`] and [`hetero`] play what the figures of
+//! three papers show.
 //!
 //! Invariants: no clock, no chance but what the workload says; events of one moment are ordered by when
 //! they were put in line; a decision that cannot be carried out ends the run with an error, since it is a
@@ -23,6 +23,7 @@ pub mod duel;
 pub mod dyscale;
 pub mod figure;
 pub mod gantt;
+pub mod hetero;
 pub mod hpe;
 mod name_node;
 pub mod record;

@@ -21,6 +21,7 @@ use sim::duel::allocators::full_or_not;
 use sim::duel::tournament;
 use sim::dyscale::DyScaleWorld;
 use sim::figure::{FigureWorld, PaperFigure};
+use sim::hetero::HeteroWorld;
 use sim::hpe::HpeWorld;
 use sim::{Workload, WorkloadRun, bench, gantt, record, report};
 
@@ -44,6 +45,9 @@ gerbil-sim hpe fig4|fig7|fig8|fig9|sweep|region|all [--job M|D|W:KEY=VALUE,...].
 gerbil-sim dyscale fig2|simple|fig3|fig11|fig12|fig13|fig14|all [-D KEY=VALUE]... [--out FOLDER]
         plays DyScale's figures, interactive and batch jobs on fast, slow and mixed nodes, the same way; keys of -D see
         gerbil-sim dyscale --help
+gerbil-sim hetero fig7|fig8|fig9|fig10|table3|shares|all [-D KEY=VALUE]... [--out FOLDER]
+        plays HeteroYARN's figures, K-means and Naive Bayes with boards and without, the same way, and how jobs of unlike
+        needs share a cluster
 
 POLICY is NAME[:key=value,...][+WRAPPER[:key=value,...]]..., fifo+gang where none is given.
 ";
@@ -106,6 +110,9 @@ fn command() -> Result<()> {
             Arg::Long("seeds") => options.seeds = arguments.value()?.parse()?,
             Arg::Value(value) if verb.is_none() && value == HpeWorld::NAME => {
                 return figures::<HpeWorld>(arguments);
+            }
+            Arg::Value(value) if verb.is_none() && value == HeteroWorld::NAME => {
+                return figures::<HeteroWorld>(arguments);
             }
             Arg::Value(value) if verb.is_none() && value == DyScaleWorld::NAME => {
                 return figures::<DyScaleWorld>(arguments);

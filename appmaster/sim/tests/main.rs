@@ -5,6 +5,7 @@
 mod devices;
 mod duels;
 mod dyscale;
+mod hetero;
 mod hpe;
 mod mixes;
 mod moves;
