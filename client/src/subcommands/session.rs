@@ -34,7 +34,9 @@ fn root(text: &str) -> Result<String, String> {
 /// What `--policy` may be.
 fn policies() -> String {
     format!(
-        "Which job has slots first: {}; with their settings, and wrappers ({}), as in fair:by=user+priority",
+        "Which job has slots first: {}; with their settings, and wrappers ({}), as in fair:by=user+priority; where only some \
+         nodes have a device that tasks need, hpe-conserve costs least (hpe is its paper's); hetero shares between jobs of \
+         unlike needs",
         names(POLICIES),
         names(WRAPPERS)
     )
