@@ -11,6 +11,7 @@
 //! back goes ([`wanted_back`]), and others are asked for after a pause ([`pause`]).
 
 mod devices;
+mod lost;
 mod missing;
 mod nodes;
 mod pause;
@@ -25,7 +26,7 @@ use holding::Asking;
 use job::SessionPlan;
 use policy::gang::{GangEvent, Grant};
 use policy::lending::Offer;
-use policy::{ClusterView, ContainerId, Millis, NodeId, NodeShare};
+use policy::{ClusterView, ContainerId, Millis, NodeId};
 
 use pause::Pause;
 use place::{PlaceState, PooledContainer};
@@ -67,6 +68,8 @@ pub(crate) struct Pool {
     seed: u64,
     /// By the number of their requests, none of which is used twice.
     places: BTreeMap<u32, PooledContainer>,
+    /// The numbers of the places that have a container.
+    numbers: BTreeMap<ContainerId, u32>,
     next: u32,
     avoided: BTreeMap<NodeId, Millis>,
     /// Nodes that have lost a container, and when that is forgotten.
@@ -92,6 +95,7 @@ impl Pool {
             plan,
             seed,
             places: BTreeMap::new(),
+            numbers: BTreeMap::new(),
             next: 0,
             avoided: BTreeMap::new(),
             failed: BTreeMap::new(),
@@ -196,11 +200,9 @@ impl Pool {
         elements: BTreeMap<String, u64>,
     ) -> Vec<Want> {
         let (slots, room) = (self.slots(container, &elements), self.room(container));
-        let place = self.places.values_mut();
-        let place = place
-            .filter(|place| place.container() == Some(container))
-            .find_map(|place| Some((place.share.clone()?, place)));
-        let Some((share, place)) = place else {
+        let place = self.place_of_mut(container);
+        let Some((share, place)) = place.and_then(|place| Some((place.share.clone()?, place)))
+        else {
             return Vec::new();
         };
         place.state = PlaceState::Joined(container.clone());
@@ -214,44 +216,6 @@ impl Pool {
             pool: self.plan.slot.times(room),
             elements,
         })]
-    }
-
-    /// A container or its launcher is gone, or is of no use. Another is asked for; `in_doubt`: on another
-    /// node, since YARN does not say what became of it.
-    pub(crate) fn lost(
-        &mut self,
-        now: Millis,
-        container: &ContainerId,
-        in_doubt: bool,
-    ) -> Vec<Want> {
-        let places = self.places.iter();
-        let number = places
-            .filter(|(_, place)| place.container() == Some(container))
-            .map(|(number, _)| *number)
-            .next();
-        let Some(place) = number.and_then(|number| self.places.remove(&number)) else {
-            // Granted, and not started yet.
-            return self.all_hear(now, &GangEvent::ContainerEnded(container.clone()));
-        };
-        let mut wants = vec![Want::Release(vec![container.clone()])];
-        if let PlaceState::Joined(container) = place.state {
-            wants.push(Want::Withdraw(container));
-        }
-        // That YARN takes back what it wants back is no fault of the node.
-        let faulty = place.share.filter(|_| place.leaving.is_none());
-        if let Some(NodeShare { node, .. }) = faulty {
-            let until = now.plus(AVOID);
-            let again = self.failed.insert(node.clone(), until).is_some();
-            if again || in_doubt {
-                self.avoided.insert(node, until);
-            }
-        }
-        self.note_gone(now);
-        // Of an elastic one more are asked for when they are wanted.
-        if self.staying() < self.plan.containers.get() {
-            wants.extend(self.open(now));
-        }
-        wants
     }
 
     /// When [`Pool::tick`] is due, if nothing else happens before.
@@ -302,6 +266,7 @@ impl Pool {
     pub(crate) fn end(&mut self) -> Vec<Want> {
         let mut all = Vec::new();
         let mut wants = Vec::new();
+        self.numbers.clear();
         for (number, mut place) in std::mem::take(&mut self.places) {
             all.extend(place.container().cloned());
             all.extend(place.gang.end());

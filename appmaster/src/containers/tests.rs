@@ -127,3 +127,32 @@ fn idle_containers_wait_while_the_session_has_had_no_job() {
     let idle = due(&containers, "idle containers").unwrap();
     assert!(containers.is_to_resize(idle, true) && !containers.is_to_resize(idle, false));
 }
+
+/// `cargo test --release -p appmaster --lib -- --ignored --nocapture five_thousand`
+#[test]
+#[ignore = "prints how long a session of 5,000 containers takes, which depends on the machine"]
+fn five_thousand_launchers_join() {
+    let mut pool = plan(1);
+    pool.slots = NonZeroU32::new(8).unwrap();
+    pool.most = NonZeroU32::new(5_000).unwrap();
+    (pool.containers, pool.first) = (pool.most, pool.most);
+    let mut containers = Containers::new(pool, 7);
+    let timed = |what: &str, began: std::time::Instant| println!("{what}: {:?}", began.elapsed());
+    let began = std::time::Instant::now();
+    containers.begin(NOW);
+    timed("5,000 places", began);
+    let began = std::time::Instant::now();
+    let wants = containers.nodes_read(NOW, &Ok(view(5_000)));
+    timed("nodes for 5,000 containers", began);
+    let began = std::time::Instant::now();
+    for (number, want) in (1..).zip(wants) {
+        if let Want::Ask(request, asking) = want {
+            containers.granted(NOW, request, granted_one(&asking, number));
+            containers.granted_to(&id(number)).unwrap();
+            containers.attributed_to(&id(number));
+            containers.joined(&id(number), BTreeMap::new());
+        }
+    }
+    timed("5,000 grants and joins", began);
+    assert_eq!(containers.missing(), 0);
+}

@@ -79,23 +79,19 @@ impl Pool {
 
     /// What YARN has granted to a container that is started.
     pub(crate) fn granted_to(&self, container: &ContainerId) -> Option<Resources> {
-        let mut places = self.places.values();
-        let place = places.find(|place| place.container() == Some(container))?;
-        place.granted
+        self.place_of(container)?.granted
     }
 
     /// A container's launcher has found elements of its node, or none.
     pub(crate) fn found(&mut self, container: &ContainerId, has_elements: bool) {
-        let mut places = self.places.values_mut();
-        if let Some(place) = places.find(|place| place.container() == Some(container)) {
+        if let Some(place) = self.place_of_mut(container) {
             place.has_elements = has_elements;
         }
     }
 
     /// What the attributes of a container's node tell of elements.
     pub(crate) fn attributed_to(&self, container: &ContainerId) -> BTreeMap<String, u64> {
-        let mut places = self.places.values();
-        let place = places.find(|place| place.container() == Some(container));
+        let place = self.place_of(container);
         let node = place.and_then(|place| Some(&place.share.as_ref()?.node));
         let nodes = self.view.iter().flat_map(|view| &view.nodes);
         let there = nodes.into_iter().find(|there| Some(&there.id) == node);

@@ -2,8 +2,8 @@
 //!
 //! Those without one come first, whatever they have: as many nodes as possible, and every device of the cluster
 //! within reach. Where none of them has room, another container may lie beside one of the session's own: the
-//! largest that YARN gives is often a fraction of a node. A node with elements has one container only, so that
-//! nobody else lends them.
+//! largest that YARN gives is often a fraction of a node. A node with devices has one container only, so that
+//! no other container offers them.
 
 use std::collections::BTreeSet;
 
@@ -136,7 +136,7 @@ mod tests {
         let wants = pool.snapshot(NOW, &Ok(used(view(1), &[1024])));
         assert_eq!(asked(&wants), [1, 1, 1].map(node));
         assert!(pool.is_everywhere());
-        // What is granted the ResourceManager counts, and nobody else does.
+        // The ResourceManager counts what it has granted, and the pool does not count it again.
         granted(&mut pool, NOW, wants, 1);
         for number in 1..=3 {
             pool.joined(&id(number), BTreeMap::new());

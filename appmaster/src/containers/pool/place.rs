@@ -4,6 +4,8 @@ use holding::Asking;
 use policy::gang::{Gang, GangPhase};
 use policy::{ContainerId, Millis, NodeShare, Resources};
 
+use super::Pool;
+
 /// A place for one container.
 #[derive(Debug)]
 pub(super) struct PooledContainer {
@@ -54,5 +56,33 @@ impl PooledContainer {
 
     pub(super) const fn is_joined(&self) -> bool {
         matches!(self.state, PlaceState::Joined(_))
+    }
+}
+
+impl Pool {
+    /// The number of the place that has this container. Cost: O(log places).
+    pub(super) fn number_of(&self, container: &ContainerId) -> Option<u32> {
+        let number = *self.numbers.get(container)?;
+        let has_it = self.places.get(&number)?.container() == Some(container);
+        has_it.then_some(number)
+    }
+
+    /// That place.
+    pub(super) fn place_of(&self, container: &ContainerId) -> Option<&PooledContainer> {
+        self.places.get(&self.number_of(container)?)
+    }
+
+    /// The same, to be changed.
+    pub(super) fn place_of_mut(&mut self, container: &ContainerId) -> Option<&mut PooledContainer> {
+        self.places.get_mut(&self.number_of(container)?)
+    }
+
+    /// A place is no more.
+    pub(super) fn remove(&mut self, number: u32) -> Option<PooledContainer> {
+        let place = self.places.remove(&number)?;
+        if let Some(container) = place.container() {
+            self.numbers.remove(container);
+        }
+        Some(place)
     }
 }

@@ -77,7 +77,7 @@ impl Pool {
 
     /// A place is wanted no more.
     pub(super) fn close(&mut self, number: u32) -> Vec<Want> {
-        let Some(mut place) = self.places.remove(&number) else {
+        let Some(mut place) = self.remove(number) else {
             return Vec::new();
         };
         let mut all: Vec<ContainerId> = place.container().cloned().into_iter().collect();
@@ -159,7 +159,7 @@ mod tests {
         assert!(pool.resize(NOW, 100, &none).is_empty());
         assert_eq!(pool.missing(), 2);
         let wants = pool.snapshot(NOW, &Ok(view(4)));
-        // Nobody wants them any more: what was asked for is not.
+        // No job lacks slots any more: what was asked for is not.
         let back = pool.resize(NOW, 0, &none);
         assert_eq!(pool.missing(), 0);
         let asked = back.iter().filter(|want| matches!(want, Want::Ask(..)));

@@ -88,6 +88,7 @@ impl Pool {
                             container: member.grant.container.clone(),
                             join_by: now.plus(JOIN),
                         };
+                        self.numbers.insert(member.grant.container.clone(), number);
                         wants.push(Want::Start(member.grant.container));
                     }
                 }

@@ -7,7 +7,7 @@ use policy::{ClusterView, MiB, NodeId, NodeView, ResourceTypes, Resources};
 
 use super::*;
 
-pub(in crate::containers) fn plan(containers: u32) -> SessionPlan {
+pub(crate) fn plan(containers: u32) -> SessionPlan {
     SessionPlan {
         name: "s".into(),
         containers: NonZeroU32::new(containers).unwrap(),
@@ -337,7 +337,7 @@ fn a_node_s_gpus_are_asked_for_with_its_container_which_has_more_slots_there() {
     // Nothing of what is no accelerator.
     let gpus = |count| vec![("acc/gpu".to_owned(), count)];
     assert_eq!(sizes(&wants, &seen.types), [(2048, gpus(2))]);
-    // Somebody else has one now: no more is asked for than there is.
+    // Another application has one now: no more is asked for than there is.
     let wants = pool.snapshot(now, &Ok(with_gpus(view(1), &[1])));
     assert_eq!(sizes(&wants, &seen.types), [(2048, gpus(1))]);
     granted(&mut pool, now, wants, 1);

@@ -19,10 +19,11 @@ impl Pool {
         why: &str,
         for_others: bool,
     ) -> Option<Vec<Want>> {
-        let mut places = self.places.iter_mut();
-        let (number, place) = places
-            .find(|(_, place)| place.container() == Some(container) && place.leaving.is_none())?;
-        let number = *number;
+        let number = self.number_of(container)?;
+        let place = self.places.get_mut(&number)?;
+        if place.leaving.is_some() {
+            return None;
+        }
         place.leaving = Some(why.to_owned());
         place.idle_since = None;
         if for_others {
@@ -77,9 +78,7 @@ impl Pool {
 
     /// What a container is wanted back for; `None`: it stays.
     pub(crate) fn leaves_for(&self, container: &ContainerId) -> Option<&str> {
-        let mut places = self.places.values();
-        let place = places.find(|place| place.container() == Some(container))?;
-        place.leaving.as_deref()
+        self.place_of(container)?.leaving.as_deref()
     }
 
     /// Places whose containers YARN does not want back.
@@ -168,7 +167,7 @@ mod tests {
         let wants = pool.tick(rested);
         assert!(matches!(wants[..], [Want::Snapshot]) && !pool.pauses());
         assert_eq!(asked(&pool.snapshot(rested, &Ok(view(4)))).len(), 1);
-        // One that stays because nobody takes it is not waited for.
+        // One that stays because YARN does not take it is not waited for.
         pool.wanted_back(rested, &id(2), "preemption", true);
         let late = rested.plus(Millis(60_000));
         assert!(matches!(pool.tick(late)[..], [Want::Snapshot]));
