@@ -8,6 +8,8 @@
 //!
 //! An application of one job ([`single_job`]) ends with it. A [`session`] has many, which share its containers.
 
+#![cfg_attr(not(test), deny(clippy::wildcard_enum_match_arm))]
+
 mod alarm;
 mod edge;
 mod grants;

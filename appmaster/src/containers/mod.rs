@@ -23,6 +23,8 @@ use policy::{ClusterView, ContainerId, Millis, Resources};
 use pool::Pool;
 
 pub(crate) use pool::Want;
+#[cfg(test)]
+pub(crate) use pool::tests::plan;
 pub(crate) use wanted_back::{Back, of_containers, of_node};
 
 /// A launcher that is lost has this long until YARN says what became of its container.

@@ -21,7 +21,6 @@ mod stop;
 mod submit;
 mod task_logs;
 mod tasks;
-mod waiting;
 
 use std::collections::VecDeque;
 

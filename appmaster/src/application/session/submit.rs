@@ -49,20 +49,16 @@ impl Session {
                 "it has {JOBS_MAX} jobs, and takes the next when one of them is over"
             )));
         }
-        let queue = match submission.queue.as_str() {
-            "" => DEFAULT_QUEUE,
-            named => named,
-        };
-        if let Some(queues) = self.slots.queues()
-            && !queues.contains(&queue)
-        {
-            return Err(refused(unknown_queue(queue, &self.plan.policy, &queues)));
-        }
-        let queue = queue.to_owned();
-        let job = self.jobs.next_number();
+        let queue = queue(&submission.queue, &self.plan.policy, self.slots.queues())?;
+        let (job, attempt) = (self.jobs.next_number(), self.edge.attempt);
         let taken = match submission.kind {
-            Some(Kind::Mpi(mpi)) => self.mpi(job, &mpi)?,
-            Some(Kind::Mapreduce(mapreduce)) => self.mapreduce(job, &mapreduce)?,
+            Some(Kind::Mpi(mpi)) => {
+                let limits = self.edge.limits();
+                mpi::mpi(job, attempt, &self.plan, limits, &mpi)?
+            }
+            Some(Kind::Mapreduce(mapreduce)) => {
+                mapreduce::mapreduce(job, attempt.application, &self.plan, &mapreduce)?
+            }
             None => return Err(Status::invalid_argument("a job of no kind")),
         };
         let given = LoanTerms {
@@ -91,12 +87,20 @@ impl Session {
     }
 }
 
-fn unknown_queue(queue: &str, policy: &str, queues: &[&str]) -> String {
-    format!(
-        "its policy {policy} has no queue {queue}; there {} {}",
-        if queues.len() == 1 { "is" } else { "are" },
-        queues.join(", ")
-    )
+/// The queue in which a job waits that names this one. The policy has these `queues`; `None`: any.
+fn queue(named: &str, policy: &str, queues: Option<Vec<&str>>) -> Result<String, Status> {
+    let queue = match named {
+        "" => DEFAULT_QUEUE,
+        named => named,
+    };
+    match queues {
+        Some(queues) if !queues.contains(&queue) => Err(refused(format!(
+            "its policy {policy} has no queue {queue}; there {} {}",
+            if queues.len() == 1 { "is" } else { "are" },
+            queues.join(", ")
+        ))),
+        Some(_) | None => Ok(queue.to_owned()),
+    }
 }
 
 fn refused(why: String) -> Status {
@@ -115,5 +119,42 @@ fn fits(unit: Resources, container: Resources) -> Result<(), Status> {
             unit.memory, container.memory
         ))),
         false => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use policy::ResourceTypes;
+    use policy::lending::Lending;
+    use policy::schedule::of_session;
+
+    use super::*;
+    use crate::slots::Slots;
+
+    #[test]
+    fn a_job_is_refused_whose_queue_the_policy_does_not_have() {
+        let queue_of = |policy: &str, named: &str| {
+            let scheduler = of_session(policy).unwrap();
+            let slots = Slots::new(Lending::new(scheduler, ResourceTypes::default()), None);
+            queue(named, policy, slots.queues()).map_err(|status| status.message().to_owned())
+        };
+        assert_eq!(queue_of("fifo", "").as_deref(), Ok("default"));
+        assert_eq!(queue_of("fifo", "any").as_deref(), Ok("any"));
+        let two = "capacity:queue.prod=70,queue.test=30";
+        assert_eq!(queue_of(two, "prod").as_deref(), Ok("prod"));
+        let why = "its policy capacity:queue.prod=70,queue.test=30 has no queue ad-hoc; \
+                   there are default, prod, test";
+        assert_eq!(queue_of(two, "ad-hoc").unwrap_err(), why);
+    }
+
+    #[test]
+    fn a_job_is_refused_whose_process_does_not_fit_into_a_container() {
+        let container = Resources::new(2048, 2);
+        assert!(fits(Resources::new(2048, 1), container).is_ok());
+        let why = fits(Resources::new(2049, 1), container).unwrap_err();
+        assert_eq!(
+            why.message(),
+            "a process of 2049 MiB does not fit into one of its containers, which have 2048 MiB"
+        );
     }
 }

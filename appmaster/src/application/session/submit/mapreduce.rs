@@ -7,46 +7,48 @@ use job::JobId;
 use job::{MapReduceJob, SessionPlan, StageTerms};
 use policy::Resources;
 use policy::lending::{self, Wants};
+use proto_hadoop::ApplicationId;
 use tonic::Status;
 
-use super::super::Session;
 use super::{TakenJob, fits, senseless};
 use crate::mapreduce::{Folder, MapReduce, elements};
 use crate::work::JobWork;
 
-impl Session {
-    /// The MapReduce job that `json` describes, or why the session does not take it.
-    pub(super) fn mapreduce(&self, job: JobId, json: &[u8]) -> Result<TakenJob, Status> {
-        let plan = &self.plan;
-        let mut description: MapReduceJob = serde_json::from_slice(json).map_err(senseless)?;
-        holds_together(&description).map_err(senseless)?;
-        let [map, mut reduce] =
-            [&description.map, &description.reduce].map(|terms| of_slot(terms, plan));
-        (description.map.unit, description.reduce.unit) = (map.unit, reduce.unit);
-        let unit = match description.reduces {
-            0 => {
-                reduce.needs.clear();
-                map.unit
-            }
-            _ => Resources {
-                memory: map.unit.memory.max(reduce.unit.memory),
-                ..map.unit
-            },
-        };
-        of_disks(&mut description.settings, plan);
-        fits(unit, plan.slot.times(plan.slots.get()))?;
-        let text = Folder::job(self.edge.attempt.application, job.0);
-        Ok(TakenJob {
-            explain: description.explain,
-            wants: Wants::Tasks {
-                map,
-                reduce,
-                node_failures: description.node_failures,
-            },
-            work: JobWork::MapReduce(Box::new(MapReduce::new(description, &text))),
-            unit,
-        })
-    }
+/// The MapReduce job that `json` describes, or why the session does not take it.
+pub(super) fn mapreduce(
+    job: JobId,
+    application: ApplicationId,
+    plan: &SessionPlan,
+    json: &[u8],
+) -> Result<TakenJob, Status> {
+    let mut description: MapReduceJob = serde_json::from_slice(json).map_err(senseless)?;
+    holds_together(&description).map_err(senseless)?;
+    let [map, mut reduce] =
+        [&description.map, &description.reduce].map(|terms| of_slot(terms, plan));
+    (description.map.unit, description.reduce.unit) = (map.unit, reduce.unit);
+    let unit = match description.reduces {
+        0 => {
+            reduce.needs.clear();
+            map.unit
+        }
+        _ => Resources {
+            memory: map.unit.memory.max(reduce.unit.memory),
+            ..map.unit
+        },
+    };
+    of_disks(&mut description.settings, plan);
+    fits(unit, plan.slot.times(plan.slots.get()))?;
+    let text = Folder::job(application, job.0);
+    Ok(TakenJob {
+        explain: description.explain,
+        wants: Wants::Tasks {
+            map,
+            reduce,
+            node_failures: description.node_failures,
+        },
+        work: JobWork::MapReduce(Box::new(MapReduce::new(description, &text))),
+        unit,
+    })
 }
 
 /// What tasks may have of disks, as the session was started, unless the job says something else.
