@@ -1,6 +1,7 @@
 //! The service that the client calls: it follows the job, takes its output, gives it input.
 
 mod control_link;
+mod giving;
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -20,6 +21,7 @@ use tokio_util::task::TaskTracker;
 use tonic::{Request, Response, Status, Streaming};
 
 use self::control_link::{heard, listen};
+use self::giving::Giving;
 use crate::console::Console;
 use crate::consoles::Consoles;
 use crate::detached::{Detached, DetachedJob, ENDED_MAX, OutputFilter};
@@ -289,44 +291,6 @@ impl ClientService {
         let none = || format!("there is no job {job} here: it is over, or never was");
         let console = self.consoles.get(JobId(job));
         console.ok_or_else(|| Status::not_found(none()))
-    }
-}
-
-/// A client gives the input of a job. Where that breaks off, also because the client is gone, rank 0 sees no end of it:
-/// to rank 0 an end would say that this was all. The job of that client ends; to one that is detached another may give
-/// the rest.
-struct Giving {
-    /// `None`: it has come to its end.
-    to_rank: Option<mpsc::Sender<wire::InputChunk>>,
-    console: Arc<Console>,
-    /// The job, if it is detached.
-    kept: Option<Arc<DetachedJob>>,
-}
-
-impl Giving {
-    /// `false`: rank 0 has closed its standard input, or is gone, and the rest has no reader.
-    async fn give(&self, chunk: wire::InputChunk) -> bool {
-        match &self.to_rank {
-            Some(to_rank) => to_rank.send(chunk).await.is_ok(),
-            None => false,
-        }
-    }
-
-    /// Rank 0 sees it.
-    fn end(&mut self) {
-        self.to_rank = None;
-    }
-}
-
-impl Drop for Giving {
-    fn drop(&mut self) {
-        let Some(broken) = self.to_rank.take() else {
-            return;
-        };
-        self.console.keep_input(broken);
-        if let Some(kept) = &self.kept {
-            kept.release_input();
-        }
     }
 }
 

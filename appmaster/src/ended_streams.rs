@@ -20,7 +20,7 @@ impl EndedStreams {
         self.more.notify_one();
     }
 
-    /// The next of them, when there is one; whoever does not wait any more has taken none.
+    /// The next of them, when there is one. A caller that stops waiting has taken none.
     pub(crate) async fn next(&self) -> JobId {
         loop {
             let next = self.lock().pop_first();

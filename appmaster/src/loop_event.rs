@@ -36,7 +36,7 @@ pub(crate) enum LoopEvent {
     },
     /// That client has left, or is missed for too long.
     OwnerLeft,
-    /// Somebody watches a job that is detached, and is to see why it waits.
+    /// A client watches a job that is detached, and is to see why it waits.
     Watched,
     /// A client gives the session a job.
     Submitted {
@@ -86,7 +86,7 @@ impl From<holding::ContainerEvent> for LoopEvent {
     }
 }
 
-/// The loop's end of the channel. Bounded: whoever has news waits until it is heard.
+/// The loop's end of the channel. Bounded: the sender of news waits until it is heard.
 pub(crate) type LoopEventSender = mpsc::Sender<LoopEvent>;
 
 /// News that may wait unheard.

@@ -13,7 +13,7 @@ use crate::mpi::explain::Story;
 use crate::mpi::{Beginning, Mpi};
 use crate::work::WorkEvent;
 
-/// To everybody else its life has begun.
+/// To its client and the session its life has begun.
 #[derive(Debug)]
 pub(crate) struct Queued {
     pub(crate) description: MpiJob,
@@ -47,7 +47,7 @@ impl Queued {
             began_us: self.began_us,
             description: self.description.clone(),
         });
-        // Slots are wished for already, and there is nobody who could be shown anything.
+        // Slots are wished for already, and no client follows that could be shown anything.
         drop(mpi.begin(Millis(0)));
         if self.is_detached {
             drop(mpi.hear(Millis(0), WorkEvent::ClientAttached));

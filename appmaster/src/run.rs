@@ -34,7 +34,7 @@ use crate::work::JobWork;
 /// Clients that a session is made for.
 const CLIENTS: u32 = 64;
 
-/// Is the AM of `context`'s job at `place`, until the job is over and everybody has been told.
+/// Is the AM of `context`'s job at `place`, until the job is over, and YARN, launchers and client know it.
 ///
 /// A client in this same process is given the ranks' output through `beside`; any other asks for it over
 /// the wire.
@@ -134,7 +134,7 @@ pub async fn serve(
     }
     leaving.cancel();
     tasks.close();
-    // What is still under way has nobody to serve any more.
+    // What is still under way serves no job any more.
     let _ended = timeout(Duration::from_secs(1), tasks.wait()).await.is_ok();
     let clearing = spawn_blocking(move || detached.clear());
     // What a disk that hangs does not let go goes with this container.

@@ -1,7 +1,7 @@
 //! A job of the session: what it hears, and what it wants done.
 //!
-//! Whoever holds a job gives it what has happened, with the time, carries out what it answers in that
-//! order, and comes back when it asks to be woken. The job itself waits for nothing and touches nothing.
+//! The loop gives a job what has happened, with the time, carries out what the job answers in that
+//! order, and comes back when the job asks to be woken. The job itself waits for nothing and touches nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,7 +23,7 @@ use crate::queued::Queued;
 
 /// One job, of one kind.
 pub(crate) enum JobWork {
-    /// An MPI job of a session that has had no slots, and nobody who follows it.
+    /// An MPI job of a session that has had no slots, and no client that follows it.
     Queued(Box<Queued>),
     /// Ranks of an MPI program, all at once.
     Mpi(Box<Mpi>),
@@ -100,7 +100,7 @@ impl JobWork {
         }
     }
 
-    /// Nothing more comes of it, and everybody knows.
+    /// Nothing more comes of it, and YARN and its client know.
     pub(crate) fn is_over(&self) -> bool {
         match self {
             Self::Queued(_) => false,
@@ -201,8 +201,8 @@ pub(crate) enum Do {
     /// Read the nodes: a snapshot is heard, or why there is none, after the next answer of the
     /// ResourceManager.
     TakeSnapshot,
-    /// Look who holds what the job waits for. `enough`: as soon as somebody is known to hold each of these nodes,
-    /// `host:port`; `None`: everybody.
+    /// Look who holds what the job waits for. `enough`: as soon as for each of these nodes, `host:port`, an application
+    /// is known that holds it; `None`: all applications.
     LookAround { enough: Option<BTreeSet<String>> },
     /// The same, for the last sentence of a job that is over.
     LastLook,
@@ -253,11 +253,11 @@ pub(crate) enum Do {
     },
     /// Input begins again, for another run.
     RenewInput,
-    /// Nobody gives input: who reads it sees its end.
+    /// No client gives input: a rank that reads it sees its end.
     EndInput,
     /// Work on a file system.
     Files(FileWork),
-    /// Nobody waits for such work any more, as far as it may be dropped.
+    /// The job waits for such work no more, as far as it may be dropped.
     DropFiles,
     /// See what this process uses.
     Measure,

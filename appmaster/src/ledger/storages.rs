@@ -20,7 +20,7 @@ impl Storages {
     ///
     /// The settings make no sense.
     pub(crate) fn of(&self, address: &Address) -> Result<Arc<Storage>, StorageError> {
-        // Whoever panicked while he held it has left it whole.
+        // A thread that panicked while it held the lock has left the map whole.
         let mut open = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(storage) = open.get(address) {
             return Ok(Arc::clone(storage));

@@ -62,7 +62,7 @@ impl Lifetime {
             stage: Stage::Open,
             owner: match is_owned {
                 true => Owner::awaited(Millis(0)),
-                false => Owner::Nobody,
+                false => Owner::NoClient,
             },
             idle,
             idle_since: Some(Millis(0)),

@@ -15,7 +15,7 @@ const OWNED: &str = "it has a client already with which it ends";
 #[derive(Debug)]
 pub(crate) enum Owner {
     /// It ends with no client.
-    Nobody,
+    NoClient,
     /// It is to come by then.
     Awaited(Millis),
     /// It is there, and its stream is open. The task that hears it tells when it leaves.
@@ -34,7 +34,7 @@ impl Owner {
     /// None is awaited.
     pub(crate) fn comes(&mut self, events: JobEvents) -> Result<(), &'static str> {
         match self {
-            Self::Nobody => Err(NOT_OWNED),
+            Self::NoClient => Err(NOT_OWNED),
             Self::Here { .. } => Err(OWNED),
             Self::Awaited(_) => {
                 *self = Self::Here { _events: events };
@@ -47,7 +47,7 @@ impl Owner {
     pub(crate) const fn wakes_at(&self) -> Option<Millis> {
         match self {
             Self::Awaited(until) => Some(*until),
-            Self::Nobody | Self::Here { .. } => None,
+            Self::NoClient | Self::Here { .. } => None,
         }
     }
 
@@ -72,7 +72,7 @@ mod tests {
         assert_eq!(owner.comes(client()), Ok(()));
         assert!(!owner.is_missed(due));
         assert_eq!(owner.comes(client()), Err(OWNED));
-        assert_eq!(Owner::Nobody.comes(client()), Err(NOT_OWNED));
-        assert_eq!(Owner::Nobody.wakes_at(), None);
+        assert_eq!(Owner::NoClient.comes(client()), Err(NOT_OWNED));
+        assert_eq!(Owner::NoClient.wakes_at(), None);
     }
 }

@@ -233,13 +233,34 @@ impl Mpi {
             WorkEvent::Lost(container) => {
                 self.links.remove(&container);
             }
-            // Whoever ends this very process does not wait for terminals.
+            // YARN, or a signal, ends this very process, and does not wait for terminals.
             WorkEvent::Machine(LifecycleEvent::KillRequested(_)) => {
                 self.hasty = true;
                 self.leaving = true;
             }
             WorkEvent::Machine(event) => self.container_ended(&event),
-            _ => {}
+            // What is due, and how far the output is, is looked at after each of these; the rest comes too late.
+            WorkEvent::Tick
+            | WorkEvent::OutputMoved
+            | WorkEvent::Output(_)
+            | WorkEvent::Granted(_)
+            | WorkEvent::Headroom(_)
+            | WorkEvent::WantedBack(_)
+            | WorkEvent::Asked { .. }
+            | WorkEvent::Looked(_)
+            | WorkEvent::LastLook(_)
+            | WorkEvent::Rivals(_)
+            | WorkEvent::Files(_)
+            | WorkEvent::Joined { .. }
+            | WorkEvent::Said { .. }
+            | WorkEvent::ClientSignal(_)
+            | WorkEvent::ClientResized(_)
+            | WorkEvent::ClientDoor(_)
+            | WorkEvent::Memory(_)
+            | WorkEvent::Finished(_)
+            // A lent container is told of as one of its own.
+            | WorkEvent::Lent(_)
+            | WorkEvent::OfTasks(_) => {}
         }
     }
 

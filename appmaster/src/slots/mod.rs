@@ -126,7 +126,7 @@ impl Slots {
         self.change(now, |lending| lending.lost(now, container));
     }
 
-    /// A container is wanted back, and will be taken at about `by`: nothing more is lent of it.
+    /// A container is wanted back, and YARN takes it at about `by`: no job gets more of its slots.
     pub(crate) fn leaving(&mut self, now: Millis, container: &ContainerId, by: Millis) {
         self.change(now, |lending| lending.leaving(now, container, by));
     }

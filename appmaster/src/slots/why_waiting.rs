@@ -129,7 +129,7 @@ impl Slots {
     }
 }
 
-/// Whether the client has a place for it: what is told of the waiting, and as a phase.
+/// Whether the client has a place for it: the reasons, where it wants them, and the phase.
 fn tells(client: &JobEvents, line: Option<Explained>, note: &str) -> bool {
     let line = line.and_then(|line| serde_json::to_string(&line).ok());
     let line = line.map(ToClient::Explained);
