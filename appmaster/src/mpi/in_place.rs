@@ -75,7 +75,10 @@ fn decide(program: &MpiProgram, wish: &InPlace, found: &[(&str, Found)]) -> Deci
         let (verb, path) = (if hosts.len() == 1 { "has" } else { "have" }, &wish.path);
         let hosts = names(&hosts);
         let what = match first {
-            Found::Other(what) => format!("{hosts} {verb} another {path} ({what})"),
+            Found::Other(what) if what.starts_with("its SHA-256") => {
+                format!("{hosts} {verb} another {path} ({what})")
+            }
+            Found::Other(what) => format!("{hosts} cannot run {path} where it lies ({what})"),
             Found::Absent | Found::Same => format!("{hosts} {verb} no {path}"),
         };
         let beside = match program.tree {

@@ -85,7 +85,7 @@ fn a_node_that_does_not_answer_is_not_waited_for() {
     assert_eq!(own_path(&bed), None);
     let told = bed.heard_by_the_client();
     assert!(
-        told[0].starts_with("n1 has another /opt/p (no word of it within 30 s)"),
+        told[0].starts_with("n1 cannot run /opt/p where it lies (no word of it within 30 s)"),
         "{told:?}"
     );
     // Too late.
