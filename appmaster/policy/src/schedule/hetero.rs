@@ -151,7 +151,7 @@ impl Hetero {
                 branch.head = Some(branch.head.map_or(turn, |other| other.min(turn)));
             }
         }
-        // Whoever is next and cannot run here keeps its group off this slot.
+        // A head that cannot run here keeps its group off this slot.
         groups.retain(|_, branch| {
             branch.head.is_some_and(|((_, _, stage, _), class)| {
                 let need = session.need(class);

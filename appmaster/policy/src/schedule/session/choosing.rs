@@ -362,7 +362,7 @@ impl Session {
         self.state.used.classes_of(tenant)
     }
 
-    /// What all containers and their nodes have, whoever has it at present.
+    /// What all containers and their nodes have, free and taken.
     #[must_use]
     pub fn total(&self) -> &Bundle {
         &self.state.total
