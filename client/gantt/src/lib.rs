@@ -1,8 +1,12 @@
 //! When what ran on which slot, as a picture: of a simulated run, and of what a session did.
 
+mod axis;
+
 use std::collections::BTreeMap;
 
 use serde::Serialize;
+
+pub use axis::ticks;
 
 /// An attempt at a task, or a process of a gang, as it ran.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -44,8 +48,13 @@ const COLOURS: [&str; 10] = [
     "#9c755f", "#bab0ac",
 ];
 
+/// Jobs that the legend names.
+const NAMED: usize = 40;
+/// Above the rows, for the title.
+const TOP: usize = 24;
+
 /// One row a slot, time to the right, a colour a job, in the order of `jobs`; reduces lighter, what did not end well
-/// with a red edge.
+/// with a red edge. Below are the time, and what is what.
 #[must_use]
 pub fn svg<'a>(bars: &[Bar], jobs: impl IntoIterator<Item = &'a str>, axis: Axis) -> String {
     let mut rows: BTreeMap<u32, (&str, Vec<&Bar>)> = BTreeMap::new();
@@ -55,26 +64,37 @@ pub fn svg<'a>(bars: &[Bar], jobs: impl IntoIterator<Item = &'a str>, axis: Axis
             .1
             .push(bar);
     }
-    let numbers: BTreeMap<&str, usize> = jobs.into_iter().zip(0..).collect();
+    let names: Vec<&str> = jobs.into_iter().collect();
+    let numbers: BTreeMap<&str, usize> = names.iter().copied().zip(0..).collect();
     let Axis { from_s, to_s } = axis;
     let span = (to_s - from_s).max(f64::MIN_POSITIVE);
     let x = |at: f64| (at - from_s) / span * WIDTH;
-    let height = (rows.len() + 2) * ROW;
+    let bottom = TOP + rows.len() * ROW;
+    let legend = legend(&names, bottom + 3 * ROW);
+    let height = bottom + (4 + legend.len()) * ROW;
     let mut svg = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{}\" height=\"{height}\" font-family=\"sans-serif\" font-size=\"10\">\n",
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{}\" height=\"{height}\" font-family=\"sans-serif\" font-size=\"10\">\n\
+         <title>Which job had which slot, and when</title>\n\
+         <text x=\"{LEFT}\" y=\"14\" font-size=\"13\">Which job had which slot, and when</text>\n",
         LEFT + 920
     );
+    let (ticks, places) = ticks(from_s, to_s);
+    for at in ticks {
+        let x = x(at) + 90.0;
+        svg.push_str(&format!(
+            "<path d=\"M{x:.1} {TOP}V{}\" stroke=\"#dddddd\"/>\n<text x=\"{x:.1}\" y=\"{}\" text-anchor=\"middle\">{at:.places$} s</text>\n",
+            bottom + 3,
+            bottom + ROW
+        ));
+    }
     for (row, (slot, (node, bars))) in rows.iter().enumerate() {
-        let y = row * ROW;
+        let y = TOP + row * ROW;
         svg.push_str(&format!(
             "<text x=\"2\" y=\"{}\">{} slot {slot}</text>\n",
             y + ROW - 4,
             escaped(node)
         ));
         for bar in bars {
-            let colour = numbers
-                .get(bar.job.as_str())
-                .and_then(|number| COLOURS.get(number % COLOURS.len()));
             let opacity = if bar.stage == "reduce" { 0.6 } else { 1.0 };
             let stroke = match bar.how {
                 "done" | "running" => "#ffffff",
@@ -84,7 +104,7 @@ pub fn svg<'a>(bars: &[Bar], jobs: impl IntoIterator<Item = &'a str>, axis: Axis
                 x(bar.begin_s) + 90.0,
                 (x(bar.end_s) - x(bar.begin_s)).max(0.5),
                 ROW - 2,
-                colour.unwrap_or(&"#000000"),
+                numbers.get(bar.job.as_str()).map_or("#000000", |number| colour(*number)),
                 escaped(&bar.job),
                 bar.stage,
                 bar.task,
@@ -93,15 +113,55 @@ pub fn svg<'a>(bars: &[Bar], jobs: impl IntoIterator<Item = &'a str>, axis: Axis
                 bar.how));
         }
     }
-    let axis = rows.len() * ROW + ROW;
-    svg.push_str(&format!(
-        "<text x=\"{LEFT}\" y=\"{axis}\">{from_s:.0} s</text>\n"
-    ));
-    svg.push_str(&format!(
-        "<text x=\"{}\" y=\"{axis}\" text-anchor=\"end\">{to_s:.1} s</text>\n</svg>\n",
-        LEFT + 900
-    ));
+    svg.push_str(&legend.concat());
+    svg.push_str("</svg>\n");
     svg
+}
+
+fn colour(number: usize) -> &'static str {
+    COLOURS.get(number % COLOURS.len()).unwrap_or(&"#000000")
+}
+
+/// What is what, a line each.
+fn legend(jobs: &[&str], top: usize) -> Vec<String> {
+    let line = |row: usize, text: String, mark: String| {
+        let y = top + row * ROW;
+        let mark = match mark.is_empty() {
+            true => String::new(),
+            false => format!(
+                "<circle cx=\"{}\" cy=\"{}\" r=\"4\" {mark}/>",
+                LEFT + 4,
+                y - 4
+            ),
+        };
+        format!(
+            "{mark}<text x=\"{}\" y=\"{y}\">{}</text>\n",
+            LEFT + 14,
+            escaped(&text)
+        )
+    };
+    let mut lines: Vec<String> = (jobs.iter().take(NAMED).enumerate())
+        .map(|(number, job)| {
+            line(
+                number,
+                (*job).to_owned(),
+                format!("fill=\"{}\"", colour(number)),
+            )
+        })
+        .collect();
+    if jobs.len() > NAMED {
+        let more = format!("and {} more, in the same colours again", jobs.len() - NAMED);
+        lines.push(line(lines.len(), more, String::new()));
+    }
+    let lighter = "fill=\"#4e79a7\" fill-opacity=\"0.6\"".to_owned();
+    lines.push(line(lines.len(), "lighter: a reduce".to_owned(), lighter));
+    let red = "fill=\"none\" stroke=\"#c00000\"".to_owned();
+    lines.push(line(
+        lines.len(),
+        "red edge: failed, killed or lost".to_owned(),
+        red,
+    ));
+    lines
 }
 
 fn escaped(text: &str) -> String {
@@ -138,10 +198,17 @@ mod tests {
         let svg = svg(&bars, ["a", "b"], axis);
         assert_eq!(svg.matches("<rect").count(), 3);
         assert_eq!(svg.matches("#cc0000").count(), 1);
-        assert_eq!(svg.matches(COLOURS[1]).count(), 2);
+        // Two bars, and the legend.
+        assert_eq!(svg.matches(COLOURS[1]).count(), 3);
+        for words in [">a</text>", ">lighter: a reduce<", ">red edge: failed"] {
+            assert!(svg.contains(words), "{svg}");
+        }
         assert!(svg.contains(">n&lt;1&gt; slot 1</text>"), "{svg}");
-        assert!(svg.contains(">10 s</text>") && svg.contains(">20.0 s</text>"));
+        assert!(svg.contains(">10 s</text>") && svg.contains(">20 s</text>"));
         // Half of all, from the middle.
-        assert!(svg.contains("x=\"540.0\" y=\"0\" width=\"450.0\""), "{svg}");
+        assert!(
+            svg.contains("x=\"540.0\" y=\"24\" width=\"450.0\""),
+            "{svg}"
+        );
     }
 }
