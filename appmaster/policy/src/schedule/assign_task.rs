@@ -13,7 +13,8 @@ pub enum Level {
     Any,
 }
 
-/// The pending task of the lowest number on the nearest level. Cost: O(log tasks).
+/// The pending task of the lowest number on the nearest level, of those that have not failed at the node; else of all.
+/// Cost: O(log tasks), and the tasks that have failed there.
 #[must_use]
 pub fn assign_task(
     session: &Session,
@@ -22,17 +23,23 @@ pub fn assign_task(
     node: NodeIx,
 ) -> Option<(TaskIx, Level)> {
     let tasks = session.tasks(job, stage)?;
-    if let Some(task) = tasks.at_node.get(&node).and_then(|here| here.first()) {
+    let may = |task: &&TaskIx| !session.has_failed(node, job, stage, **task);
+    let at_node = tasks.at_node.get(&node);
+    if let Some(task) = at_node.and_then(|here| here.iter().find(may)) {
         return Some((*task, Level::Node));
     }
-    if let Some(task) = tasks.placeless.first() {
+    if let Some(task) = tasks.placeless.iter().find(may) {
         return Some((*task, Level::Node));
     }
-    let rack = &session.node(node)?.rack;
-    if let Some(task) = tasks.in_rack.get(rack).and_then(|here| here.first()) {
+    let in_rack = tasks.in_rack.get(&session.node(node)?.rack);
+    if let Some(task) = in_rack.and_then(|here| here.iter().find(may)) {
         return Some((*task, Level::Rack));
     }
-    Some((*tasks.pending.first()?, Level::Any))
+    if let Some(task) = tasks.pending.iter().find(may) {
+        return Some((*task, Level::Any));
+    }
+    let task = *tasks.pending.first()?;
+    Some((task, level(session, job, stage, task, node)))
 }
 
 /// How near the input of a task is to `node`, wherever there are containers; without input [`Level::Node`]. Cost:

@@ -252,6 +252,7 @@ impl ScheduleState {
             if let Some(node) = container.map(|record| record.container.node) {
                 let failed = self.failed.entry((node, job)).or_default();
                 *failed = failed.saturating_add(1);
+                self.failed_at.insert((node, job, stage, task));
             }
         }
         let speed = self

@@ -101,6 +101,7 @@ impl ScheduleState {
             self.needs.leave(*class);
         }
         self.failed.retain(|(_, job), _| *job != ix);
+        self.failed_at.retain(|(_, job, ..)| *job != ix);
     }
 
     pub(super) fn held_by(&self, job: JobIx) -> Vec<SlotIx> {

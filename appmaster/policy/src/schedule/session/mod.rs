@@ -213,6 +213,9 @@ pub(super) struct ScheduleState {
     /// Failed attempts of a job at a node.
     #[serde(with = "pairs")]
     pub(super) failed: BTreeMap<(NodeIx, JobIx), u32>,
+    /// Tasks of which an attempt has failed at a node.
+    #[serde(default)]
+    pub(super) failed_at: BTreeSet<(NodeIx, JobIx, Stage, TaskIx)>,
     /// Bytes of all partitions at a node.
     pub(super) gathered_at: BTreeMap<NodeIx, u64>,
     #[serde(with = "pairs")]

@@ -4,7 +4,7 @@ use crate::schedule::element::has_each;
 use crate::schedule::place::{SlotKind, StageBits};
 use crate::schedule::{
     Container, ContainerIx, JobIx, Nanos, Node, NodeIx, Session, Slot, SlotIx, SlotUse, Speed,
-    Stage,
+    Stage, TaskIx,
 };
 
 /// As many failed attempts as no job has: a node that has them was named as one to avoid.
@@ -182,12 +182,60 @@ impl Session {
         bad(node) && others.any(|other| !bad(other) && is_there(other))
     }
 
-    /// The jobs that [avoid](Self::avoids) a node.
+    /// Whether an attempt at a task has failed at a node.
+    #[must_use]
+    pub fn has_failed(&self, node: NodeIx, job: JobIx, stage: Stage, task: TaskIx) -> bool {
+        self.state.failed_at.contains(&(node, job, stage, task))
+    }
+
+    /// Whether all of a job's pending tasks have failed at a node, and a slot is free at another, where one of them has
+    /// not. Cost: O(failed tasks of the job there · nodes with a free slot).
+    fn goes_elsewhere(&self, job: JobIx, node: NodeIx) -> bool {
+        let Some(record) = self.state.jobs.get(&job) else {
+            return false;
+        };
+        let from = (node, job, Stage::Map, TaskIx(0));
+        let here = self.state.failed_at.range(from..);
+        let here = here.take_while(|(at, of, ..)| (*at, *of) == (node, job));
+        let failed = here.map(|(_, _, stage, task)| (*stage, *task));
+        let failed: Vec<(Stage, TaskIx)> = failed
+            .filter(|(stage, task)| {
+                let tasks = record.tasks.get(stage);
+                tasks.is_some_and(|tasks| tasks.pending.contains(task))
+            })
+            .collect();
+        let pending: usize = record.tasks.values().map(|tasks| tasks.pending.len()).sum();
+        if failed.is_empty() || failed.len() < pending {
+            return false;
+        }
+        let serves = |other: NodeIx, stage: Stage| {
+            let need = record.job.stages.get(&stage).map(|state| &state.need);
+            let mut free = self
+                .state
+                .free_by
+                .iter()
+                .filter(|((of, _), _)| *of == stage);
+            need.is_some_and(|need| has_each(self, other, need))
+                && free.any(|(_, slots)| slots.iter().any(|(at, _)| *at == other))
+        };
+        let mut others = self.free_nodes().filter(|other| *other != node);
+        others.any(|other| {
+            let mut failed = failed.iter();
+            !self.avoids(job, other)
+                && failed.any(|(stage, task)| {
+                    !self.has_failed(other, job, *stage, *task) && serves(other, *stage)
+                })
+        })
+    }
+
+    /// The jobs that [avoid](Self::avoids) a node, or all of whose pending tasks have failed there while another has a
+    /// free slot for them.
     #[must_use]
     pub fn avoiding(&self, node: NodeIx) -> Vec<JobIx> {
         let here = (node, JobIx(0))..=(node, JobIx(u32::MAX));
         let jobs = self.state.failed.range(here).map(|((_, job), _)| *job);
-        jobs.filter(|job| self.avoids(*job, node)).collect()
+        jobs.filter(|job| self.avoids(*job, node) || self.goes_elsewhere(*job, node))
+            .collect()
     }
 
     /// Slots kept for a gang.

@@ -497,6 +497,33 @@ fn nodes_that_are_named_are_left_whether_or_not_failures_count() {
     }
 }
 
+#[test]
+fn a_task_that_has_failed_goes_to_another_node_while_one_is_free() {
+    let mut bed = Bed::new("fifo+avoid", 3, 1);
+    bed.node_failures = 9;
+    assert_eq!(
+        started(&bed.submit("ann", Stage::Map, 1)),
+        [(0, Stage::Map, 0, 0)]
+    );
+    for (failed, next) in [(0, 1), (1, 2), (2, 0)] {
+        let went = started(&bed.end(failed, AttemptOutcome::Failed));
+        assert_eq!(went, [(0, Stage::Map, 0, next)], "{failed}");
+    }
+    // Others of the job that have not failed there go first; where nothing else is free it runs there again.
+    let mut bed = Bed::new("fifo+avoid", 2, 1);
+    bed.node_failures = 9;
+    bed.submit("ann", Stage::Map, 3);
+    let next = |bed: &mut Bed, how| started(&bed.end(0, how));
+    assert_eq!(
+        next(&mut bed, AttemptOutcome::Failed),
+        [(0, Stage::Map, 2, 0)]
+    );
+    assert_eq!(
+        next(&mut bed, AttemptOutcome::Done),
+        [(0, Stage::Map, 0, 0)]
+    );
+}
+
 fn leave_small_devices(node_failures: u32) {
     let mut bed = Bed::new("fifo+avoid", 0, 0);
     bed.node_failures = node_failures;
