@@ -6,7 +6,8 @@ use std::str::FromStr;
 use gerbil_task::JOB_COUNTERS_MAX;
 use gerbil_task::renamed::{current, former, remark};
 use gerbil_task::settings::{
-    ARENA, CODEC, CODEC_MAP, COUNTERS, KNOWN, MAP_MEMORY, PRIORITY, REDUCE_MEMORY, Standing,
+    ARENA, CODEC, CODEC_MAP, COUNTERS, KNOWN, LINES, MAP_ATTEMPTS, MAP_MEMORY, MAPS, NODE_FAILURES,
+    PRIORITY, RECORD_LENGTH, REDUCE_ATTEMPTS, REDUCE_MEMORY, REDUCES, SKIP, SKIP_GROUPS, Standing,
     standing,
 };
 
@@ -17,6 +18,19 @@ use crate::error::MapReduceError;
 
 /// What administrators size for JVMs, not for slots: it counts where somebody gives it for a job, not in a file.
 const OF_JVMS: [&str; 3] = [ARENA, MAP_MEMORY, REDUCE_MEMORY];
+
+/// Whole numbers.
+const NUMBERS: [&str; 9] = [
+    REDUCES,
+    MAPS,
+    MAP_ATTEMPTS,
+    REDUCE_ATTEMPTS,
+    SKIP,
+    SKIP_GROUPS,
+    LINES,
+    RECORD_LENGTH,
+    NODE_FAILURES,
+];
 
 /// Settings by name.
 pub type Settings = BTreeMap<String, String>;
@@ -46,6 +60,7 @@ impl RunSettings {
         }
         settings.notes.extend(check(&settings.given)?);
         settings.notes.extend(more_counters(cluster));
+        numbers(&settings.given)?;
         for known in KNOWN {
             let name = known.name;
             // A file that is older than the name has the one before.
@@ -127,6 +142,22 @@ pub fn check(settings: &Settings) -> Result<Vec<String>, MapReduceError> {
     Ok(notes)
 }
 
+/// Whether those that are whole numbers are such: a driver, or each task, would say so later, as the program's own failure.
+///
+/// # Errors
+/// One is none.
+fn numbers(settings: &Settings) -> Result<(), MapReduceError> {
+    for name in NUMBERS {
+        let value = settings.get(name).map_or("", |value| value.trim());
+        if !value.is_empty() && value.parse::<u64>().is_err() {
+            return Err(MapReduceError::Setting(format!(
+                "{name}={value}: that is to be a whole number, from 0"
+            )));
+        }
+    }
+    Ok(())
+}
+
 /// The number that a setting is, if it is given.
 ///
 /// # Errors
@@ -186,7 +217,7 @@ mod tests {
     use gerbil_task::settings::PRIORITY;
     use proto_hadoop::conf::Configuration;
 
-    use super::{RunSettings, Settings, number, priority};
+    use super::{NUMBERS, RunSettings, Settings, number, numbers, priority};
     use crate::Cluster;
 
     fn given(words: &[&str]) -> Result<RunSettings, String> {
@@ -214,6 +245,25 @@ mod tests {
         };
         let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
         RunSettings::new(&cluster, &words).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn what_is_no_number_is_refused_before_anything_is_asked() {
+        let given = |name: &str, value: &str| {
+            numbers(&Settings::from([(name.to_owned(), value.to_owned())]))
+        };
+        for name in NUMBERS {
+            for good in ["0", "7", " 12\n", ""] {
+                assert!(given(name, good).is_ok(), "{name}={good}");
+            }
+            for bad in ["abc", "-1", "1.5", "0x10"] {
+                let refused = given(name, bad).unwrap_err();
+                assert_eq!(refused.exit(), job::exit::Exit::Usage);
+                let wanted = format!("{name}={bad}: that is to be a whole number, from 0");
+                assert_eq!(refused.to_string(), wanted);
+            }
+        }
+        assert!(given("a.program.s.own", "abc").is_ok());
     }
 
     #[test]
