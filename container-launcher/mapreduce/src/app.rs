@@ -89,6 +89,7 @@ impl App {
             name: self.name.clone(),
             jobs: self.specs.iter().map(|spec| spec.planned.clone()).collect(),
             drives: true,
+            drives_one: self.driver.is_none(),
         }
     }
 

@@ -203,6 +203,9 @@ record! {
         /// Whether it has the role `drive`. A program that has not is driven by its client: its only job reads
         /// what the command line names, and writes the last operand.
         pub drives: bool = default,
+        /// Its driver does nothing but run its only job on what the command line names, and say how that ended: the job
+        /// may be left to the cluster, and the driver be ended.
+        pub drives_one: bool = default,
     }
 }
 
