@@ -68,6 +68,13 @@ impl ClusterError {
 const LOGS_GATHERED: &str = "yarn.log-aggregation-enable";
 /// Where containers write on their nodes.
 const LOG_FOLDERS: &str = "yarn.nodemanager.log-dirs";
+/// Where YARN's pages are.
+const PAGES: &str = "yarn.resourcemanager.webapp.address";
+const PAGES_SECURE: &str = "yarn.resourcemanager.webapp.https.address";
+const HTTP_POLICY: &str = "yarn.http.policy";
+const RM_HOST: &str = "yarn.resourcemanager.hostname";
+const HA: &str = "yarn.resourcemanager.ha.enabled";
+const RM_IDS: &str = "yarn.resourcemanager.ha.rm-ids";
 /// How full a NodeManager lets a disk become before it takes it for a bad one, hundredths, and whether it looks.
 const DISK_FULLEST: &str =
     "yarn.nodemanager.disk-health-checker.max-disk-utilization-per-disk-percentage";
@@ -166,6 +173,26 @@ impl Cluster {
                 setting(LOG_FOLDERS).unwrap_or_else(|| "the NodeManagers' logs".to_owned())
             ),
         }
+    }
+
+    /// Where YARN's pages are, `http://host:port`; `None`: the settings do not say it.
+    pub(crate) fn pages(&self) -> Option<String> {
+        let setting = |key: &str| {
+            let text = self.configuration.get(key).ok().flatten()?;
+            let text = text.trim().to_owned();
+            (!text.is_empty()).then_some(text)
+        };
+        let is_secure = setting(HTTP_POLICY).is_some_and(|policy| policy == "HTTPS_ONLY");
+        let (scheme, address, port) = match is_secure {
+            true => ("https", PAGES_SECURE, 8090),
+            false => ("http", PAGES, 8088),
+        };
+        let ids = setting(RM_IDS).filter(|_| setting(HA).is_some_and(|is_on| is_on == "true"));
+        let suffix = ids.and_then(|ids| Some(format!(".{}", ids.split(',').next()?.trim())));
+        let suffix = suffix.unwrap_or_default();
+        let host = || setting(&format!("{RM_HOST}{suffix}")).map(|host| format!("{host}:{port}"));
+        let place = setting(&format!("{address}{suffix}")).or_else(host)?;
+        Some(format!("{scheme}://{place}"))
     }
 
     /// A number among the settings.

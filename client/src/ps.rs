@@ -44,7 +44,10 @@ pub(crate) fn main(json: bool) -> ExitCode {
 
 /// Prints those on a cluster, if there is one, and those of sessions on this machine; the exit code.
 pub(crate) async fn ps(cluster: Option<Arc<Cluster>>, json: bool) -> Result<u8, Failure> {
-    let (reports, jobs) = tokio::join!(everywhere(cluster.as_deref()), sessions::jobs());
+    let (reports, jobs) = tokio::join!(
+        everywhere(cluster.as_deref()),
+        sessions::jobs(cluster.as_deref())
+    );
     let reports = reports?;
     if json {
         let all = reports.iter().map(|report| value(report, &jobs));
@@ -105,7 +108,7 @@ pub(crate) fn age(report: &ApplicationReport, now_ms: i64) -> Duration {
 }
 
 /// Those of the jobs that run in an application.
-fn within<'a>(
+pub(crate) fn within<'a>(
     report: &ApplicationReport,
     jobs: &'a [JobStatus],
 ) -> impl Iterator<Item = &'a JobStatus> {
@@ -173,7 +176,9 @@ fn lines(reports: &[ApplicationReport], jobs: &[JobStatus], now_ms: i64) -> Vec<
             String::new(),
             span(Duration::from_millis(job.age_ms)),
             String::new(),
-            String::new(),
+            job.tasks
+                .as_ref()
+                .map_or_else(String::new, |tasks| format!("{} %", tasks.percent())),
             job.words(),
         ]
     };

@@ -14,7 +14,6 @@ use std::ffi::OsString;
 use clap::{CommandFactory as _, Parser, Subcommand};
 
 use ::session::JobName;
-use ::session::logs::LogsJob;
 
 use crate::arguments::{Arguments, ParseError, optional};
 
@@ -73,10 +72,10 @@ enum GerbilCommand {
         #[command(flatten)]
         given: AttachOptions,
     },
-    /// Print what such a job, or a task, has printed so far: gerbil logs s42.7
+    /// Print what such a job, or a task, has printed: gerbil logs s42.7 m3
     Logs {
-        /// As the status of its session lists it; or an application that gerbil mr runs
-        job: LogsJob,
+        /// As lists show it; or the application of a gerbil mr
+        job: JobName,
         #[command(flatten)]
         given: LogsOptions,
     },
@@ -186,7 +185,8 @@ pub(crate) fn translated(words: Vec<OsString>) -> Result<CommandWords, ParseErro
         other => other,
     };
     if let GerbilCommand::Kill { application } = &task
-        && let Ok(job) = application.parse()
+        && let Ok(job) = application.parse::<JobName>()
+        && (job.number.is_some() || application.starts_with('s'))
     {
         return Ok(CommandWords::Session(SessionTask::Kill { job }));
     }
@@ -261,9 +261,13 @@ fn is_of_run(word: &OsString) -> bool {
     (word.starts_with('-') && !own.contains(&&*word)) || word.contains('/')
 }
 
-/// Its definition, `run` having the options of `gerbil-run`, for completions.
+/// Its definition, `run` having the options of `gerbil-run`, and `mr` the commands that show jobs, for completions.
 pub(crate) fn command() -> clap::Command {
-    Gerbil::command().mut_subcommand("run", |_plain| Arguments::command().name("run"))
+    let past = PastArguments::command();
+    let past = past.get_subcommands().cloned().collect::<Vec<_>>();
+    Gerbil::command()
+        .mut_subcommand("run", |_plain| Arguments::command().name("run"))
+        .mut_subcommand("mr", |mr| mr.subcommands(past))
 }
 
 #[cfg(test)]
@@ -298,7 +302,11 @@ mod tests {
             ("ps --json", "ps json"),
             ("kill application_1_0001", "--kill application_1_0001"),
             ("kill application_1_0001.7", "session"),
+            ("kill application_1_0001_7", "session"),
             ("kill s1.7", "session"),
+            ("kill s1", "session"),
+            ("mr status application_1_0001", "past"),
+            ("mr history application_1_0001_7", "past"),
             ("session list", "session"),
             ("probe --json", "probe"),
             ("attach s1.7 --input", "session"),

@@ -110,6 +110,17 @@ pub(crate) enum UsageError {
         /// The job, which one of the user's sessions has.
         job: JobName,
     },
+    /// A job that is over, and of which nothing is known.
+    #[error(
+        "there is no MapReduce job {job} in {places}; gerbil mr list shows those that there are: they are kept for a \
+         week"
+    )]
+    NoPastJob {
+        /// What was asked for.
+        job: JobName,
+        /// Where it is not.
+        places: String,
+    },
     /// Bounds the wrong way round.
     #[error("--max-containers {most} is fewer than --containers {containers}")]
     FewerThanContainers {

@@ -34,7 +34,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use gerbil_task::{Page, Welcome};
+use gerbil_task::{Page, ToTask, Welcome};
 use job::JobId;
 use job::element::ElementKind;
 use job::wire::task_event::Event;
@@ -49,11 +49,12 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 pub(crate) use self::places::Storages;
 
 use self::attempt::{Attempt, Said};
-use self::logs::Logs;
+use self::logs::{Logs, TaskLog};
 use self::places::AttemptOutput;
 use crate::container::OwnContainer;
 use crate::disks::Room;
 use crate::job_files;
+use crate::life::Outbox;
 use crate::memory_limit::OverLimit;
 use crate::node_facts;
 use crate::nursery::{ReapedProcess, Whom};
@@ -215,6 +216,7 @@ impl Tasks {
     /// Ends an attempt; its end is told.
     pub(crate) async fn on_end(&mut self, order: EndTask, container: &OwnContainer<'_>) {
         if let Some(attempt) = self.attempts.get_mut(&order.process) {
+            attempt.is_unwanted = true;
             attempt.kill(format!("{} was ended by order", attempt.title()));
             self.kill_overdue(container).await;
         }
@@ -370,11 +372,27 @@ impl Tasks {
             if ended.no_device && is_gpu(&ended.missing_device) {
                 container.device_lost();
             }
-            // What one that failed has printed somebody may want to read first of all.
+            // What one that failed has printed is what people want to read first of all.
             if ended.trouble.is_empty() {
                 self.logs.ended_well(&self.folder, process);
             }
-            container.outbox.push_of_task(self.job, Event::Ended(ended));
+            match self.logs.get(process).filter(|_| {
+                let has_failed = !ended.trouble.is_empty();
+                has_failed && !attempt.is_unwanted
+            }) {
+                Some(log) => {
+                    let number = match &*attempt.task {
+                        ToTask::Map(map) => map.attempt,
+                        ToTask::Reduce(reduce) => reduce.attempt,
+                        _ => 0,
+                    };
+                    let title =
+                        format!("job {}: {}, attempt {number},", self.job.0, attempt.title());
+                    let telling = tell_with(log, ended, title, self.job, container.outbox.clone());
+                    container.tasks.spawn_on(telling, container.carriers);
+                }
+                None => container.outbox.push_of_task(self.job, Event::Ended(ended)),
+            }
             if let Some(output) = attempt.output.take().filter(|output| output.is_left()) {
                 container.tasks.spawn_on(remove(output), container.carriers);
             }
@@ -383,6 +401,12 @@ impl Tasks {
             self.look_at = None;
         }
     }
+}
+
+/// Tells the end of an attempt that has failed, with what it has printed.
+async fn tell_with(log: TaskLog, mut ended: TaskEnded, title: String, job: JobId, outbox: Outbox) {
+    log.add_to(&mut ended, &title).await;
+    outbox.push_of_task(job, Event::Ended(ended));
 }
 
 /// Whether a kind of device is that which this launcher takes from its node's list when it is lost.

@@ -80,6 +80,11 @@ impl DetachedJob {
         Some((verdict.exit_code, verdict.sentence.clone()))
     }
 
+    /// Whether it is a MapReduce job, as far as has been said.
+    pub(crate) fn has_tasks(&self) -> bool {
+        lock(&self.said).has_tasks()
+    }
+
     /// One who watches wants to give the job's input; `is_open`: rank 0 has not been given all of it.
     ///
     /// # Errors

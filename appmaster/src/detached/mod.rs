@@ -89,6 +89,7 @@ impl Detached {
                 name: kept.name.clone(),
                 exit_code,
                 sentence,
+                has_tasks: kept.has_tasks(),
             })
         });
         ended.collect()

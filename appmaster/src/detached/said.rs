@@ -70,6 +70,11 @@ impl Said {
         new
     }
 
+    /// Whether it is a MapReduce job: such a one says first of all how far its tasks are.
+    pub(super) const fn has_tasks(&self) -> bool {
+        matches!(self.progress, Some(Event::Tasks(_)))
+    }
+
     pub(super) const fn verdict(&self) -> Option<&wire::Verdict> {
         self.verdict.as_ref()
     }

@@ -38,6 +38,7 @@ impl MapReduce {
                 let ix = AttemptIx(ended.process);
                 let attempt = self.attempts.get(ix).cloned();
                 if let Some(attempt) = attempt.filter(|of| of.container == *container) {
+                    self.past.hear(ix, &ended);
                     self.attempt_ended(ix, &attempt, ended);
                 }
             }

@@ -1,7 +1,10 @@
 //! What is remembered of a job's attempts, and what is kept of the job when it ends.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use gerbil_task::settings::JOB_NAME;
-use job::history::{AttemptEnd, JobHistory, JobState, TaskAttempt, TaskStage};
+use job::history::{AttemptEnd, JobHistory, JobState, Print, TaskAttempt, TaskStage};
+use job::wire::{PrintedStream, TaskEnded};
 use policy::schedule::{AttemptIx, Stage};
 
 use super::MapReduce;
@@ -9,6 +12,11 @@ use super::attempts::PlacedAttempt;
 
 /// Attempts of one job that are remembered, some ten megabytes; those beyond are counted.
 const REMEMBERED: usize = 50_000;
+/// Of what attempts that failed have printed, bytes of one job: of some hundred of them. Those that failed first.
+const PRINTED: usize = 4 << 20;
+
+/// Files and folders of the input that are named.
+const INPUTS: usize = 16;
 
 /// Attempts that are over.
 #[derive(Debug, Default)]
@@ -17,6 +25,10 @@ pub(super) struct Past {
     attempts: Vec<(AttemptIx, TaskAttempt)>,
     /// That are not remembered.
     left_out: u64,
+    /// What an attempt has printed whose end is just heard.
+    heard: Option<(AttemptIx, [Print; 2])>,
+    /// Bytes of what those that failed have printed.
+    printed: usize,
 }
 
 impl Past {
@@ -26,6 +38,29 @@ impl Past {
         } else {
             self.left_out = self.left_out.saturating_add(1);
         }
+    }
+
+    /// What an attempt has printed, as its launcher tells with its end.
+    pub(super) fn hear(&mut self, ix: AttemptIx, ended: &TaskEnded) {
+        let print = |stream: &Option<PrintedStream>| stream.as_ref().map(Print::of);
+        let prints = [&ended.stdout, &ended.stderr].map(|of| print(of).unwrap_or_default());
+        self.heard = prints
+            .iter()
+            .any(|print| !print.is_empty())
+            .then_some((ix, prints));
+    }
+
+    /// What the attempt has printed that is about to be remembered, if there is room for it.
+    fn prints(&mut self, ix: AttemptIx) -> [Print; 2] {
+        let heard = self.heard.take().filter(|(of, _)| *of == ix);
+        let prints = heard.map(|(_, prints)| prints).unwrap_or_default();
+        let bytes: usize = prints.iter().map(Print::len).sum();
+        let all = self.printed.saturating_add(bytes);
+        if all > PRINTED {
+            return Default::default();
+        }
+        self.printed = all;
+        prints
     }
 
     /// Those that are remembered, in the order of their ends.
@@ -42,6 +77,10 @@ impl MapReduce {
         let failure = self.failures.get(&(attempt.stage, attempt.task));
         let failure = failure.filter(|_| matches!(end, AttemptEnd::Failed | AttemptEnd::NoDevice));
         let sentence = failure.cloned().unwrap_or_default();
+        let [stdout, stderr] = match end {
+            AttemptEnd::Failed | AttemptEnd::NoDevice => self.past.prints(attempt.ix),
+            AttemptEnd::Succeeded | AttemptEnd::Killed | AttemptEnd::Lost => Default::default(),
+        };
         let took = self.now.0.saturating_sub(began.0);
         self.explain_ended(attempt, end, (took, output_bytes), &sentence);
         let over = TaskAttempt {
@@ -56,6 +95,8 @@ impl MapReduce {
             end,
             output_bytes,
             sentence,
+            stdout,
+            stderr,
         };
         self.past.push(attempt.ix, over);
     }
@@ -69,6 +110,34 @@ impl MapReduce {
                 (TaskStage::Reduce, partition.unwrap_or(attempt.task.0))
             }
         }
+    }
+
+    /// What it reads: files, and folders of which it reads several.
+    fn inputs(&self) -> Vec<String> {
+        let pieces = self
+            .description
+            .splits
+            .iter()
+            .flat_map(|split| &split.pieces);
+        let files: BTreeSet<&str> = pieces.map(|piece| piece.name.as_str()).collect();
+        let mut folders: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+        for file in files {
+            let folder = file.rsplit_once('/').map_or("", |(folder, _)| folder);
+            folders.entry(folder).or_default().push(file);
+        }
+        let mut inputs: Vec<String> = folders
+            .iter()
+            .take(INPUTS)
+            .map(|(folder, files)| match files.as_slice() {
+                [one] => (*one).to_owned(),
+                several => format!("{folder} ({} files)", several.len()),
+            })
+            .collect();
+        match folders.len().saturating_sub(INPUTS) {
+            0 => {}
+            more => inputs.push(format!("and {more} more")),
+        }
+        inputs
     }
 
     /// All that is kept of the job. Attempts that still run are ended with it.
@@ -88,6 +157,10 @@ impl MapReduce {
                 .as_ref()
                 .map_or_else(String::new, |of| of.job.clone()),
             name: name.unwrap_or(&self.description.job).clone(),
+            // Known to the session.
+            user: String::new(),
+            queue: String::new(),
+            inputs: self.inputs(),
             output: folder.map_or_else(String::new, |of| of.url()),
             // Known to whoever keeps it.
             began_ms: 0,

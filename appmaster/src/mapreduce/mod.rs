@@ -300,9 +300,9 @@ impl MapReduce {
         }
     }
 
-    /// Says how far the tasks are, once in a while.
-    fn may_show(&mut self) {
-        let phase = wire::TasksPhase {
+    /// How far the tasks are.
+    pub(crate) fn phase(&self) -> wire::TasksPhase {
+        wire::TasksPhase {
             maps: count(self.description.splits.len()),
             maps_done: self.maps_done,
             reduces: self.description.reduces,
@@ -311,7 +311,12 @@ impl MapReduce {
             bytes: self.orders.bytes(),
             bytes_done: self.attempts.bytes_done(),
             waits: self.waits(),
-        };
+        }
+    }
+
+    /// Says how far the tasks are, once in a while.
+    fn may_show(&mut self) {
+        let phase = self.phase();
         if phase == self.shown {
             self.show_at = None;
             return;

@@ -15,6 +15,12 @@ impl Slots {
         self.loans.get(&job).map(|loan| loan.name.as_str())
     }
 
+    /// Whose a job is, and where it has waited.
+    pub(crate) fn owner(&self, job: JobId) -> Option<(&str, &str)> {
+        let request = &self.loans.get(&job)?.request;
+        Some((&request.user, &request.queue))
+    }
+
     /// The containers that offer slots, in the order of joining, with the slots of each that are lent.
     pub(crate) fn offers(&self) -> impl Iterator<Item = (&Offer, u32)> {
         self.lending.offers()
@@ -51,6 +57,7 @@ impl Slots {
             detached: false,
             queue: loan.request.queue.clone(),
             shares: self.shares(loan),
+            tasks: None,
         })
     }
 

@@ -40,7 +40,7 @@ pub mod unmanaged;
 
 pub use error::FollowError;
 pub use hdfs_copy::CopyFolder;
-pub use logged::task_logs;
+pub use logged::{print_task_logs, task_logs};
 pub use logs::logs;
 pub use output::Layout;
-pub use task_log::task_log;
+pub use task_log::{print_task_log, task_log};

@@ -33,11 +33,16 @@ pub async fn task_logs(
     let late = || Status::deadline_exceeded(format!("no answer within {} s", ANSWERS.as_secs()));
     let logs = timeout(ANSWERS, client.read_task_log(request)).await;
     let logs = logs.unwrap_or_else(|_late| Err(late()))?.into_inner();
+    Ok(print_task_logs(name, logs).await)
+}
+
+/// The same of what is known already.
+pub async fn print_task_logs(name: &str, logs: wire::TaskLog) -> u8 {
     let Some(first) = logs.attempts.first() else {
         say(format!(
             "{name} is a MapReduce job of which no task has begun yet"
         ));
-        return Ok(Exit::Success.code());
+        return Exit::Success.code();
     };
     let said = format!(
         "{name} is a MapReduce job: gerbil logs {name} {} prints what the last attempt at that task has printed, with \
@@ -62,10 +67,10 @@ pub async fn task_logs(
     });
     if let Err(error) = print(Text::Lines(table(0, &columns, rows))).await {
         say(&error);
-        return Ok(error.exit().code());
+        return error.exit().code();
     }
     say(said);
-    Ok(Exit::Success.code())
+    Exit::Success.code()
 }
 
 /// As a command line calls it.

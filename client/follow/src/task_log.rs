@@ -26,12 +26,18 @@ pub async fn task_log(
 ) -> Result<u8, Status> {
     let late = || Status::deadline_exceeded(format!("no answer within {} s", ANSWERS.as_secs()));
     let task = request.task.unwrap_or_default();
-    let what = match request.reduce {
+    let reduce = request.reduce;
+    let log = timeout(ANSWERS, client.read_task_log(request)).await;
+    let log = log.unwrap_or_else(|_late| Err(late()))?.into_inner();
+    Ok(print_task_log(reduce, task, log).await)
+}
+
+/// The same of what is known already.
+pub async fn print_task_log(reduce: bool, task: u32, log: wire::TaskLog) -> u8 {
+    let what = match reduce {
         true => format!("reduce {task}"),
         false => format!("map {task}"),
     };
-    let log = timeout(ANSWERS, client.read_task_log(request)).await;
-    let log = log.unwrap_or_else(|_late| Err(late()))?.into_inner();
     let (stdout, stderr) = (
         log.stdout.unwrap_or_default(),
         log.stderr.unwrap_or_default(),
@@ -42,14 +48,14 @@ pub async fn task_log(
             log.attempt,
             Foreign::name(&log.host)
         ));
-        return Ok(Exit::Success.code());
+        return Exit::Success.code();
     }
     if let Err(error) = print(Text::Whole(whole(stdout))).await {
         say(format!("{error}, where what {what} has printed belongs"));
-        return Ok(error.exit().code());
+        return error.exit().code();
     }
     write_stderr(whole(stderr));
-    Ok(Exit::Success.code())
+    Exit::Success.code()
 }
 
 /// The bytes as they were printed, and what is left out between them.

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use storage::Address;
 
-use crate::TasksReport;
+use crate::{TasksReport, wire};
 
 /// What these files are called behind the job's text.
 pub const SUFFIX: &str = ".json";
@@ -31,6 +31,15 @@ pub struct JobHistory {
     pub job: String,
     /// What lists call it.
     pub name: String,
+    /// Whose it is.
+    #[serde(default)]
+    pub user: String,
+    /// Where it has waited for slots.
+    #[serde(default)]
+    pub queue: String,
+    /// Its input: files, and folders of several of them, the first ones; what there is beyond them is counted in the last.
+    #[serde(default)]
+    pub inputs: Vec<String>,
     /// Its output folder, a URL.
     pub output: String,
     /// When the session took it, ms since 1970 by the clock of the ApplicationMaster.
@@ -91,6 +100,60 @@ pub struct TaskAttempt {
     pub output_bytes: u64,
     /// Why it failed; empty: it did not.
     pub sentence: String,
+    /// Of one that failed: the beginning and the end of what it has written to standard output.
+    #[serde(default, skip_serializing_if = "Print::is_empty")]
+    pub stdout: Print,
+    /// And to standard error.
+    #[serde(default, skip_serializing_if = "Print::is_empty")]
+    pub stderr: Print,
+}
+
+/// What an attempt has printed on one stream, as far as it is kept.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Print {
+    /// Its beginning.
+    pub head: String,
+    /// Bytes between head and tail.
+    #[serde(default)]
+    pub left_out: u64,
+    /// Its end.
+    #[serde(default)]
+    pub tail: String,
+}
+
+impl Print {
+    /// Of what a launcher has told; what is no text is replaced.
+    #[must_use]
+    pub fn of(stream: &wire::PrintedStream) -> Self {
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        Self {
+            head: text(&stream.head),
+            left_out: stream.left_out,
+            tail: text(&stream.tail),
+        }
+    }
+
+    /// There is nothing.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.head.is_empty() && self.tail.is_empty()
+    }
+
+    /// Bytes that are kept.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.head.len().saturating_add(self.tail.len())
+    }
+
+    /// As clients hear it while the task runs.
+    #[must_use]
+    pub fn stream(self) -> wire::PrintedStream {
+        wire::PrintedStream {
+            head: self.head.into_bytes(),
+            left_out: self.left_out,
+            tail: self.tail.into_bytes(),
+        }
+    }
 }
 
 /// What a task does.

@@ -29,6 +29,7 @@ mod mapreduce;
 mod mapreduce_report;
 mod mpi;
 pub mod pass;
+mod progress;
 pub mod recovered;
 pub mod report;
 pub mod resumable;

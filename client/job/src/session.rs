@@ -53,6 +53,8 @@ pub struct SessionPlan {
     pub disk_percent: u8,
     /// One client owns it, and it ends with that client.
     pub is_owned: bool,
+    /// It ends with its first job, and what became of that YARN records as what became of the application.
+    pub ends_with_job: bool,
     /// Hosts that it takes no container on, as their nodes registered them.
     pub exclude: Vec<String>,
     /// Of whoever has started it.

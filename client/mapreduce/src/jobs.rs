@@ -72,6 +72,8 @@ pub struct Accepted {
     pub number: u32,
     /// What people call it.
     pub id: String,
+    /// The application that it has for itself, as YARN calls it; `None`: it is a session's.
+    pub application: Option<String>,
     /// What lists call it.
     pub name: String,
     /// Where its output goes, in full.
@@ -215,11 +217,15 @@ impl JobRunner {
         Ok(lines)
     }
 
-    /// Brings the program and submits the job.
+    /// Brings the program and submits the job; `detached`: nobody follows it.
     ///
     /// # Errors
     /// It cannot be brought, or the session refuses it.
-    pub async fn submit(&self, mut order: JobOrder) -> Result<Accepted, MapReduceError> {
+    pub async fn submit(
+        &self,
+        mut order: JobOrder,
+        detached: bool,
+    ) -> Result<Accepted, MapReduceError> {
         let holder = self.holder(&order).await?;
         let staged = self.staged().await?;
         order.job.program = program(staged);
@@ -235,7 +241,7 @@ impl JobRunner {
             user: &self.cluster.user,
             queue: order.queue.as_deref().unwrap_or("default"),
             priority: order.priority.unwrap_or_default(),
-            detached: false,
+            detached,
             runs: Runs::MapReduce(&order.job),
             address: &staged.address,
             staged: &files,
@@ -248,10 +254,8 @@ impl JobRunner {
         Ok(Accepted {
             number,
             is_quiet: is_quiet.is_some_and(|value| value.trim().eq_ignore_ascii_case("true")),
-            id: match self.are_alone() {
-                true => format!("{application}.{number}"),
-                false => short(application, number),
-            },
+            id: short(application, number),
+            application: self.are_alone().then(|| application.to_string()),
             needs: order.needs,
             name: order.name,
             output: order.output.url(),
@@ -283,6 +287,7 @@ impl JobRunner {
             keys: kept.keys.clone(),
             name: (!self.are_alone()).then(|| kept.name.to_string()),
             job,
+            watches: false,
             told,
             wishes,
         };

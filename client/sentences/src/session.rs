@@ -68,12 +68,12 @@ pub fn not_kept(job: u32, kept: usize) -> String {
     )
 }
 
-/// Why what a task of job `name` has printed cannot be read any more.
+/// Why what a task of job `name` has printed cannot be read of its session any more.
 #[must_use]
 pub fn task_log_gone(name: &str) -> String {
     format!(
-        "{name} is over, and what its tasks printed went with it; gerbil mr history {name} says where they ran, and why \
-         some failed"
+        "{name} is over: what attempts that failed have printed is kept with its history, of which gerbil mr history \
+         {name} has all"
     )
 }
 

@@ -8,7 +8,6 @@ use job::exit::Exit;
 use proto_hadoop::ApplicationId;
 use tonic::Code;
 
-use crate::kill::JobName;
 use crate::name::Name;
 
 /// One sentence, with the value and what to do.
@@ -75,6 +74,17 @@ pub enum SessionError {
         /// What is wrong with it.
         why: String,
     },
+    /// The session does not know the key, or the key is none.
+    #[error(
+        "the key that is kept here of session {name} is not its key: it is another session's, or was spoilt ({why}); gerbil \
+         session key {name} on the host where it was started prints the right one, for gerbil session import here"
+    )]
+    WrongKey {
+        /// The session.
+        name: Name,
+        /// What TLS says.
+        why: String,
+    },
     /// Client and session are of different builds.
     #[error(
         "session {name} was started by gerbil {theirs}, and this is gerbil {ours}: they do not understand each \
@@ -115,19 +125,36 @@ pub enum SessionError {
         /// The sessions that it may be of.
         choices: Vec<(Name, ApplicationId)>,
     },
-    /// A task's log of a session that is over.
-    #[error(
-        "no session of yours has a job {job} any more, and what its tasks printed went with it; gerbil mr history {job} \
-         says where they ran, and why some failed"
-    )]
-    LogGone {
-        /// The job.
-        job: JobName,
+    /// Which of several jobs is to be ended is not said.
+    #[error("{application} has the jobs {}; write the one that is meant", jobs.join(", "))]
+    Several {
+        /// The application.
+        application: ApplicationId,
+        /// Its jobs.
+        jobs: Vec<String>,
     },
-    /// The logs of an application that is over.
+    /// An application that one command has for itself, and that has ended.
+    #[error("{application} is over: {why}; gerbil mr list shows what became of its jobs")]
+    ApplicationOver {
+        /// The application.
+        application: ApplicationId,
+        /// In YARN's words.
+        why: String,
+    },
+    /// What is asked for of a job that is over is not kept.
     #[error(
-        "{application} is over, and what its tasks printed went with it (gerbil mr history says why some failed); what \
-         its ApplicationMaster and launchers wrote {place}"
+        "{job} is over, and nothing is kept of what {what} has printed: that is kept of attempts that have failed alone"
+    )]
+    NothingKept {
+        /// The job.
+        job: String,
+        /// A task, or an attempt at one.
+        what: String,
+    },
+    /// The logs of an application that is over, and of which nothing is kept.
+    #[error(
+        "{application} is over, and no MapReduce job of it is among those that are kept (gerbil mr list); what its \
+         ApplicationMaster and launchers wrote {place}"
     )]
     LogsOver {
         /// The application.
@@ -254,6 +281,19 @@ fn applications(meant: &str, choices: &[(Name, ApplicationId)]) -> String {
 }
 
 impl SessionError {
+    /// Whether the job may be over that nothing is known of.
+    #[must_use]
+    pub const fn is_of_past(&self) -> bool {
+        match self {
+            Self::NoSuchJob { .. }
+            | Self::NoJobRuns { .. }
+            | Self::Over { .. }
+            | Self::ApplicationOver { .. } => true,
+            Self::Refused { code, .. } => matches!(code, Code::NotFound),
+            _ => false,
+        }
+    }
+
     /// What the command returns.
     #[must_use]
     pub const fn exit(&self) -> Exit {
@@ -264,16 +304,19 @@ impl SessionError {
             | Self::Foreign { .. }
             | Self::Broken { .. }
             | Self::NoKey { .. }
+            | Self::WrongKey { .. }
             | Self::OtherBuild { .. }
             | Self::Elsewhere { .. } => Exit::Config,
             Self::Unknown { .. }
             | Self::NoSuchJob { .. }
             | Self::Ambiguous { .. }
-            | Self::LogGone { .. }
+            | Self::Several { .. }
+            | Self::NothingKept { .. }
             | Self::LogsElsewhere { .. }
             | Self::Taken { .. } => Exit::Usage,
             Self::Over { .. }
             | Self::LogsOver { .. }
+            | Self::ApplicationOver { .. }
             | Self::NoJobRuns { .. }
             | Self::Starting { .. }
             | Self::Unreachable { .. } => Exit::Unavailable,

@@ -1,17 +1,15 @@
 //! What a detached job has printed so far, and what a task has.
 
-use std::fmt;
 use std::str::FromStr;
 
 use follow::Layout;
 use job::wire;
-use proto_hadoop::ApplicationId;
 use tonic::Status;
 
 use crate::error::SessionError;
-use crate::kill::JobName;
 use crate::reach::Reached;
 use crate::record::SessionRecord;
+use crate::status::short;
 
 impl Reached {
     /// Prints it, of one rank where one is named; of a job of tasks, which there are. The exit code.
@@ -31,13 +29,24 @@ impl Reached {
             Ok(code) => return Ok(code),
             Err(status) => status,
         };
-        let name = format!("s{}.{job}", kept.owned.application.id);
+        let name = short(kept.owned.application, job);
         if rank.is_none()
             && let Ok(code) = follow::task_logs(self.client, job, &name).await
         {
             return Ok(code);
         }
         Err(refused(kept, &status))
+    }
+
+    /// Prints which tasks there are of a MapReduce job of which something can be read; the exit code.
+    ///
+    /// # Errors
+    ///
+    /// There is no such job, or the session does not answer.
+    pub async fn tasks(self, kept: &SessionRecord, job: u32) -> Result<u8, SessionError> {
+        let name = short(kept.owned.application, job);
+        let printed = follow::task_logs(self.client, job, &name).await;
+        printed.map_err(|status| refused(kept, &status))
     }
 
     /// Prints what an attempt at a task of a MapReduce job has printed so far; the exit code.
@@ -67,52 +76,6 @@ fn refused(kept: &SessionRecord, status: &Status) -> SessionError {
         name: kept.name.clone(),
         code: status.code(),
         why: status.message().to_owned(),
-    }
-}
-
-/// Whose output is printed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LogsJob {
-    /// A job's, by its name.
-    Job(JobName),
-    /// That of the job which an application runs.
-    Application(ApplicationId),
-}
-
-impl LogsJob {
-    /// Whether it is in `application`.
-    #[must_use]
-    pub fn is_of(self, application: ApplicationId) -> bool {
-        match self {
-            Self::Job(job) => job.is_of(application),
-            Self::Application(id) => id == application,
-        }
-    }
-}
-
-/// Neither a job of a session nor an application.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "that is neither a job, as s42.7 is, nor an application, as application_1700000000000_0042 is"
-)]
-pub struct NoLogsJob;
-
-impl fmt::Display for LogsJob {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Job(job) => job.fmt(f),
-            Self::Application(id) => id.fmt(f),
-        }
-    }
-}
-
-impl FromStr for LogsJob {
-    type Err = NoLogsJob;
-
-    fn from_str(text: &str) -> Result<Self, NoLogsJob> {
-        let job = text.parse().map(Self::Job);
-        let application = || text.parse().map(Self::Application);
-        job.or_else(|_no_job| application().map_err(|_neither| NoLogsJob))
     }
 }
 
@@ -206,23 +169,6 @@ mod tests {
             ("\u{e4}3", Err(NoLogOf)),
         ] {
             assert_eq!(text.parse(), wanted, "{text}");
-        }
-    }
-
-    #[test]
-    fn jobs_and_applications_are_told_apart() {
-        let id: ApplicationId = "application_1700000000000_0042".parse().unwrap();
-        let other: ApplicationId = "application_1700000000000_0043".parse().unwrap();
-        let named: LogsJob = "application_1700000000000_0042".parse().unwrap();
-        assert_eq!(named, LogsJob::Application(id));
-        for text in ["s42.7", "application_1700000000000_0042.7"] {
-            let job: LogsJob = text.parse().unwrap();
-            assert!(matches!(job, LogsJob::Job(name) if name.job == 7));
-            assert!(job.is_of(id) && !job.is_of(other));
-        }
-        assert!(named.is_of(id) && !named.is_of(other));
-        for none in ["", "s42", "cpi", "application_x_1"] {
-            assert_eq!(none.parse::<LogsJob>(), Err(NoLogsJob), "{none}");
         }
     }
 }

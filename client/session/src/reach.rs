@@ -260,12 +260,18 @@ impl Reached {
                 address,
                 local,
             }),
-            Err(error) => Err(SessionError::Unreachable {
-                name: kept.name.clone(),
-                application: kept.owned.application,
-                address,
-                why: chain(&error),
-            }),
+            Err(error) => {
+                let (name, why) = (kept.name.clone(), chain(&error));
+                Err(match is_of_keys(&why) {
+                    true => SessionError::WrongKey { name, why },
+                    false => SessionError::Unreachable {
+                        name,
+                        application: kept.owned.application,
+                        address,
+                        why,
+                    },
+                })
+            }
         }
     }
 }
@@ -281,17 +287,77 @@ pub(crate) async fn answer<T>(
         .unwrap_or_else(|_late| Err(late()));
     match answered {
         Ok(answer) => Ok(answer.into_inner()),
-        Err(status) => Err(SessionError::Refused {
+        Err(status) => Err(refused(name, &status)),
+    }
+}
+
+/// Why a session does not answer.
+fn refused(name: &Name, status: &Status) -> SessionError {
+    let why = causes(status);
+    match is_of_keys(&why) {
+        true => SessionError::WrongKey {
+            name: name.clone(),
+            why,
+        },
+        false => SessionError::Refused {
             name: name.clone(),
             code: status.code(),
-            why: status.message().to_owned(),
-        }),
+            why,
+        },
     }
+}
+
+/// What was answered; of a connection that broke, why it did.
+fn causes(status: &Status) -> String {
+    let mut parts = vec![status.message().to_owned()];
+    let mut source = std::error::Error::source(status);
+    while let Some(error) = source {
+        let text = error.to_string();
+        if parts.last() != Some(&text) {
+            parts.push(text);
+        }
+        source = error.source();
+    }
+    parts.join(": ")
+}
+
+/// Whether two that reach each other do not believe each other's certificates, or one has a key that is none. TLS says
+/// so to a client behind its handshake, where that is done for it already.
+fn is_of_keys(why: &str) -> bool {
+    let words = [
+        "received fatal alert",
+        "invalid peer certificate",
+        "private key",
+        "InvalidCertificate",
+    ];
+    words.iter().any(|word| why.contains(word))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn keys_that_do_not_fit_are_told_from_hosts_that_are_not_reached() {
+        for of_keys in [
+            "transport error: received fatal alert: DecryptError",
+            "transport error: invalid peer certificate: BadSignature",
+            "failed to parse private key as RSA, ECDSA, or EdDSA",
+        ] {
+            assert!(is_of_keys(of_keys), "{of_keys}");
+        }
+        for other in [
+            "transport error: Connection refused (os error 111)",
+            "no answer within 15 s",
+        ] {
+            assert!(!is_of_keys(other), "{other}");
+        }
+        let refused = refused(
+            &"k1".parse().unwrap(),
+            &Status::not_found("there is no job 7 here"),
+        );
+        assert_eq!(refused.to_string(), "session k1: there is no job 7 here");
+    }
 
     #[test]
     fn what_has_not_begun_ends_with_yarn_s_code_and_never_as_a_success() {

@@ -60,6 +60,8 @@ pub struct EndedJob {
     pub exit_code: i32,
     /// Why it has failed; empty for a success.
     pub sentence: String,
+    /// It was a MapReduce job.
+    pub has_tasks: bool,
 }
 
 /// What the session holds on a node.
@@ -104,6 +106,80 @@ pub struct JobStatus {
     pub queue: String,
     /// Where it has slots, in the order of the containers.
     pub shares: Vec<Share>,
+    /// How far its tasks are; `None`: it has none.
+    pub tasks: Option<TaskProgress>,
+}
+
+/// How far a MapReduce job is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct TaskProgress {
+    /// Thousandths of the job.
+    pub thousandths: u16,
+    /// Maps, and those that are done.
+    pub maps: u32,
+    /// Those that are done.
+    pub maps_done: u32,
+    /// Reduces.
+    pub reduces: u32,
+    /// Those that are done.
+    pub reduces_done: u32,
+    /// Attempts that run.
+    pub running: u32,
+    /// Bytes of input.
+    pub bytes: u64,
+    /// Those of them that maps have read.
+    pub bytes_done: u64,
+}
+
+impl From<wire::TasksPhase> for TaskProgress {
+    fn from(phase: wire::TasksPhase) -> Self {
+        Self {
+            thousandths: phase.thousandths(),
+            maps: phase.maps,
+            maps_done: phase.maps_done,
+            reduces: phase.reduces,
+            reduces_done: phase.reduces_done,
+            running: phase.running,
+            bytes: phase.bytes,
+            bytes_done: phase.bytes_done,
+        }
+    }
+}
+
+impl TaskProgress {
+    /// Hundredths of the job.
+    #[must_use]
+    pub const fn percent(&self) -> u16 {
+        self.thousandths / 10
+    }
+
+    /// In a line.
+    #[must_use]
+    pub fn words(&self) -> String {
+        let mut words = format!(
+            "{} % done: {} of {}",
+            self.percent(),
+            self.maps_done,
+            count(usize::try_from(self.maps).unwrap_or(usize::MAX), "map")
+        );
+        if self.reduces > 0 {
+            let reduces = count(
+                usize::try_from(self.reduces).unwrap_or(usize::MAX),
+                "reduce",
+            );
+            words.push_str(&format!(", {} of {reduces}", self.reduces_done));
+        }
+        if self.bytes > 0 {
+            let mb = |bytes: u64| bytes / 1_000_000;
+            words.push_str(&format!(
+                ", {} of {} MB read",
+                mb(self.bytes_done),
+                mb(self.bytes)
+            ));
+        }
+        words.push_str(&format!("; {} running", self.running));
+        words
+    }
 }
 
 /// Slots that a job has on a node.
@@ -184,6 +260,7 @@ impl Status {
                     slots: share.slots,
                 })
                 .collect(),
+            tasks: job.tasks.map(Into::into),
         });
         let kept = said.kept.into_iter().map(|ended| EndedJob {
             id: short(application, ended.job),
@@ -191,6 +268,7 @@ impl Status {
             name: ended.name,
             exit_code: ended.exit_code,
             sentence: ended.sentence,
+            has_tasks: ended.has_tasks,
         });
         Self {
             application: application.to_string(),
@@ -384,6 +462,7 @@ mod tests {
                     .into(),
                 _ => Vec::new(),
             },
+            tasks: None,
         }
     }
 
@@ -421,6 +500,7 @@ mod tests {
                 name: "lmp".into(),
                 exit_code: 9,
                 sentence: "rank 0 on n2 exited with code 9".into(),
+                has_tasks: false,
             }],
             unreached: vec!["n3 cannot reach n2:41000 (connection timed out)".into()],
             told: 12,

@@ -1,9 +1,11 @@
 //! `gerbil mr`: runs a program of maps and reduces in a session, or in an application of its own ([`mr_application`]).
 
+mod histories;
 mod mr_application;
 mod past;
 mod shown;
 mod timing;
+mod watched;
 
 use std::ffi::OsStr;
 use std::io::Write;
@@ -43,8 +45,10 @@ use crate::subcommands::MapReduceArguments;
 use crate::system::system;
 use crate::usage::UsageError;
 
+pub(crate) use histories::Histories;
 use mr_application::MrApplication;
 pub(crate) use past::main as past;
+pub(crate) use watched::{WatchedJob, watch};
 
 use shown::Shown;
 use timing::Timing;
@@ -174,6 +178,7 @@ async fn jobs(
         Arc::new(cluster),
         given.own,
         name_of(&program),
+        given.detach,
         timing.clone(),
     ));
     let rm_of_types = Arc::clone(&rm);
@@ -198,10 +203,33 @@ async fn jobs(
         orders: Arc::new(orders),
         jobs: Arc::new(jobs),
         is_dry: given.dry_run,
+        is_detached: given.detach,
     };
     let outcome = serve(run, signals, &mut shown).await?;
-    let ended = own.end(&outcome, signals).await;
+    let ended = match &shown.left {
+        Some(_goes_on) => Ok(()),
+        None => own.end(&outcome, signals).await,
+    };
     shown.clear();
+    if let Some(job) = shown.left.take() {
+        let printed = print(Text::Lines(vec![job.clone()]));
+        let goes_on = || {
+            say(format!(
+                "{job} was taken, and goes on; gerbil attach {job} shows it"
+            ))
+        };
+        match interruptible(signals, printed).await {
+            ControlFlow::Continue(Ok(())) => {}
+            ControlFlow::Continue(Err(error)) => {
+                goes_on();
+                return Err(error.into());
+            }
+            ControlFlow::Break(signal) => {
+                goes_on();
+                return Ok(128u8.saturating_add(signal));
+            }
+        }
+    }
     if !shown.planned.is_empty() {
         let planned = Text::Lines(std::mem::take(&mut shown.planned));
         match interruptible(signals, print(planned)).await {

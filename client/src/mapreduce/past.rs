@@ -7,22 +7,21 @@ use std::time::Duration;
 use ::job::exit::Exit;
 use ::job::history::JobHistory;
 use follow::timing::now_us;
-use mapreduce_client::Cluster as Hadoops;
 use mapreduce_client::history::{History, Past, page, text};
+use proto_hadoop::yarn::ApplicationReport;
 use scan::{ProgramStage, ScanRequest, detect};
 use session::JobName;
 use session::status::short;
 use terminal::table::{Column, span, table};
 use terminal::{Foreign, Text, print, say};
 
-use crate::arguments::session_of_environment;
-use crate::cluster::Cluster;
 use crate::failure::Failure;
 use crate::subcommands::{PastArguments, PastTask};
 use crate::system::system;
 use crate::usage::UsageError;
 use crate::{frame, ps, sessions};
 
+use super::histories::{Histories, Place};
 use super::mr_application::TAG;
 
 /// Jobs whose files are read for a list.
@@ -44,34 +43,29 @@ async fn run(given: PastArguments) -> Result<u8, Failure> {
         print(text).await?;
         return Ok(Exit::Success.code());
     }
-    let mut staging = given.staging;
-    let cluster = match session_of_environment()? {
-        Some(name) => sessions::cluster_of(&name, &mut staging)?,
-        None => Cluster::find()?,
-    };
-    let hadoops = Hadoops {
-        configuration: cluster.configuration.clone(),
-        user: cluster.user.clone(),
-    };
-    let history = History::open(&hadoops, staging.as_deref())?;
-    Box::pin(show(&cluster, &history, given.task)).await
+    let histories = Histories::open(given.staging)?;
+    Box::pin(show(&histories, given.task)).await
 }
 
-async fn show(cluster: &Cluster, history: &History, task: PastTask) -> Result<u8, Failure> {
+async fn show(histories: &Histories, task: PastTask) -> Result<u8, Failure> {
     let text = match task {
-        PastTask::List { json } => return list(cluster, history, json).await,
+        PastTask::List { json } => return list(histories, json).await,
         PastTask::Status { job } => match under_way(job).await? {
             Some(words) => Text::of(&words),
-            None => Text::of(&text::status(&history.find(job).await?)),
+            None => Text::of(&text::status(&over(histories, job).await?)),
         },
-        PastTask::Counters { job } => {
-            Text::of(&text::counters(&over(history, job).await?.report.counters))
-        }
+        PastTask::Counters { job } => Text::of(&text::counters(
+            &over(histories, job).await?.report.counters,
+        )),
         PastTask::History { job, json, html } => {
-            let found = over(history, job).await?;
+            let found = over(histories, job).await?;
             match (json, html) {
                 (true, _) => Text::Json(serde_json::to_string_pretty(&found).unwrap_or_default()),
-                (false, true) => Text::of(&page::page(&found)),
+                (false, true) => {
+                    let hadoop = histories.places().iter().find(|place| place.is_hadoop);
+                    let pages = hadoop.and_then(|place| place.cluster.pages());
+                    Text::of(&page::page(&found, pages.as_deref()))
+                }
                 (false, false) => Text::of(&text::history(&found)),
             }
         }
@@ -118,14 +112,18 @@ async fn scanned(file: PathBuf, shipped: Vec<PathBuf>, json: bool) -> Result<Tex
 }
 
 /// What became of a job that is over.
-async fn over(history: &History, job: JobName) -> Result<JobHistory, Failure> {
-    match history.find(job).await {
-        Ok(found) => Ok(found),
-        Err(error) => match under_way(job).await? {
-            Some(_words) => Err(UsageError::NotOver { job }.into()),
-            None => Err(error.into()),
+async fn over(histories: &Histories, job: JobName) -> Result<JobHistory, Failure> {
+    if let Some(found) = histories.find(job).await? {
+        return Ok(found);
+    }
+    Err(match under_way(job).await? {
+        Some(_words) => UsageError::NotOver { job },
+        None => UsageError::NoPastJob {
+            job,
+            places: histories.words(),
         },
     }
+    .into())
 }
 
 /// How a job is that one of the user's sessions has.
@@ -133,20 +131,36 @@ async fn under_way(job: JobName) -> Result<Option<String>, Failure> {
     let found = sessions::find_job(job).await?;
     Ok(found.map(|found| {
         let state = found.state.to_uppercase();
-        format!("{} {}\nstate {state}", found.id, found.words())
+        let mut words = format!("{} {}\nstate {state}", found.id, found.words());
+        if let Some(tasks) = &found.tasks {
+            words.push_str(&format!("\n{}", tasks.words()));
+        }
+        words
     }))
 }
 
-async fn list(cluster: &Cluster, history: &History, json: bool) -> Result<u8, Failure> {
-    let rm = cluster.rm();
-    let own = ps::live(&rm, &cluster.user, Some(TAG));
-    let (own, live, past) = tokio::join!(own, sessions::jobs(), history.list());
+async fn list(histories: &Histories, json: bool) -> Result<u8, Failure> {
+    let hadoop = histories.places().iter().find(|place| place.is_hadoop);
+    let own = async {
+        match hadoop {
+            Some(Place { cluster, .. }) => {
+                let live = ps::live(&cluster.rm(), &cluster.user, Some(TAG)).await?;
+                Ok(live.iter().cloned().collect())
+            }
+            None => Ok::<Vec<ApplicationReport>, Failure>(Vec::new()),
+        }
+    };
+    let cluster = hadoop.map(|place| &place.cluster);
+    let (own, live, past) = tokio::join!(own, sessions::jobs(cluster), histories.list());
     let past = past?;
     let mut rows = Vec::new();
     let mut all = Vec::new();
-    // Their jobs are known to their own commands alone.
     match own {
         Ok(own) => own.iter().for_each(|report| {
+            if ps::within(report, &live).next().is_some() {
+                return;
+            }
+            // Its job is known to its own command alone, or not there yet.
             let (id, state) = (report.id.to_string(), ps::state(report));
             all.push(serde_json::json!({ "id": id, "name": report.name, "state": state }));
             let age = span(ps::age(report, now_us() / 1000));
@@ -157,18 +171,15 @@ async fn list(cluster: &Cluster, history: &History, json: bool) -> Result<u8, Fa
     }
     for job in live {
         let took = span(Duration::from_millis(job.age_ms));
-        rows.push([
-            job.id.clone(),
-            job.state.to_uppercase(),
-            took,
-            String::new(),
-            job.words(),
-        ]);
-        all.push(serde_json::json!({ "id": job.id, "name": job.name, "state": job.state.to_uppercase() }));
+        let (id, state) = (job.id.clone(), job.state.to_uppercase());
+        rows.push([id, state, took, String::new(), job.words()]);
+        all.push(serde_json::json!({
+            "id": job.id, "name": job.name, "state": job.state.to_uppercase(), "tasks": job.tasks,
+        }));
     }
     let left = past.len().saturating_sub(LISTED);
-    for job in past.iter().take(LISTED) {
-        let (row, value) = one(history, job).await;
+    for (place, job) in past.iter().take(LISTED) {
+        let (row, value) = one(&place.history, job).await;
         rows.push(row);
         all.push(value);
     }
@@ -193,7 +204,7 @@ async fn list(cluster: &Cluster, history: &History, json: bool) -> Result<u8, Fa
     let lines = table(0, &columns, rows.into_iter().map(Vec::from));
     print(Text::Lines(lines)).await?;
     if left > 0 {
-        say(format!("{left} older ones are in {}", history.url()));
+        say(format!("{left} older ones are in {}", histories.words()));
     }
     Ok(Exit::Success.code())
 }

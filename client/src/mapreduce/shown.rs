@@ -35,6 +35,8 @@ pub(super) struct Shown {
     ended: Vec<MapReduceJobReport>,
     /// What the first job would be, a line each.
     pub(super) planned: Vec<String>,
+    /// The job that was left to whoever has taken it.
+    pub(super) left: Option<String>,
 }
 
 impl Shown {
@@ -56,6 +58,7 @@ impl Shown {
             submitted: BTreeMap::new(),
             ended: Vec::new(),
             planned: Vec::new(),
+            left: None,
         }
     }
 
@@ -102,9 +105,13 @@ impl Show for Shown {
         self.submitted.insert(job.number, now_us());
         self.progress.taken(job.id.clone());
         let sentence = format!(
-            "{} {}: {} over {} MB, {}",
+            "{} {}{}: {} over {} MB, {}",
             job.id,
             Foreign::name(&job.name),
+            match &job.application {
+                Some(application) => format!(" ({application})"),
+                None => String::new(),
+            },
             count(job.maps as u64, "map"),
             job.bytes / 1_000_000,
             count(job.reduces.into(), "reduce"),
@@ -115,6 +122,16 @@ impl Show for Shown {
         self.jobs
             .insert(job.number, format!("{}: submitted", job.id));
         self.line();
+    }
+
+    fn left(&mut self, job: &Accepted) {
+        self.left = Some(job.id.clone());
+        if let Some(application) = &job.application
+            && !self.quiet
+        {
+            self.progress
+                .remark(format!("{} is {application} to YARN", job.id));
+        }
     }
 
     fn told(&mut self, job: &Accepted, told: &JobNews) {
@@ -164,7 +181,16 @@ impl Show for Shown {
             self.said.push(ended.sentence.clone());
             let (name, why) = (Foreign::name(&job.name), Foreign::sentence(&ended.sentence));
             let sentence = format!("{} {name}: {why}", job.id);
-            self.progress.aside(|| say(sentence));
+            let prints = report.filter(|report| report.failed_attempts > 0).map(|_| {
+                format!(
+                    "gerbil logs {} lists what failed attempts have printed",
+                    job.id
+                )
+            });
+            self.progress.aside(|| {
+                say(sentence);
+                prints.iter().for_each(say);
+            });
         }
         if let Some(report) = report.filter(|_| !self.quiet && !job.is_quiet) {
             let text = summary(job, ended, report);

@@ -1,4 +1,4 @@
-//! Ends the application that a `gerbil mr` has for itself in order: its ApplicationMaster ends the jobs, and keeps what
+//! Ends the application of a session, or that a `gerbil mr` has for itself, in order: its ApplicationMaster ends the jobs, and keeps what
 //! became of them. One that YARN kills has no time for that.
 
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 use ::job::wire;
 use proto_hadoop::{ApplicationClient, ApplicationId};
 use session::reach::{SessionAddress, place_of};
-use session::{Name, Reached};
+use session::{JobName, Reached};
 use tokio::task::spawn_blocking;
 use tokio::time::{sleep, timeout};
 
@@ -17,7 +17,7 @@ const LEAVES: Duration = Duration::from_secs(30);
 /// Between two looks.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// Whether the application has ended so, in time. Its key is here where its command runs, or has run; YARN records
+/// Whether the application has ended so, in time. Its key is here where it was started; YARN records
 /// `why`.
 pub(crate) async fn ended_in_order(rm: &ApplicationClient, id: ApplicationId, why: &str) -> bool {
     match timeout(TOLD, told(rm, id, why)).await {
@@ -27,11 +27,8 @@ pub(crate) async fn ended_in_order(rm: &ApplicationClient, id: ApplicationId, wh
 }
 
 async fn told(rm: &ApplicationClient, id: ApplicationId, why: &str) -> Option<()> {
-    let kept = spawn_blocking(move || {
-        let applications = super::applications().ok()?;
-        applications.read(&Name::of_application(id)).ok()?
-    });
-    let kept = kept.await.ok()??;
+    let held = spawn_blocking(move || super::held(JobName::of(id)).ok()?);
+    let kept = held.await.ok()??.kept;
     let SessionAddress::At(address) = place_of(rm, id).await.ok()? else {
         return None;
     };

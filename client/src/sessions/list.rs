@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use ::job::exit::Exit;
+use session::record::Owned;
 use session::status::{JobStatus, Status};
-use session::{Name, Reached, SessionError, SessionsFolder, reach};
+use session::{JobName, Name, Reached, SessionError, SessionsFolder, reach};
 use terminal::table::{Column, table};
 use terminal::{Text, print, say};
 use tokio::task::JoinSet;
@@ -62,10 +63,16 @@ pub(super) async fn list(folder: &SessionsFolder, json: bool) -> Result<u8, Fail
     Ok(Exit::Success.code())
 }
 
-/// The jobs of all the user's sessions, as far as these answer.
-pub(super) async fn jobs(folder: &SessionsFolder) -> Vec<JobStatus> {
+/// The jobs of those that are kept in `folder` and that are `wanted`, as far as these answer.
+pub(super) async fn jobs(
+    folder: &SessionsFolder,
+    wanted: impl Fn(&Owned) -> bool,
+) -> Vec<JobStatus> {
     let mut looking = JoinSet::new();
     for name in folder.names().unwrap_or_default() {
+        if !matches!(folder.owned(&name), Ok(Some(owned)) if wanted(&owned)) {
+            continue;
+        }
         let folder = folder.clone();
         looking.spawn(timeout(
             PATIENCE,
@@ -81,11 +88,12 @@ pub(super) async fn jobs(folder: &SessionsFolder) -> Vec<JobStatus> {
     jobs
 }
 
-/// Job `number` of a session, if that answers and has it.
-pub(super) async fn job(folder: &SessionsFolder, name: &Name, number: u32) -> Option<JobStatus> {
+/// A job of a session, if that answers and has it; where the job's name has no number, the last one.
+pub(super) async fn job(folder: &SessionsFolder, name: &Name, job: JobName) -> Option<JobStatus> {
     let looked = timeout(PATIENCE, status(folder, name)).await;
     let status = looked.ok()?.ok()??;
-    status.jobs.into_iter().find(|job| job.job == number)
+    let mut jobs = status.jobs.into_iter().rev();
+    jobs.find(|of| job.number.is_none_or(|number| number == of.job))
 }
 
 /// What is known of a session, or why nothing is; `None`: it is over.

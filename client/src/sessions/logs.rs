@@ -1,110 +1,165 @@
-//! `gerbil logs`: what a job of a session, or of an application that `gerbil mr` has for itself, has printed so far.
+//! `gerbil logs`: what a job of a session, or of an application that `gerbil mr` has for itself, has printed; of one that
+//! is over, what attempts have printed that failed.
 
 use std::time::Duration;
 
-use proto_hadoop::ApplicationId;
-use session::logs::{LogOf, LogsJob};
+use ::job::history::{JobHistory, TaskAttempt, TaskStage};
+use ::job::wire;
+use mapreduce_client::history::text;
+use session::logs::{LogOf, TaskName};
 use session::reach::{SessionAddress, place_of};
-use session::{JobName, Reached, SessionError, SessionRecord, SessionsFolder, reach};
+use session::status::JobStatus;
+use session::{JobName, SessionError};
 
 use crate::cluster::Cluster;
 use crate::failure::Failure;
+use crate::mapreduce::Histories;
 use crate::subcommands::LogsOptions;
 
 use super::watch::layout;
+use super::{Held, held, no_such_job};
 
 /// What is left of applications that were killed with their command is removed after so long.
 pub(crate) const KEPT: Duration = Duration::from_secs(7 * 24 * 3600);
 
 /// Prints it; the exit code.
-pub(super) async fn logs(
-    folder: &SessionsFolder,
-    job: LogsJob,
-    given: LogsOptions,
-) -> Result<u8, Failure> {
-    if let Some(kept) = folder.session_where(&job, |id| job.is_of(id))? {
-        let rm = reach::resource_managers(&kept.owned);
-        let reached = Reached::new(&rm, folder, &kept).await?;
-        return printed(reached, &kept, job, given).await;
-    }
-    let applications = super::applications()?;
-    match (applications.session_where(&job, |id| job.is_of(id))?, job) {
-        (Some(kept), _) => own(&applications, &kept, job, given).await,
-        (None, LogsJob::Application(id)) => Err(elsewhere(id).await?.into()),
-        (None, LogsJob::Job(job)) => Err(no_such_job(folder, job, given)),
-    }
-}
-
-fn no_such_job(folder: &SessionsFolder, job: JobName, given: LogsOptions) -> Failure {
-    match (given.of, folder.session_of(job)) {
-        (Some(LogOf::Task(_)), _) => SessionError::LogGone { job }.into(),
-        (_, Err(none)) => none.into(),
-        // It has just been started.
-        (_, Ok(kept)) => SessionError::NoJobRuns {
-            application: kept.owned.application,
-        }
-        .into(),
-    }
-}
-
-/// Of an application that a command has for itself.
-async fn own(
-    applications: &SessionsFolder,
-    kept: &SessionRecord,
-    job: LogsJob,
-    given: LogsOptions,
-) -> Result<u8, Failure> {
-    let id = kept.owned.application;
-    let rm = reach::resource_managers(&kept.owned);
-    let reached = match place_of(&rm, id).await? {
-        SessionAddress::At(address) => Reached::at(address, kept).await?,
-        SessionAddress::Starting(_) => {
-            return Err(SessionError::NoJobRuns { application: id }.into());
-        }
-        SessionAddress::Over { .. } => {
-            applications.forget(&kept.name, id)?;
-            return Err(over(id, &Cluster::find()?).into());
-        }
+pub(super) async fn logs(job: JobName, given: LogsOptions) -> Result<u8, Failure> {
+    let living = match held(job)? {
+        Some(held) => living(&held, job, &given).await,
+        None => Err(no_such_job(job).into()),
     };
-    printed(reached, kept, job, given).await
+    let failure = match living {
+        Err(Failure::Session(error)) if error.is_of_past() => Failure::Session(error),
+        printed => return printed,
+    };
+    // What is kept is of jobs that are over, and has no ranks.
+    let found = match given.of {
+        Some(LogOf::Rank(_)) => None,
+        _ => past(job, given.staging.clone()).await,
+    };
+    match found {
+        Some(history) => over(&history, &given).await,
+        None => Err(said_better(failure, job).await?),
+    }
 }
 
-async fn printed(
-    mut reached: Reached,
-    kept: &SessionRecord,
-    job: LogsJob,
-    given: LogsOptions,
-) -> Result<u8, Failure> {
-    let number = match job {
-        LogsJob::Job(job) => job.job,
-        LogsJob::Application(application) => {
-            let status = reached.status(kept).await?;
-            // The last one: a driver has its jobs one after the other.
-            let last = status.jobs.last();
-            last.ok_or(SessionError::NoJobRuns { application })?.job
-        }
-    };
+/// What became of a job, where that can be read.
+async fn past(job: JobName, staging: Option<String>) -> Option<JobHistory> {
+    let histories = Histories::open(staging).ok()?;
+    histories.find(job).await.ok()?
+}
+
+/// What its ApplicationMaster has of it.
+async fn living(held: &Held, job: JobName, given: &LogsOptions) -> Result<u8, Failure> {
+    let mut reached = held.reached().await?;
+    let kept = &held.kept;
+    let number = reached.number(kept, job).await?;
     let rank = match given.of {
         Some(LogOf::Task(task)) => return Ok(reached.task_log(kept, number, task).await?),
         Some(LogOf::Rank(rank)) => Some(rank),
         None => None,
     };
+    let status = reached.status(kept).await?;
+    if rank.is_none()
+        && status
+            .kept
+            .iter()
+            .any(|of| of.job == number && of.has_tasks)
+    {
+        // What its tasks have printed is with its history.
+        return Err(SessionError::NoJobRuns {
+            application: kept.owned.application,
+        }
+        .into());
+    }
+    let has_tasks = |of: &JobStatus| of.job == number && of.tasks.is_some();
+    if rank.is_none() && status.jobs.iter().any(has_tasks) {
+        return Ok(reached.tasks(kept, number).await?);
+    }
     let layout = layout(given.label);
     Ok(reached.logs(kept, number, rank, layout).await?)
 }
 
-/// Why nothing is printed of an application of which nothing is kept here.
-async fn elsewhere(id: ApplicationId) -> Result<SessionError, Failure> {
-    let cluster = Cluster::find()?;
-    Ok(match place_of(&cluster.rm(), id).await? {
-        SessionAddress::Over { .. } => over(id, &cluster),
-        SessionAddress::At(_) | SessionAddress::Starting(_) => {
-            SessionError::LogsElsewhere { application: id }
+/// What is kept of a job that is over.
+async fn over(history: &JobHistory, given: &LogsOptions) -> Result<u8, Failure> {
+    let name = mapreduce_client::history::id(history);
+    let printed = |of: &&TaskAttempt| !(of.stdout.is_empty() && of.stderr.is_empty());
+    let mut kept: Vec<&TaskAttempt> = history.attempts.iter().filter(printed).collect();
+    kept.sort_by_key(|of| (of.stage, of.task, of.attempt));
+    let nothing = |what: String| SessionError::NothingKept {
+        job: name.clone(),
+        what,
+    };
+    let Some(LogOf::Task(task)) = given.of else {
+        if kept.is_empty() {
+            return Err(nothing("any of its tasks".to_owned()).into());
         }
-    })
+        let attempts = kept.iter().map(|of| wire::LoggedAttempt {
+            reduce: of.stage == TaskStage::Reduce,
+            task: of.task,
+            attempt: of.attempt,
+            host: of.host.clone(),
+            state: text::end(of.end).to_owned(),
+        });
+        let logs = wire::TaskLog {
+            attempts: attempts.collect(),
+            ..wire::TaskLog::default()
+        };
+        return Ok(follow::print_task_logs(&name, logs).await);
+    };
+    let is_meant = |of: &&&TaskAttempt| {
+        let stage = match task.is_reduce {
+            true => TaskStage::Reduce,
+            false => TaskStage::Map,
+        };
+        (of.stage, of.task) == (stage, task.number)
+            && task.attempt.is_none_or(|attempt| attempt == of.attempt)
+    };
+    let Some(found) = kept.iter().rfind(is_meant) else {
+        return Err(nothing(words(task)).into());
+    };
+    let log = wire::TaskLog {
+        attempt: found.attempt,
+        host: found.host.clone(),
+        stdout: Some(found.stdout.clone().stream()),
+        stderr: Some(found.stderr.clone().stream()),
+        ..wire::TaskLog::default()
+    };
+    Ok(follow::print_task_log(task.is_reduce, task.number, log).await)
 }
 
-fn over(application: ApplicationId, cluster: &Cluster) -> SessionError {
-    let place = cluster.place_of_logs(application);
-    SessionError::LogsOver { application, place }
+/// map 3, or attempt 1 at map 3.
+fn words(task: TaskName) -> String {
+    let stage = match task.is_reduce {
+        true => "reduce",
+        false => "map",
+    };
+    let number = task.number;
+    match task.attempt {
+        None => format!("{stage} {number}"),
+        Some(attempt) => format!("attempt {attempt} at {stage} {number}"),
+    }
+}
+
+/// Of an application that is named: whether it runs elsewhere, and where YARN keeps what it has written.
+async fn said_better(failure: Failure, job: JobName) -> Result<Failure, Failure> {
+    let application = match &failure {
+        Failure::Session(SessionError::ApplicationOver { application, .. }) => *application,
+        Failure::Session(SessionError::NoSuchJob { .. }) => match job.application() {
+            Some(application) => application,
+            None => return Ok(failure),
+        },
+        _ => return Ok(failure),
+    };
+    let cluster = Cluster::find()?;
+    let error = match place_of(&cluster.rm(), application).await? {
+        SessionAddress::Over { .. } => SessionError::LogsOver {
+            application,
+            place: cluster.place_of_logs(application),
+        },
+        SessionAddress::At(_) | SessionAddress::Starting(_) => {
+            SessionError::LogsElsewhere { application }
+        }
+    };
+    Ok(error.into())
 }

@@ -18,6 +18,7 @@ use ::job::exit::Exit;
 use follow::progress::Progress;
 use mini::RunFolder;
 use session::nodes::lines;
+use session::record::Owned;
 use session::status::JobStatus;
 use session::stop::{How, Stopped, end, stop};
 use session::{JobName, Name, Reached, SessionError, SessionRecord, SessionsFolder, reach};
@@ -43,9 +44,9 @@ pub(crate) fn main(task: SessionTask) -> ExitCode {
         SessionTask::Start(given) => {
             frame::main(async |signals| Box::pin(start::start(*given, &folder()?, signals)).await)
         }
-        SessionTask::Attach { job, given } => frame::main(async |signals| {
-            Box::pin(watch::attach(&folder()?, job, given, signals)).await
-        }),
+        SessionTask::Attach { job, given } => {
+            frame::main(async |signals| Box::pin(watch::attach(job, given, signals)).await)
+        }
         SessionTask::Stop { name, now, .. } => frame::main(async |signals| {
             let how = match now {
                 true => How::Now,
@@ -73,8 +74,8 @@ async fn run(task: SessionTask) -> Result<u8, Failure> {
         SessionTask::Nodes { name, json } => {
             nodes(&folder, &folder.find_session(&name)?, json).await
         }
-        SessionTask::Kill { job } => killed(&folder, job).await,
-        SessionTask::Logs { job, given } => logs::logs(&folder, job, given).await,
+        SessionTask::Kill { job } => killed(job).await,
+        SessionTask::Logs { job, given } => logs::logs(job, given).await,
         SessionTask::Key { name, output } => key::show(&folder, name, output.as_deref()).await,
         SessionTask::Import { file, name } => key::import(&folder, &file, name),
         // They hear signals themselves.
@@ -84,9 +85,9 @@ async fn run(task: SessionTask) -> Result<u8, Failure> {
     }
 }
 
-/// Ends a job of one of the user's sessions.
+/// Ends a job of one of the user's sessions, or of a `gerbil mr` of the user's on this host.
 pub(crate) async fn kill(job: JobName) -> Result<u8, Failure> {
-    match killed(&folder()?, job).await {
+    match killed(job).await {
         Err(Failure::Session(source @ SessionError::NoSuchJob { .. })) => {
             Err(UsageError::NoSuchJob { source }.into())
         }
@@ -94,23 +95,94 @@ pub(crate) async fn kill(job: JobName) -> Result<u8, Failure> {
     }
 }
 
-/// The jobs of the user's sessions, as far as these answer.
-pub(crate) async fn jobs() -> Vec<JobStatus> {
-    match folder() {
-        Ok(folder) => list::jobs(&folder).await,
-        Err(_nowhere) => Vec::new(),
+/// The jobs of the user's sessions, and on `cluster` those of each `gerbil mr` on this host, as far as these answer.
+pub(crate) async fn jobs(cluster: Option<&Cluster>) -> Vec<JobStatus> {
+    let sessions = async {
+        match folder() {
+            Ok(folder) => list::jobs(&folder, |_any| true).await,
+            Err(_nowhere) => Vec::new(),
+        }
+    };
+    let own = async {
+        match (applications(), cluster) {
+            // What commands that were killed have left may be of clusters that are gone.
+            (Ok(folder), Some(cluster)) => {
+                let rm = &cluster.resource_managers.client;
+                let is_here =
+                    |owned: &Owned| owned.resource_managers.iter().any(|at| rm.contains(at));
+                list::jobs(&folder, is_here).await
+            }
+            _ => Vec::new(),
+        }
+    };
+    let (mut jobs, own) = tokio::join!(sessions, own);
+    jobs.extend(own);
+    jobs
+}
+
+/// A job that one of the user's sessions has, or a `gerbil mr` of the user's on this host, as far as that answers.
+pub(crate) async fn find_job(job: JobName) -> Result<Option<JobStatus>, SessionError> {
+    match held(job) {
+        Ok(Some(held)) => Ok(list::job(&held.folder, &held.kept.name, job).await),
+        Ok(None) => Ok(None),
+        Err(doubt @ SessionError::Ambiguous { .. }) => Err(doubt),
+        Err(_none) => Ok(None),
     }
 }
 
-/// A job that one of the user's sessions has, as far as that answers.
-pub(crate) async fn find_job(job: JobName) -> Result<Option<JobStatus>, SessionError> {
-    let Ok(folder) = folder() else {
-        return Ok(None);
-    };
-    match folder.session_of(job) {
-        Ok(kept) => Ok(list::job(&folder, &kept.name, job.job).await),
-        Err(doubt @ SessionError::Ambiguous { .. }) => Err(doubt),
-        Err(_none) => Ok(None),
+/// What is kept of the application that has a job.
+pub(crate) struct Held {
+    pub(crate) folder: SessionsFolder,
+    pub(crate) kept: SessionRecord,
+    /// It is one that a `gerbil mr` has for itself.
+    pub(crate) is_own: bool,
+}
+
+/// The application that has a job: a session of the user's, or what a `gerbil mr` has for itself.
+///
+/// # Errors
+///
+/// It cannot be used, or more than one may be meant.
+pub(crate) fn held(job: JobName) -> Result<Option<Held>, SessionError> {
+    for (folder, is_own) in [(folder()?, false), (applications()?, true)] {
+        if let Some(kept) = folder.session_where(&job, |id| job.is_of(id))? {
+            return Ok(Some(Held {
+                folder,
+                kept,
+                is_own,
+            }));
+        }
+    }
+    Ok(None)
+}
+
+impl Held {
+    /// Its ApplicationMaster.
+    ///
+    /// # Errors
+    ///
+    /// It is over, or cannot be reached.
+    pub(crate) async fn reached(&self) -> Result<Reached, SessionError> {
+        let rm = reach::resource_managers(&self.kept.owned);
+        match Reached::new(&rm, &self.folder, &self.kept).await {
+            Err(SessionError::Over {
+                application, why, ..
+            }) if self.is_own => Err(SessionError::ApplicationOver { application, why }),
+            reached => reached,
+        }
+    }
+}
+
+/// That nothing of the user's has this job.
+pub(crate) fn no_such_job(job: JobName) -> SessionError {
+    let names = folder().and_then(|folder| folder.names());
+    SessionError::NoSuchJob {
+        job: job.to_string(),
+        there: names
+            .unwrap_or_default()
+            .iter()
+            .map(ToString::to_string)
+            .collect(),
     }
 }
 
@@ -150,6 +222,12 @@ pub(crate) fn cluster_of(name: &Name, staging: &mut Option<String>) -> Result<Cl
 
 /// Those that were started on this machine for sessions, and are still there.
 pub(crate) fn clusters_here() -> Vec<Cluster> {
+    let here = clusters_staging_here().into_iter();
+    here.map(|(cluster, _staging)| cluster).collect()
+}
+
+/// The same, with the folder of each that its jobs' programs are staged in.
+pub(crate) fn clusters_staging_here() -> Vec<(Cluster, String)> {
     let Ok(folder) = folder() else {
         return Vec::new();
     };
@@ -158,7 +236,10 @@ pub(crate) fn clusters_here() -> Vec<Cluster> {
     owned
         .filter_map(|owned| owned.local)
         .filter(|local| RunFolder::is_held(local))
-        .filter_map(|local| local::daemon::settings(&local).ok())
+        .filter_map(|local| {
+            let cluster = local::daemon::settings(&local).ok()?;
+            Some((cluster, local::staging(&local)))
+        })
         .collect()
 }
 
@@ -240,12 +321,22 @@ async fn nodes(folder: &SessionsFolder, kept: &SessionRecord, json: bool) -> Res
     Ok(Exit::Success.code())
 }
 
-async fn killed(folder: &SessionsFolder, job: JobName) -> Result<u8, Failure> {
-    let kept = folder.session_of(job)?;
-    let rm = reach::resource_managers(&kept.owned);
-    let mut reached = Reached::new(&rm, folder, &kept).await?;
-    reached.kill(&kept, job.job).await?;
-    say(format!("{job} is over"));
+async fn killed(job: JobName) -> Result<u8, Failure> {
+    let held = held(job)?.ok_or_else(|| no_such_job(job))?;
+    let (kept, id) = (&held.kept, held.kept.owned.application);
+    if held.is_own && job.number.is_none() {
+        let rm = reach::resource_managers(&kept.owned);
+        let why = "killed with gerbil kill";
+        // Of one that is over YARN has the last word.
+        let _in_order = ended_in_order(&rm, id, why).await;
+        let _report = follow::kill::kill(&rm, &id, why).await?;
+        say(format!("{id} is over"));
+        return Ok(Exit::Success.code());
+    }
+    let mut reached = held.reached().await?;
+    let number = reached.only(kept, job).await?;
+    reached.kill(kept, number).await?;
+    say(format!("{} is over", job.numbered(number)));
     Ok(Exit::Success.code())
 }
 

@@ -178,6 +178,7 @@ pub(super) async fn start(
             local_disks: checked.disks,
             disk_percent: cluster.disk_percent()?,
             is_owned: false,
+            ends_with_job: false,
             exclude: checked.excluded,
             staging: describe::staging_folder(&staged),
         })),

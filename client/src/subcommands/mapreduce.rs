@@ -34,6 +34,11 @@ pub(crate) struct MapReduceArguments {
     #[arg(long, value_name = "N")]
     pub skip_bad: Option<u32>,
 
+    /// Leave the job to its session, or to an application of its own, print its name, and do not wait for it: gerbil
+    /// attach shows it, gerbil logs what its tasks print, gerbil kill ends it. Of programs that run one job
+    #[arg(long, conflicts_with_all = ["overwrite", "dry_run", "explain", "report", "timing"])]
+    pub detach: bool,
+
     /// Wait for a node that has what the job needs, such as a GPU, where none has it; else the job is refused
     #[arg(long)]
     pub wait_for_nodes: bool,
@@ -189,6 +194,10 @@ Without a session the jobs of the program are one application of YARN's, which
 has its name, is submitted when the first job is known, and ends with the
 command, however that ends.
 
+With --detach the command ends when the job is taken, and the job goes on: an
+application of its own ends with it. gerbil attach JOB shows it from anywhere
+on this host, and returns its exit code.
+
 What became of each job is kept for a week: gerbil mr list shows the jobs,
 gerbil mr status, counters and history JOB what they did, where and when (as a
 page: gerbil mr history --html JOB), gerbil mr kill JOB ends one.
@@ -294,6 +303,17 @@ mod tests {
         for value in ["3", "true", "no"] {
             let refused = given(&format!("--explain {value} ./p IN OUT")).unwrap_err();
             assert!(refused.contains(&format!("--explain={value}")), "{refused}");
+        }
+        assert!(given("--detach ./p IN OUT").unwrap().detach);
+        for other in [
+            "--overwrite",
+            "--dry-run",
+            "--explain",
+            "--timing",
+            "--report=f",
+        ] {
+            let refused = given(&format!("--detach {other} ./p IN OUT")).unwrap_err();
+            assert!(refused.contains("cannot be used with"), "{refused}");
         }
         let found = given("-- -odd IN").unwrap();
         assert_eq!(found.words, ["-odd", "IN"]);

@@ -34,17 +34,17 @@ pub(crate) enum PastTask {
     },
     /// How a job is, or how it ended
     Status {
-        /// As list shows it: s42.7
+        /// As list shows it, s42.7; or its application
         job: JobName,
     },
     /// The counters of a job that is over
     Counters {
-        /// As list shows it: s42.7
+        /// As list shows it, s42.7; or its application
         job: JobName,
     },
     /// Where and when the attempts of a job ran, and why some failed
     History {
-        /// As list shows it: s42.7
+        /// As list shows it, s42.7; or its application
         job: JobName,
         /// The file that its ApplicationMaster has left, JSON
         #[arg(long, conflicts_with = "html")]
@@ -55,7 +55,7 @@ pub(crate) enum PastTask {
     },
     /// End a job, and wait until nothing of it is left
     Kill {
-        /// As list shows it: s42.7
+        /// As list shows it, s42.7; or its application
         job: JobName,
     },
     /// Say what the stages of a program need of their nodes, such as a GPU, without running it

@@ -8,7 +8,7 @@ use std::time::Duration;
 use clap::{Args, Subcommand};
 use policy::elements::Trust;
 use policy::schedule::{POLICIES, WRAPPERS, names};
-use session::logs::{LogOf, LogsJob};
+use session::logs::LogOf;
 use session::{JobName, Name};
 
 use crate::arguments::DiskAmount;
@@ -96,8 +96,8 @@ pub(crate) enum SessionTask {
     /// Print what a job has printed so far that was left to its session: gerbil logs s42.7; or which tasks of a
     /// MapReduce job there are, and what one has printed: gerbil logs s42.7 m3
     Logs {
-        /// As its session's status lists it; or an application that gerbil mr runs
-        job: LogsJob,
+        /// As its session's status lists it; or the application of a gerbil mr
+        job: JobName,
         #[command(flatten)]
         given: LogsOptions,
     },
@@ -256,10 +256,15 @@ pub(crate) struct AttachOptions {
 /// Which output is printed.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct LogsOptions {
-    /// Of this rank alone; or of this task of a MapReduce job that runs: m3 is map 3, r0.1 the second attempt at
-    /// reduce 0
+    /// Of this rank alone; or of this task of a MapReduce job: m3 is map 3, r0.1 the second attempt at reduce 0. Of a
+    /// job that is over, what attempts that failed have printed is kept, its beginning and its end
     #[arg(value_name = "RANK|TASK")]
     pub of: Option<LogOf>,
+
+    /// The folder that the job's program was staged in, where that is not the usual one: what is kept of jobs that
+    /// are over lies there
+    #[arg(long, value_name = "URL")]
+    pub staging: Option<String>,
 
     /// Begin every line of output with the rank that wrote it
     #[arg(long, short)]

@@ -18,6 +18,8 @@ use crate::process::EndReport;
 
 /// How long a process may take to leave.
 const LEAVE: Duration = Duration::from_secs(5);
+/// And one that has said that it has failed: what it has printed may still be in its own buffers.
+const FLUSH: Duration = Duration::from_millis(500);
 /// So long after the end of its process its conversation may take to say what the task came to, unless it is
 /// busy with the output.
 const SILENT: Duration = Duration::from_secs(20);
@@ -53,6 +55,8 @@ pub(super) struct Attempt {
     pub(super) last: Option<Result<Done, TaskFailure>>,
     /// Why it was killed; what its conversation says then is no news.
     pub(super) killed: Option<String>,
+    /// It was ended by order: it has not failed.
+    pub(super) is_unwanted: bool,
     /// The process closed its socket, and did not end by itself.
     pub(super) is_stuck: bool,
     is_finishing: bool,
@@ -97,6 +101,7 @@ impl Attempt {
             begun: Some(parts.begun),
             last: None,
             killed: None,
+            is_unwanted: false,
             is_stuck: false,
             is_finishing: false,
             kill_at: None,
@@ -121,11 +126,8 @@ impl Attempt {
                     Ok(_) => self.kill_at,
                     // It may be about to say by its exit code why.
                     Err(TaskFailure::Died { .. }) => Some(now + LEAVE),
-                    Err(
-                        TaskFailure::Said { .. }
-                        | TaskFailure::Sentence(_)
-                        | TaskFailure::Unread { .. },
-                    ) => Some(now),
+                    Err(TaskFailure::Said { .. }) => Some(now + FLUSH),
+                    Err(TaskFailure::Sentence(_) | TaskFailure::Unread { .. }) => Some(now),
                 };
                 self.last = Some(last);
             }

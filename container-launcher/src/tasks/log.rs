@@ -19,6 +19,9 @@ use tokio_util::sync::CancellationToken;
 const HEAD: u64 = 1024 * 1024;
 /// And of its end.
 const TAIL: u64 = 1024 * 1024;
+/// What travels with the end of an attempt that has failed, bytes of each stream: of its beginning, and of its end.
+const BRIEF_HEAD: u64 = 4 * 1024;
+const BRIEF_TAIL: u64 = 8 * 1024;
 /// One read, bytes; of the ring so much may be in the middle of being written.
 const READ: usize = 16 * 1024;
 const WRITE: u64 = 16 * 1024;
@@ -82,6 +85,32 @@ impl Log {
     /// Its size on disk.
     pub(super) fn size(&self) -> u64 {
         self.taken().min(HEAD + TAIL)
+    }
+
+    /// Some kilobytes of the stream's beginning and of its end, once no more comes.
+    ///
+    /// # Errors
+    ///
+    /// The file is gone, or cannot be read.
+    pub(super) fn brief(&self) -> io::Result<PrintedStream> {
+        let taken = self.taken();
+        if taken == 0 {
+            return Ok(PrintedStream::default());
+        }
+        let file = File::open(&self.path)?;
+        if taken <= BRIEF_HEAD + BRIEF_TAIL {
+            let head = between(&file, 0, taken)?;
+            return Ok(PrintedStream {
+                head,
+                ..PrintedStream::default()
+            });
+        }
+        let begin = taken.saturating_sub(BRIEF_TAIL);
+        Ok(PrintedStream {
+            head: between(&file, 0, BRIEF_HEAD)?,
+            left_out: begin.saturating_sub(BRIEF_HEAD),
+            tail: between(&file, begin, taken)?,
+        })
     }
 
     /// What there is of the stream.
@@ -213,6 +242,27 @@ mod tests {
         assert!(told.starts_with("line 10\n") && told.ends_with("line 29"));
         printed.add(&vec![b'x'; 5000]);
         assert_eq!(printed.last_lines(), "x".repeat(TAIL_MAX));
+    }
+
+    #[test]
+    fn what_travels_with_a_failure_is_short() {
+        let folder = tempfile::tempdir().unwrap();
+        let writer = LogWriter::create(&folder.path().join("stderr")).unwrap();
+        let log = writer.log();
+        assert_eq!(log.brief().unwrap(), PrintedStream::default());
+        writer.append(b"one line\n").unwrap();
+        assert_eq!(log.brief().unwrap().head, b"one line\n");
+        // Once around the ring and some more.
+        let rest = vec![b'x'; usize::try_from(HEAD + TAIL).unwrap()];
+        writer.append(&rest).unwrap();
+        writer.append(b"the last line\n").unwrap();
+        let brief = log.brief().unwrap();
+        assert!(
+            brief.head.starts_with(b"one line\nxxx") && brief.tail.ends_with(b"xthe last line\n")
+        );
+        let kept = brief.head.len() + brief.tail.len();
+        assert_eq!(u64::try_from(kept).unwrap(), BRIEF_HEAD + BRIEF_TAIL);
+        assert_eq!(u64::try_from(kept).unwrap() + brief.left_out, log.taken());
     }
 
     #[test]

@@ -5,24 +5,51 @@ use std::collections::{BTreeMap, VecDeque};
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
-use job::wire::LogRead;
+use gerbil_task::said;
+use job::wire::{LogRead, PrintedStream, TaskEnded};
+use tokio::time::timeout;
 
-use super::log::Log;
+use super::log::{Log, Printed};
 use super::start;
 
 /// Processes that ended well of which something is kept, and its size, bytes.
 const WELL: usize = 1_000;
 const WELL_BYTES: u64 = 16 * 1024 * 1024;
+/// For what a process that is gone has left in its pipes to be in its files. A child of its own may hold them open.
+const DRAINS: Duration = Duration::from_secs(1);
+/// Lines of an attempt that has failed which the container's log repeats, of each stream.
+const LINES: usize = 200;
 
 /// What one process prints.
 #[derive(Clone, Debug)]
 pub(super) struct TaskLog {
     pub(super) stdout: Arc<Log>,
     pub(super) stderr: Arc<Log>,
+    /// How far these two have come.
+    pub(super) coming: [Printed; 2],
 }
 
 impl TaskLog {
+    /// Adds to the end of an attempt that has failed what it has printed, which the container's log says, too:
+    /// YARN keeps that one.
+    pub(super) async fn add_to(self, ended: &mut TaskEnded, title: &str) {
+        for printed in self.coming.clone() {
+            // What is there by then is what is told.
+            drop(timeout(DRAINS, printed.all()).await);
+        }
+        for (name, log, told) in [
+            ("standard output", &self.stdout, &mut ended.stdout),
+            ("standard error", &self.stderr, &mut ended.stderr),
+        ] {
+            // One that cannot be read is empty.
+            let brief = log.brief().unwrap_or_default();
+            repeat(title, name, &brief);
+            *told = Some(brief);
+        }
+    }
+
     fn size(&self) -> u64 {
         self.stdout.size().saturating_add(self.stderr.size())
     }
@@ -81,6 +108,32 @@ impl Logs {
             start::forget(job, oldest);
         }
     }
+}
+
+/// Says in the container's log what a task has printed on one stream.
+fn repeat(title: &str, name: &str, printed: &PrintedStream) {
+    if printed.head.is_empty() {
+        return;
+    }
+    crate::say(&format!("{title} has failed, and printed on {name}:"));
+    lines(&printed.head)
+        .iter()
+        .for_each(|line| crate::say(line));
+    if printed.left_out > 0 {
+        crate::say(&format!("[{} bytes are left out here]", printed.left_out));
+        lines(&printed.tail)
+            .iter()
+            .for_each(|line| crate::say(line));
+    }
+}
+
+/// Such as no terminal takes for orders.
+fn lines(text: &[u8]) -> Vec<String> {
+    let text = String::from_utf8_lossy(text);
+    let lines = text.lines().take(LINES);
+    lines
+        .map(|line| format!("| {}", said::sentence(line)))
+        .collect()
 }
 
 /// The answer to a question about a process of which nothing is kept.

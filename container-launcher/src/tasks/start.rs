@@ -301,11 +301,10 @@ fn keep_logs(
     let log = TaskLog {
         stdout: of_stdout.log(),
         stderr: of_stderr.log(),
+        coming: [Printed::default(), printed.clone()],
     };
-    let streams = [
-        (stdout, of_stdout, Printed::default()),
-        (stderr, of_stderr, printed),
-    ];
+    let [of_both, _] = log.coming.clone();
+    let streams = [(stdout, of_stdout, of_both), (stderr, of_stderr, printed)];
     for (pipe, writer, printed) in streams {
         let pipe = pipe::Receiver::from_owned_fd(pipe.into())?;
         container

@@ -2,6 +2,7 @@
 
 use anyhow::{Context as _, Result, ensure};
 use it::bed::{Case, DEADLINE, Given};
+use it::session::command;
 use it::{Finished, mapreduce};
 use job::history::{JobHistory, JobState, TaskStage};
 
@@ -22,7 +23,7 @@ fn history(given: &Given) -> Result<()> {
     put(
         given,
         "/history/in",
-        &[("a", "x y\nx\n"), ("bad", "abort\n")],
+        &[("a", "x y\nx\n"), ("bad", "print\nabort\n")],
     )?;
     let words = [
         "-q",
@@ -69,6 +70,18 @@ fn history(given: &Given) -> Result<()> {
         page.matches("<rect class=\"failed\"").count() == 4,
         "{page}"
     );
+    let link = format!("/cluster/app/{badly}\">{badly}</a>");
+    for part in [
+        "<pre><code>this goes to standard output</code>",
+        " UTC</td>",
+        &link,
+    ] {
+        ensure!(page.contains(part), "no {part:?} in {page}");
+    }
+    // By its application, which is over.
+    let printed = command(given, &["logs", &badly, "m0"])?.finish()?;
+    let printed = printed.success("gerbil logs of a job that is over")?;
+    ensure!(printed.stdout_text() == "this goes to standard output\n");
     let none = gerbil(&["status", "s9999.1"])?;
     ensure!(
         none.code() != 0 && none.stderr_text().contains("no MapReduce job s9999.1"),

@@ -135,6 +135,7 @@ impl Session {
         if !self.jobs.is_empty() {
             return;
         }
+        self.may_end_with_job();
         let Some((status, words)) = self.life.unregister() else {
             return;
         };

@@ -13,6 +13,7 @@ use sentences::QueueIsFull;
 use super::Session;
 use crate::jobs::JobEntry;
 use crate::slots::{Around, Wait};
+use crate::work::JobWork;
 
 impl Session {
     /// What it holds and runs.
@@ -64,6 +65,10 @@ impl Session {
                 false => row.state,
             },
             detached: self.edge.detached.get(job).is_some(),
+            tasks: match entry.work() {
+                JobWork::MapReduce(mapreduce) => Some(mapreduce.phase()),
+                JobWork::Queued(_) | JobWork::Mpi(_) => None,
+            },
             ..row
         })
     }

@@ -62,6 +62,18 @@ impl Session {
         self.stop(true, FinalApplicationStatus::Killed, words);
     }
 
+    /// A session that was started for one job which nobody waits for ends when that is over, as that has ended.
+    pub(super) fn may_end_with_job(&mut self) {
+        if !self.plan.ends_with_job || !self.jobs.have_come() || !self.life.is_open() {
+            return;
+        }
+        let (status, words) = match self.edge.detached.ended().pop() {
+            Some(ended) => (by_code(ended.exit_code), ended.sentence),
+            None => (FinalApplicationStatus::Succeeded, String::new()),
+        };
+        self.stop(false, status, words);
+    }
+
     /// The ResourceManager does not answer. It may start another attempt of this application.
     pub(super) fn resource_manager_lost(&mut self, silent: Millis) {
         let words = format!(
@@ -70,6 +82,16 @@ impl Session {
         );
         self.stop(false, FinalApplicationStatus::Failed, words);
         self.end_all(&LifecycleEvent::ResourceManagerLost { silent });
+    }
+}
+
+/// What a job has come to whose command would have returned that.
+const fn by_code(code: i32) -> FinalApplicationStatus {
+    match code {
+        0 => FinalApplicationStatus::Succeeded,
+        // A signal's.
+        129.. => FinalApplicationStatus::Killed,
+        _ => FinalApplicationStatus::Failed,
     }
 }
 

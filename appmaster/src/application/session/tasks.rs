@@ -14,6 +14,9 @@ use crate::mapreduce::{Folder, FolderWork, MapReduceEffect, MapReduceEvent, Othe
 use crate::run::now_us;
 use crate::work::{JobWork, WorkEvent};
 
+/// Jobs whose progress makes up that of the application.
+const SHOWN: usize = 32;
+
 impl Session {
     /// Does one thing for the tasks of `job`.
     pub(super) fn carry_out_for_tasks(&mut self, job: JobId, wanted: MapReduceEffect) {
@@ -58,7 +61,11 @@ impl Session {
                 self.edge.holding.tell(&to, Order::Task(order));
             }
             MapReduceEffect::Folder(work) => self.work_on_folder(job, work),
-            MapReduceEffect::Keep(folder, history) => {
+            MapReduceEffect::Keep(folder, mut history) => {
+                if let Some((user, queue)) = self.slots.owner(job) {
+                    user.clone_into(&mut history.user);
+                    queue.clone_into(&mut history.queue);
+                }
                 let storages = self.ledger.storages();
                 self.edge.answer(job, async move {
                     let kept = keep(&folder, *history, &storages).await;
@@ -66,10 +73,26 @@ impl Session {
                 });
             }
             MapReduceEffect::Show(phase) => {
+                self.tell_progress();
                 if let Some(entry) = self.jobs.get(job) {
                     entry.show(ToClient::Tasks(phase));
                 }
             }
+        }
+    }
+
+    /// YARN's page shows how far the jobs are: all of them alike, the first [`SHOWN`] of many.
+    fn tell_progress(&self) {
+        let all = self.jobs.iter().take(SHOWN);
+        let all = all.filter_map(|(_, entry)| match entry.work() {
+            JobWork::MapReduce(mapreduce) => Some(mapreduce.phase().thousandths()),
+            JobWork::Queued(_) | JobWork::Mpi(_) => None,
+        });
+        let all: Vec<u16> = all.collect();
+        let sum = all.iter().copied().map(usize::from).sum::<usize>();
+        if let Some(mean) = sum.checked_div(all.len()) {
+            let mean = u16::try_from(mean).unwrap_or(u16::MAX);
+            self.edge.holding.progress(mean);
         }
     }
 

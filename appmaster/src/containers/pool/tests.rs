@@ -28,6 +28,7 @@ pub(crate) fn plan(containers: u32) -> SessionPlan {
         local_disks: Default::default(),
         disk_percent: 85,
         is_owned: false,
+        ends_with_job: false,
         exclude: Vec::new(),
         staging: StagingFolder {
             address: storage::Address::Shared,

@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use job::exit::Exit;
 use job::wire;
 use job::wire::client_order::Order;
 use job::wire::job_event::Event;
@@ -63,6 +64,8 @@ pub struct TasksInSession {
     pub name: Option<String>,
     /// The job's number in it.
     pub job: u32,
+    /// It goes on without us: nothing is wished of it.
+    pub watches: bool,
     /// Learns what is heard.
     pub told: mpsc::Sender<(u32, JobNews)>,
     /// What is wished.
@@ -75,6 +78,14 @@ impl TasksInSession {
         let address = dialled.address.clone();
         match self.until_verdict(dialled).await {
             Ok((verdict, signalled)) => by_verdict(verdict, signalled, Given::All, Written::All),
+            // Nothing becomes of the job on our account.
+            Err(why) if self.watches => Ended {
+                code: Exit::Lost.code(),
+                sentence: format!(
+                    "it cannot be watched: {why}; where its ApplicationMaster lives it goes on"
+                ),
+                verdict: None,
+            },
             Err(why) => {
                 if let Some(ended) = self.unheard(&address, &why).await {
                     return ended;
@@ -112,7 +123,12 @@ impl TasksInSession {
 
     /// The verdict, and the signal for which the end was wished.
     async fn until_verdict(&self, dialled: Dialled) -> Result<(wire::Verdict, Option<u8>), String> {
-        let attached = attach_over(dialled, &self.keys, Coming::to_follow(self.job), None).await;
+        let coming = Coming {
+            job: self.job,
+            watches: self.watches,
+            input: false,
+        };
+        let attached = attach_over(dialled, &self.keys, coming, None).await;
         let Attached {
             orders,
             mut events,

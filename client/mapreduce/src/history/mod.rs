@@ -105,26 +105,23 @@ impl History {
         })
     }
 
-    /// The last job of this name.
+    /// The last job of this name; `None`: there is none.
     ///
     /// # Errors
     ///
-    /// There is none, or it cannot be read.
-    pub async fn find(&self, name: JobName) -> Result<JobHistory, MapReduceError> {
+    /// The file system refuses.
+    pub async fn find(&self, name: JobName) -> Result<Option<Past>, MapReduceError> {
         let all = self.list().await?;
-        let past = all
-            .iter()
-            .find(|past| name.is(past.application, past.number));
-        let Some(past) = past else {
-            return Err(MapReduceError::Asked(format!(
-                "there is no MapReduce job {name} among the {} in {}; gerbil mr list shows them, \
-                 and they are kept for a week",
-                all.len(),
-                self.url()
-            )));
-        };
-        self.read(past).await
+        let is_meant = |past: &Past| name.is(past.application, past.number);
+        Ok(all.into_iter().find(is_meant))
     }
+}
+
+/// What people call a job: `s42.7`.
+#[must_use]
+pub fn id(job: &JobHistory) -> String {
+    let name = job.job.parse::<JobName>();
+    name.map_or_else(|_odd| job.job.clone(), |name| name.to_string())
 }
 
 #[cfg(test)]

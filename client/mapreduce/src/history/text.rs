@@ -3,11 +3,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use gerbil_task::Counters;
-use job::history::{AttemptEnd, JobHistory, JobState, TaskAttempt, TaskStage};
+use job::history::{AttemptEnd, JobHistory, JobState, Print, TaskAttempt, TaskStage};
 use terminal::Foreign;
+
+use super::id;
 
 /// Attempts of each stage that are named as the slowest.
 const SLOWEST: usize = 5;
+/// Lines that an attempt that failed has printed, of each stream.
+const PRINTED: usize = 20;
 
 /// As YARN says it.
 #[must_use]
@@ -60,7 +64,7 @@ pub fn seconds(ms: u64) -> String {
 pub fn status(job: &JobHistory) -> String {
     let report = &job.report;
     let mut lines = vec![
-        format!("{} {}", job.job, Foreign::name(&job.name)),
+        format!("{} {}", id(job), Foreign::name(&job.name)),
         format!("state {}", state(job.state)),
     ];
     if !job.sentence.is_empty() {
@@ -111,12 +115,37 @@ pub fn history(job: &JobHistory) -> String {
             },
             Foreign::sentence(&attempt.sentence)
         ));
+        for (name, print) in [("output", &attempt.stdout), ("error", &attempt.stderr)] {
+            text.push_str(&printed(name, print));
+        }
     }
     if job.attempts_left_out > 0 {
         text.push_str(&format!(
             "\n{} more attempts are not kept",
             job.attempts_left_out
         ));
+    }
+    text
+}
+
+/// The last lines that an attempt has written to a stream.
+fn printed(name: &str, print: &Print) -> String {
+    let end = match print.tail.as_str() {
+        "" => &print.head,
+        tail => tail,
+    };
+    let lines: Vec<&str> = end.trim_end().lines().collect();
+    if lines.is_empty() {
+        return String::new();
+    }
+    let before = lines.len().saturating_sub(PRINTED);
+    let more = match print.left_out > 0 || before > 0 {
+        true => ", the last lines",
+        false => "",
+    };
+    let mut text = format!("\n  on standard {name}{more}:");
+    for line in lines.into_iter().skip(before) {
+        text.push_str(&format!("\n  | {}", Foreign::sentence(line)));
     }
     text
 }
@@ -215,11 +244,23 @@ pub(super) mod tests {
                 AttemptEnd::Failed => "no <room>".into(),
                 _ => String::new(),
             },
+            stdout: Print::default(),
+            stderr: match end {
+                AttemptEnd::Failed => Print {
+                    head: "Traceback:\n  <b>\u{1b}[31m\n".into(),
+                    ..Print::default()
+                },
+                _ => Print::default(),
+            },
         };
         JobHistory {
             version: 1,
             job: "application_1700000000000_0042_7".into(),
             name: "words".into(),
+            user: "ada".into(),
+            queue: "default".into(),
+            inputs: vec!["hdfs://nn/in (3 files)".into()],
+            began_ms: 1_700_000_000_000,
             output: "hdfs://nn/out".into(),
             took_ms: 4_000,
             bytes: 3_000_000,
@@ -250,14 +291,14 @@ pub(super) mod tests {
     fn a_job_is_told_in_words() {
         assert_eq!(
             history(&job()),
-            "application_1700000000000_0042_7 words\n\
+            "s42.7 words\n\
              state SUCCEEDED\n\
              output hdfs://nn/out\n\
              2 maps over 3 MB, 1 reduce\n\
              took 4.00 s: tasks 3.50 s, commit 0.50 s\n\
              3 attempts at maps on 2 nodes, 2 succeeded, median 2.00 s; the slowest: 1 2.00 s on n1, 0 1.00 s on n0\n\
              1 attempt at reduces on 1 node, 1 succeeded, median 0.80 s; the slowest: 0 0.80 s on n0\n\
-             map 1, attempt 0 failed on n1 after 0.50 s: no <room>"
+             map 1, attempt 0 failed on n1 after 0.50 s: no <room>\n  on standard error:\n  | Traceback:\n  |   <b>\\x1b[31m"
         );
     }
 

@@ -48,6 +48,11 @@ impl Serving<'_> {
                     notes,
                 }) => {
                     notes.into_iter().for_each(|note| self.note(note));
+                    if self.run.is_detached {
+                        self.show.left(&accepted);
+                        let (code, sentence) = (0, String::new());
+                        return self.stop(RunEnd { code, sentence }, 0);
+                    }
                     self.show.accepted(&accepted);
                     let id = accepted.id.clone();
                     let (jobs, tell) = (Arc::clone(&self.run.jobs), tell.clone());

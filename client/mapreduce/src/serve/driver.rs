@@ -163,11 +163,12 @@ impl Serving<'_> {
             }));
             return;
         }
+        let detached = self.run.is_detached;
         let accept = async move {
             let order = orders.order(submission).await?;
             let (output, notes) = (order.output.clone(), order.notes.clone());
             let overwrite = order.overwrite.clone();
-            let job = jobs.submit(order).await?;
+            let job = jobs.submit(order, detached).await?;
             Ok(Submitted {
                 job,
                 output,

@@ -57,6 +57,8 @@ pub struct DriverRun {
     pub jobs: Arc<JobRunner>,
     /// The first job is told, and nothing is run.
     pub is_dry: bool,
+    /// The only job is left to whoever runs it.
+    pub is_detached: bool,
 }
 
 /// Whoever shows people what happens.
@@ -71,6 +73,8 @@ pub trait Show {
     fn waits(&mut self, why: &str);
     /// The session has taken a job.
     fn accepted(&mut self, job: &Accepted);
+    /// A job was taken that is left to whoever has taken it.
+    fn left(&mut self, job: &Accepted);
     /// News of a job.
     fn told(&mut self, job: &Accepted, told: &JobNews);
     /// A job has ended; there may be nothing to report.
@@ -149,7 +153,15 @@ pub async fn serve(
     signals: &mut Signals,
     show: &mut dyn Show,
 ) -> Result<RunEnd, MapReduceError> {
-    let drives = run.orders.planned.plan.drives;
+    let plan = &run.orders.planned.plan;
+    let drives = plan.drives;
+    if run.is_detached && drives && !plan.drives_one {
+        return Err(MapReduceError::Asked(format!(
+            "{} says as it goes which job is next, and is itself not left on the cluster: without --detach, nohup or tmux \
+             keep the command",
+            run.program.display()
+        )));
+    }
     let driver = match drives {
         true => Some(Driver::start(run.program.clone(), run.words.clone())?),
         false => None,

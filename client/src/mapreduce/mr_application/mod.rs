@@ -5,7 +5,7 @@
 //! the first job is known ─▶ sized ─▶ submitted ─▶ its ApplicationMaster runs ─▶ owned ─▶ … ─▶ ended, with a verdict
 //! ```
 //!
-//! From the submission on it ends with this process: an ApplicationMaster that no client owns within half a minute
+//! One whose job is left to it (`--detach`) ends with that job. Any other, from the submission on, with this process: an ApplicationMaster that no client owns within half a minute
 //! leaves, and so does one whose owner has gone.
 
 mod size;
@@ -63,6 +63,8 @@ const LEAVES: Duration = Duration::from_secs(30);
 const SLOT_MIB: u64 = 512;
 /// Containers that no job has used for so long are given back, but for one.
 const IDLE: Millis = Millis(60_000);
+/// For a job that is left to its application to come, where its command was killed in between.
+const NO_JOB: Millis = Millis(60_000);
 
 /// The application, from before it is submitted to its end.
 pub(super) struct MrApplication {
@@ -71,6 +73,8 @@ pub(super) struct MrApplication {
     given: OwnApplication,
     /// As YARN lists it.
     name: String,
+    /// It ends with its job, and not with this process.
+    is_detached: bool,
     timing: Timing,
     state: Mutex<MrApplicationState>,
 }
@@ -121,6 +125,7 @@ impl MrApplication {
         cluster: Arc<Cluster>,
         given: OwnApplication,
         name: String,
+        is_detached: bool,
         timing: Timing,
     ) -> Self {
         Self {
@@ -128,6 +133,7 @@ impl MrApplication {
             cluster,
             given,
             name,
+            is_detached,
             timing,
             state: Mutex::default(),
         }
@@ -202,6 +208,10 @@ impl MrApplication {
         Self::keep(&kept);
         let mut reached = self.reached(&kept).await?;
         self.timing.mark("its ApplicationMaster was reached");
+        if self.is_detached {
+            self.state().waits.clear();
+            return Ok((kept, reached));
+        }
         let owning = SessionGuard::begin(&mut reached.client, wishes).await;
         let owning = owning.map_err(|status| SessionError::Refused {
             name: kept.name.clone(),
@@ -316,14 +326,15 @@ impl MrApplication {
             types: ResourceTypes::default(),
             policy: "fifo".to_owned(),
             running: None::<NonZeroU32>,
-            // Its driver may think as long as it lives.
-            idle: None,
+            // A driver may think as long as it lives; a job that is left comes at once, or not at all.
+            idle: self.is_detached.then_some(NO_JOB),
             scan: Scan::default(),
             elements,
             local_disk,
             local_disks,
             disk_percent: self.cluster.disk_percent()?,
-            is_owned: true,
+            is_owned: !self.is_detached,
+            ends_with_job: self.is_detached,
             exclude,
             staging: describe::staging_folder(staged),
         })

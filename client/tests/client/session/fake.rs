@@ -567,6 +567,7 @@ impl Clients for Fake {
             name: named.clone(),
             exit_code: 9,
             sentence: named.clone(),
+            has_tasks: false,
         };
         let is_usual = named.is_empty();
         let jobs = (4..6).filter(|_| !is_usual).map(job).collect();

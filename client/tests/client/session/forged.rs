@@ -49,7 +49,7 @@ const FORGED: [(&str, &str); 10] = [
 ];
 
 /// The example of a task in Python, with a statement before it sends a map's output.
-fn program(folder: &Path, name: &str, statement: &str) -> PathBuf {
+pub(super) fn program(folder: &Path, name: &str, statement: &str) -> PathBuf {
     let example = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../container-launcher/mapreduce/protocol/examples/wordcount.py");
     let text = std::fs::read_to_string(example).unwrap();

@@ -10,6 +10,8 @@ pub mod fake;
 #[cfg(test)]
 mod forged;
 #[cfg(test)]
+mod left;
+#[cfg(test)]
 mod local;
 #[cfg(test)]
 pub mod night;
@@ -235,7 +237,10 @@ mod tests {
         );
         let (code, _, said) = night.gerbil(&["logs", "s999.1", "r4"]).await;
         assert_eq!(code, Some(64), "{said}");
-        assert!(said.contains("gerbil mr history s999.1"), "{said}");
+        assert!(
+            said.contains("no session of yours has a job s999.1"),
+            "{said}"
+        );
         let (code, _, said) = night.gerbil(&["logs", &name, "x4"]).await;
         assert_eq!(code, Some(64), "{said}");
         assert!(said.contains("m3 is map 3"), "{said}");

@@ -11,7 +11,7 @@ mod printed;
 use std::path::PathBuf;
 
 #[cfg(test)]
-use job::history::{AttemptEnd, JobHistory, TaskAttempt, TaskStage};
+use job::history::{AttemptEnd, JobHistory, Print, TaskAttempt, TaskStage};
 #[cfg(test)]
 use proto_hadoop::yarn::{ApplicationSubmission, ContainerLaunch, Resource};
 #[cfg(test)]
@@ -49,11 +49,23 @@ fn past(night: &Night, name: &str) -> PathBuf {
         end: AttemptEnd::Failed,
         output_bytes: 0,
         sentence: name.into(),
+        stdout: Print {
+            head: name.into(),
+            ..Print::default()
+        },
+        stderr: Print {
+            head: name.into(),
+            left_out: 1,
+            tail: name.into(),
+        },
     };
     let mut job = JobHistory {
         version: JobHistory::VERSION,
         job: "application_1700000000000_0042_7".into(),
         name: name.into(),
+        user: name.into(),
+        queue: name.into(),
+        inputs: vec![name.into()],
         output: name.into(),
         sentence: name.into(),
         attempts: vec![attempt],
