@@ -91,6 +91,7 @@ impl QueueRun {
             Policy::Barrier => "fifo-barrier",
             Policy::Blind => "fifo-blind",
             Policy::Hpe => "hpe",
+            Policy::Conserve => "hpe-conserve",
             Policy::Literal => "hpe-literal",
         };
         let cpu = match self.version {
