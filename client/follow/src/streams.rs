@@ -4,6 +4,7 @@
 //! stops the reading from the ApplicationMaster, and in the end the rank that writes.
 
 mod input;
+mod mpi_io;
 mod output;
 
 pub(crate) use input::input;

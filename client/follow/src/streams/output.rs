@@ -16,6 +16,7 @@ use tokio::task::JoinSet;
 use tokio_stream::{Stream, StreamExt as _};
 use tonic::Status;
 
+use super::mpi_io::{SENTENCE, SharedFileWatch};
 use crate::lanes::{Door, Lanes, Take};
 use crate::output::{Layout, OutputWriter};
 use crate::progress::Aside;
@@ -143,6 +144,7 @@ fn write(
     runtime: Handle,
 ) -> io::Result<bool> {
     let (mut run, mut is_whole) = (0, true);
+    let mut shared_file = SharedFileWatch::default();
     // By its descriptor: lanes write too, each in its thread, and none of it is to be copied once more.
     let stdout = File::from(io::stdout().as_fd().try_clone_to_owned()?);
     let mut outlet = OutputWriter::new(layout, stdout, io::stderr());
@@ -155,6 +157,7 @@ fn write(
             // It says everything once more.
             (run, is_whole) = (chunk.run, true);
         }
+        let misses_a_file = matches!(&item, Item::Chunk(chunk) if shared_file.sees(chunk));
         match item {
             Item::Chunk(chunk) if chunk.left_out > 0 => lock(&outlet).leave_out(chunk.left_out)?,
             Item::Chunk(chunk) if chunk.lane != 0 => {
@@ -172,6 +175,9 @@ fn write(
             }
             Item::Chunk(chunk) => lock(&outlet).take(chunk)?,
             Item::Unwritable(error) => return Err(error),
+        }
+        if misses_a_file {
+            say(SENTENCE);
         }
     }
     match Arc::into_inner(outlet) {
