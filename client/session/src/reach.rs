@@ -106,7 +106,7 @@ pub async fn place_of(
         Err(error) => return Err(FollowError::from(error).into()),
     };
     if report.state.is_final() {
-        return Ok(over(judge(&report)));
+        return Ok(over(judge(&report), &report.diagnostics));
     }
     let address = (report.state == YarnApplicationState::Running).then(|| address(&report));
     Ok(match address.flatten() {
@@ -129,9 +129,13 @@ fn lost(why: &str) -> SessionAddress {
 }
 
 /// One that has ended, as YARN tells it: refused, killed, failed, or stopped in good order.
-fn over(ended: Ended) -> SessionAddress {
+/// `said` is what its ApplicationMaster has told YARN.
+fn over(ended: Ended, said: &str) -> SessionAddress {
     match ended {
-        Ended { sentence, .. } if sentence.is_empty() => lost("it was stopped"),
+        Ended { sentence, .. } if sentence.is_empty() => match said.trim() {
+            sentences::NOBODY_CAME => lost(sentences::NOBODY_CAME),
+            _ => lost("it was stopped"),
+        },
         Ended { sentence, code, .. } => SessionAddress::Over {
             why: sentence,
             exit: Exit::of_code(code).unwrap_or(Exit::Lost),
@@ -367,7 +371,7 @@ mod tests {
                 sentence: sentence.into(),
                 verdict: None,
             };
-            match over(ended) {
+            match over(ended, "") {
                 SessionAddress::Over { exit, .. } => exit,
                 other => panic!("{other:?}"),
             }
@@ -378,5 +382,25 @@ mod tests {
         // A program's own code is none of a session.
         assert_eq!(exit(7, "it failed"), Exit::Lost);
         assert_eq!(exit(0, ""), Exit::Lost);
+    }
+
+    #[test]
+    fn a_session_without_jobs_says_that_it_ended_for_want_of_them() {
+        let why = |said: &str| {
+            let ended = Ended {
+                code: 0,
+                sentence: String::new(),
+                verdict: None,
+            };
+            match over(ended, said) {
+                SessionAddress::Over { why, .. } => why,
+                other => panic!("{other:?}"),
+            }
+        };
+        assert_eq!(why("3 jobs were run"), "it was stopped");
+        assert_eq!(
+            why(&format!("{}\n", sentences::NOBODY_CAME)),
+            sentences::NOBODY_CAME
+        );
     }
 }
