@@ -1,6 +1,6 @@
 //! Which processors a process may run on, and what is brought to it.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use job::BindUnit;
@@ -171,6 +171,10 @@ impl ShipArguments {
 
 fn shipped(text: &str) -> Result<Shipped, String> {
     let (path, name) = match text.rsplit_once('#') {
+        // A file whose own name has one.
+        Some((path, _)) if Path::new(text).is_file() && !Path::new(path).exists() => {
+            (PathBuf::from(text), None)
+        }
         Some((path, name)) => (PathBuf::from(path), Some(name.to_owned())),
         None => (PathBuf::from(text), None),
     };
@@ -239,6 +243,10 @@ mod tests {
             ("a/b.txt".into(), "b.txt")
         );
         assert_eq!(shipped("a/b.txt#c").unwrap().name, "c");
+        let folder = tempfile::tempdir().unwrap();
+        let odd = folder.path().join("i#j");
+        std::fs::write(&odd, "").unwrap();
+        assert_eq!(shipped(odd.to_str().unwrap()).unwrap().name, "i#j");
         assert!(shipped("hdfs://n/x").is_err());
         assert!(shipped("a/..").is_err());
         for folder in [".", "..", "/tmp"] {

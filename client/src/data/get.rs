@@ -72,6 +72,13 @@ pub(super) fn plan(
     if folder.contains('%') {
         return Err(usage("%h and %p can stand in the last part alone"));
     }
+    if run.path.contains('%') {
+        // It would be taken for %h or %p.
+        return Err(usage(&format!(
+            "the staging folder {} has a % in its name; name another with --staging, or with --local set TMPDIR",
+            run.path
+        )));
+    }
     // As a name of Hadoop's.
     if matches!(last, "" | "." | "..") || last.contains([':', '#', '?', '\\']) {
         return Err(usage("a result cannot have that name"));

@@ -37,6 +37,26 @@ pub enum StageError {
         /// Why, and what to do.
         why: &'static str,
     },
+    /// The same of a file whose name is at fault.
+    #[error("{} cannot be brought along as {name}: {why}; give it another name with FILE#NAME", path.display())]
+    NoLink {
+        /// The file.
+        path: PathBuf,
+        /// Its name in the container.
+        name: String,
+        /// Why.
+        why: &'static str,
+    },
+    /// A file that is to be brought along is not there.
+    #[error(
+        "there is no file {}, which is to be brought along; commas part the names of --files, so a file with a comma in \
+         its name comes by a link that has none (ln -s)",
+        path.display()
+    )]
+    NoFile {
+        /// As it was understood.
+        path: PathBuf,
+    },
     /// The execute permission is missing.
     #[error("{} is not executable (its mode is {mode:04o}); try: chmod +x {}", path.display(), path.display())]
     NotExecutable {
@@ -202,7 +222,7 @@ impl StageError {
     pub const fn exit(&self) -> Exit {
         match self {
             Self::ProgramNotFound { .. } => Exit::NotFound,
-            Self::NotShipped { .. } => Exit::Usage,
+            Self::NotShipped { .. } | Self::NoLink { .. } => Exit::Usage,
             Self::OpenMpi { .. } => Exit::Impossible,
             Self::ProgramIsFolder { .. }
             | Self::NotExecutable { .. }
@@ -213,6 +233,7 @@ impl StageError {
             Self::Storage(error) => exit_of(error),
             Self::Local { .. }
             | Self::Changed { .. }
+            | Self::NoFile { .. }
             | Self::BrokenOff { .. }
             | Self::NoHome { .. }
             | Self::NotReadableByNodes { .. }

@@ -14,7 +14,7 @@ use super::digest::KnownDigests;
 use super::error::StageError;
 use super::in_place::{self, Lies, Place, Runs};
 use super::libraries::{self, Closure, LeftLibrary};
-use super::link::program_link;
+use super::link::{self, program_link};
 use super::mpi::{self, MpiLibrary};
 use super::program::{self, ProgramFile, ProgramKind};
 use super::python;
@@ -352,6 +352,12 @@ impl StagingPlan {
             name: shipped.name.clone(),
             why,
         };
+        let is_gone = shipped.path.symlink_metadata();
+        if is_gone.is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound) {
+            return Err(StageError::NoFile {
+                path: shipped.path.clone(),
+            });
+        }
         if shipped.path.is_dir() {
             return Err(refused(
                 "it is a folder; pack it, and bring it with --archives",
@@ -362,10 +368,12 @@ impl StagingPlan {
                 "it is a pipe or a device, of which nobody knows whether it ends; save what it gives in a file",
             ));
         }
-        if program_link(&shipped.name) != shipped.name {
-            return Err(refused(
-                "that name cannot stand in a container; give it another name with FILE#NAME",
-            ));
+        if let Some(why) = link::refusal(&shipped.name) {
+            return Err(StageError::NoLink {
+                path: shipped.path.clone(),
+                name: shipped.name.clone(),
+                why,
+            });
         }
         let mut item = file(&shipped.name, &shipped.path, memory)?;
         if kind == StagedKind::Archive {

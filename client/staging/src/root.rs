@@ -164,7 +164,7 @@ fn folder(root: &str, path: &str) -> Result<String, StageError> {
     }
     let mut clean = String::new();
     for part in path.split('/').filter(|part| !part.is_empty()) {
-        if part == "." || part == ".." || part.contains([':', '?', '\\']) {
+        if part == "." || part == ".." || part.contains([':', '\\']) {
             return Err(bad(
                 root,
                 &format!("folder name {part:?} cannot stand in a Hadoop path"),
@@ -433,6 +433,10 @@ mod tests {
         assert!(words(&[HEAD], Some("shared")).contains("absolute"));
         assert!(words(&[HEAD], Some("file:shared")).contains("absolute"));
         assert!(words(&[HEAD], Some("file:/a/../b")).contains(".."));
+        assert!(words(&[HEAD], Some("file:/a:b/c")).contains("a:b"));
+        // As HDFS has them.
+        let odd = "/a b/ts=00%3A00/i#j/k?l";
+        assert_eq!(with(&[HEAD], Some(odd)).unwrap().path, odd);
         assert!(words(&[HEAD], Some("file:/")).contains("top folder"));
         assert!(words(&[HEAD], Some("file://host/b")).contains("no host"));
     }

@@ -221,7 +221,7 @@ async fn files_and_archives_come_along_under_their_names() {
     assert!(outcome.staged[4].url.ends_with(".tar.gz"));
     for (files, archives, words) in [
         (vec![shipped(&data, "job")], vec![], "taken"),
-        (vec![shipped(&data, "a b")], vec![], "another name"),
+        (vec![shipped(&data, "a$b")], vec![], "another name"),
         (vec![shipped(files.path(), "folder")], vec![], "--archives"),
         (vec![], vec![shipped(&data, "data")], ".tar.gz"),
     ] {
