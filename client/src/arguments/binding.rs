@@ -144,8 +144,8 @@ pub(crate) struct ShipArguments {
     pub archives: Vec<Shipped>,
 
     /// Bring a virtual environment of Python, or one of conda's, with the Python that it was made from:
-    /// python3 is then the one of it. Without this an environment's python3 is started at its own path,
-    /// which the nodes have to have
+    /// python3 is then the one of it. It is packed and uploaded once for what is in it; with --local it is not packed, but
+    /// runs where it lies. Without this an environment's python3 is started at its own path, which the nodes have to have
     #[arg(long, value_name = "FOLDER")]
     pub venv: Option<PathBuf>,
 

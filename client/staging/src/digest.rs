@@ -19,10 +19,16 @@ use sha2::{Digest as _, Sha256};
 
 /// First line of the memory's file; another form gets another number.
 const FORM: &str = "gerbil digests 1";
-/// A longer file is not ours, bytes.
-const FILE_MAX: u64 = 1 << 20;
-/// Newest files that are remembered.
+/// A longer file of a memory is not ours, bytes for each file that it may remember.
+const LINE_MAX: u64 = 2048;
+/// Newest files that are remembered, of all that is brought.
 const REMEMBERED: usize = 512;
+/// The same of the files of one folder that is brought whole, which have a memory of their own.
+const REMEMBERED_OF_A_FOLDER: usize = 200_000;
+/// How the names of such memories begin.
+const OF_A_FOLDER: &str = "digests-";
+/// A memory of a folder goes when it was not written for so long.
+const FORGOTTEN: Duration = Duration::from_secs(30 * 24 * 3600);
 /// A file touched this shortly before it was hashed is not remembered: it may change again without
 /// its time changing, as kernels count in steps of some milliseconds, network servers in seconds.
 const SETTLED: Duration = Duration::from_secs(3);
@@ -88,6 +94,8 @@ impl Signs {
 #[derive(Debug)]
 pub struct KnownDigests {
     file: Option<PathBuf>,
+    /// Files that it may remember.
+    most: usize,
     known: BTreeMap<PathBuf, (Signs, Digest)>,
     learned: bool,
 }
@@ -96,10 +104,26 @@ impl KnownDigests {
     /// Reads `digests` in `folder`; without a folder nothing is remembered.
     #[must_use]
     pub fn open(folder: Option<&Path>) -> Self {
-        let file = folder.map(|folder| folder.join("digests"));
-        let known = file.as_deref().and_then(load).unwrap_or_default();
+        Self::read(folder.map(|folder| folder.join("digests")), REMEMBERED)
+    }
+
+    /// Reads what `folder` has of the files of `of`, a folder that is brought whole: tens of thousands of files, which
+    /// would take the places of all others.
+    #[must_use]
+    pub fn of_folder(folder: Option<&Path>, of: &Path) -> Self {
+        let name = std::path::absolute(of).unwrap_or_else(|_relative| of.to_path_buf());
+        let name = hex::encode(Sha256::digest(name.as_os_str().as_bytes()));
+        let name = format!("{OF_A_FOLDER}{}", name.get(..16).unwrap_or(&name));
+        let file = folder.map(|folder| folder.join(name));
+        Self::read(file, REMEMBERED_OF_A_FOLDER)
+    }
+
+    fn read(file: Option<PathBuf>, most: usize) -> Self {
+        let known = file.as_deref().and_then(|file| load(file, most));
+        let known = known.unwrap_or_default();
         Self {
             file,
+            most,
             known,
             learned: false,
         }
@@ -141,16 +165,37 @@ impl KnownDigests {
         };
         let mut newest: Vec<_> = self.known.into_iter().collect();
         newest.sort_by_key(|(_, (signs, _))| std::cmp::Reverse(signs.changed));
-        newest.truncate(REMEMBERED);
+        newest.truncate(self.most);
         let _lost = store(&file, &newest);
+        if self.most == REMEMBERED_OF_A_FOLDER {
+            forget(&file);
+        }
     }
 }
 
-fn load(path: &Path) -> Option<BTreeMap<PathBuf, (Signs, Digest)>> {
+/// Removes the memories of folders beside `file` that nothing was learned for in a long time.
+fn forget(file: &Path) {
+    let beside = file.parent().and_then(|folder| fs::read_dir(folder).ok());
+    for entry in beside.into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let is_one = name
+            .to_str()
+            .is_some_and(|name| name.starts_with(OF_A_FOLDER));
+        let written = entry.metadata().and_then(|there| there.modified());
+        let age = written.map(|written| SystemTime::now().duration_since(written));
+        if is_one && matches!(age, Ok(Ok(age)) if age > FORGOTTEN) {
+            // What stays costs room alone.
+            let _stays = fs::remove_file(entry.path());
+        }
+    }
+}
+
+fn load(path: &Path, most: usize) -> Option<BTreeMap<PathBuf, (Signs, Digest)>> {
+    let longest = LINE_MAX.saturating_mul(u64::try_from(most).ok()?);
     let mut text = String::new();
     let file = File::open(path).ok()?;
-    let length = file.take(FILE_MAX + 1).read_to_string(&mut text).ok()?;
-    if u64::try_from(length).ok()? > FILE_MAX {
+    let length = file.take(longest + 1).read_to_string(&mut text).ok()?;
+    if u64::try_from(length).ok()? > longest {
         return None;
     }
     let mut lines = text.lines();
@@ -259,6 +304,38 @@ mod tests {
         let mut memory = KnownDigests::open(Some(folder.path()));
         memory.digest(&file).unwrap();
         assert!(!memory.learned);
+    }
+
+    #[test]
+    fn files_of_a_folder_do_not_take_the_places_of_others() {
+        let folder = tempfile::tempdir().unwrap();
+        let (memory, v) = (folder.path().join("memory"), folder.path().join("v"));
+        fs::create_dir(&v).unwrap();
+        let mut all = KnownDigests::of_folder(Some(&memory), &v);
+        let files: Vec<PathBuf> = (0..REMEMBERED + 8)
+            .map(|number| v.join(number.to_string()))
+            .collect();
+        for file in &files {
+            fs::write(file, file.as_os_str().as_bytes()).unwrap();
+            set_age(file, 60);
+            all.digest(file).unwrap();
+        }
+        all.close();
+        let old = memory.join("digests-0123456789abcdef");
+        fs::write(&old, "").unwrap();
+        set_age(&old, FORGOTTEN.as_secs() + 60);
+        let mut again = KnownDigests::of_folder(Some(&memory), &v);
+        for file in &files {
+            again.digest(file).unwrap();
+        }
+        assert!(!again.learned, "a file was hashed again");
+        assert!(KnownDigests::open(Some(&memory)).known.is_empty());
+        // One that changes is read again, and memories that nobody uses go with the next that is written.
+        fs::write(&files[0], "other").unwrap();
+        set_age(&files[0], 60);
+        again.digest(&files[0]).unwrap();
+        again.close();
+        assert!(!old.exists());
     }
 
     #[test]

@@ -66,6 +66,7 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 pub use error::StageError;
+pub use plan::digests_folder;
 
 use plan::StagedItem;
 use root::Root;

@@ -32,6 +32,8 @@ pub struct Local {
     stages_own: bool,
     programs: Vec<NamedProgram>,
     venv: Option<PathBuf>,
+    /// The nodes are this machine: what lies on it they have.
+    nodes_are_ours: bool,
     processes: u32,
     ship_libraries: bool,
     place: Place,
@@ -45,27 +47,42 @@ pub struct Local {
 impl Local {
     /// Of a request and its environment.
     pub fn of(request: &StagingRequest<'_>) -> Self {
-        let absolute = |name: &str| {
-            let path = (request.environment)(name).map(PathBuf::from);
-            path.filter(|path| path.is_absolute())
-        };
-        let caches =
-            absolute("XDG_CACHE_HOME").or_else(|| absolute("HOME").map(|home| home.join(".cache")));
         Self {
             own_binary: request.own_binary.clone(),
             stages_own: request.stages_own,
             programs: request.programs.clone(),
             venv: request.venv.clone(),
+            nodes_are_ours: request.nodes_are_ours,
             processes: request.processes,
             ship_libraries: request.ship_libraries,
             place: request.place,
-            home: absolute("HOME").map(|home| home.canonicalize().unwrap_or(home)),
+            home: absolute(request.environment, "HOME")
+                .map(|home| home.canonicalize().unwrap_or(home)),
             shipped: request.shipped.clone(),
             path_variable: (request.environment)("PATH"),
             library_path: (request.environment)("LD_LIBRARY_PATH"),
-            memory: caches.map(|folder| folder.join("gerbil")),
+            memory: digests_folder(request.environment),
         }
     }
+
+    /// The environment of Python that is packed: on this machine none, where its interpreter starts at its own path.
+    fn packed_venv(&self) -> Option<&Path> {
+        self.venv.as_deref().filter(|_| !self.nodes_are_ours)
+    }
+}
+
+/// Where digests of files are remembered; `variable` looks up one of the environment.
+#[must_use]
+pub fn digests_folder(variable: &dyn Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
+    let home = || absolute(variable, "HOME").map(|home| home.join(".cache"));
+    let caches = absolute(variable, "XDG_CACHE_HOME").or_else(home);
+    caches.map(|folder| folder.join("gerbil"))
+}
+
+/// The folder that a variable names.
+fn absolute(variable: &dyn Fn(&str) -> Option<OsString>, name: &str) -> Option<PathBuf> {
+    let path = variable(name).map(PathBuf::from);
+    path.filter(|path| path.is_absolute())
 }
 
 /// A file for the cache and its place in the working directory.
@@ -213,11 +230,14 @@ pub fn plan(local: &Local) -> Result<StagingPlan, StageError> {
         }
     }
     if let Some(venv) = &local.venv {
+        python::check(venv)?;
+    }
+    if let Some(venv) = local.packed_venv() {
         // For programs that start its interpreter themselves.
         let name = python::name_of(venv).unwrap_or_default();
         if !plan.items.iter().any(|item| item.link == name) {
             let search = Search::new(machine, local.library_path.as_deref(), Path::new("/"));
-            plan.bring_environment(venv, "python3", &search)?;
+            plan.bring_environment(local, venv, "python3", &search)?;
         }
     }
     let [files, archives] = &local.shipped;
@@ -266,14 +286,14 @@ impl StagingPlan {
             link: program_link(&program.name),
             ..PlacedProgram::default()
         };
-        let brought = local.venv.as_deref();
+        let brought = local.packed_venv();
         let brought = brought.and_then(|venv| std::path::absolute(venv).ok());
         let ProgramKind::Elf(elf) = &program.kind else {
             return Ok(());
         };
         let mut needed = python::opened_by_mpi4py(environment, (elf, &program.path), search);
         if brought.is_some_and(|venv| venv == *environment) {
-            let (name, more) = self.bring_environment(environment, &program.name, search)?;
+            let (name, more) = self.bring_environment(local, environment, &program.name, search)?;
             let closure = libraries::closure(&program.path, elf, search)?;
             let own = closure.shipped.into_iter().map(|l| (l.inside, l.source));
             needed.extend(more.into_iter().chain(own));
@@ -297,6 +317,7 @@ impl StagingPlan {
     /// answer is that, and the libraries that it needs.
     fn bring_environment(
         &mut self,
+        local: &Local,
         environment: &Path,
         interpreter: &str,
         search: &Search,
@@ -307,12 +328,12 @@ impl StagingPlan {
             name: name.clone(),
             why,
         };
-        if program_link(&name) != name {
-            return Err(refused(
-                "that name cannot stand in a container; give the folder another name",
-            ));
+        if let Some(why) = link::refusal(&name) {
+            return Err(refused(why));
         }
-        let packed = python::packed(environment, interpreter, search)?;
+        let mut memory = KnownDigests::of_folder(local.memory.as_deref(), environment);
+        let packed = python::packed(environment, interpreter, search, &mut memory)?;
+        memory.close();
         let mut item = libraries(packed.entries);
         item.link.clone_from(&name);
         if self.add(item) != name {

@@ -7,13 +7,13 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
-use std::fs::{self, File};
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use tar::Header;
 
 use super::archive::ArchiveEntry;
-use super::digest;
+use super::digest::KnownDigests;
 use super::elf::Elf;
 use super::error::StageError;
 use super::libraries;
@@ -60,23 +60,43 @@ pub struct Packed {
     pub libraries: BTreeMap<String, PathBuf>,
 }
 
-/// All files of the environment in `folder`, its interpreter under the name `interpreter` alone.
+fn refused(folder: &Path, why: &'static str) -> StageError {
+    StageError::NotShipped {
+        path: folder.to_path_buf(),
+        name: name_of(folder).unwrap_or_default(),
+        why,
+    }
+}
+
+/// Refuses a folder that is none of an environment.
+///
+/// # Errors
+///
+/// It has neither of the files by which one is known.
+pub fn check(folder: &Path) -> Result<(), StageError> {
+    match is_environment(folder) {
+        true => Ok(()),
+        false => Err(refused(
+            folder,
+            "it is no environment of Python: it has neither pyvenv.cfg nor conda-meta; give --venv \
+             the folder that python3 -m venv made",
+        )),
+    }
+}
+
+/// All files of the environment in `folder`, its interpreter under the name `interpreter` alone. Of files that `memory`
+/// knows only the signs of change are read.
 ///
 /// # Errors
 ///
 /// It is no environment, a file cannot be read, or has a name that an archive cannot hold.
-pub fn packed(folder: &Path, interpreter: &str, search: &Search) -> Result<Packed, StageError> {
-    let refused = |why: &'static str| StageError::NotShipped {
-        path: folder.to_path_buf(),
-        name: name_of(folder).unwrap_or_default(),
-        why,
-    };
-    if !is_environment(folder) {
-        return Err(refused(
-            "it is no environment of Python: it has neither pyvenv.cfg nor conda-meta; give --venv \
-             the folder that python3 -m venv made",
-        ));
-    }
+pub fn packed(
+    folder: &Path,
+    interpreter: &str,
+    search: &Search,
+    memory: &mut KnownDigests,
+) -> Result<Packed, StageError> {
+    check(folder)?;
     let mut files = BTreeMap::new();
     let mut modules = Vec::new();
     let base = base_of(folder);
@@ -107,15 +127,14 @@ pub fn packed(folder: &Path, interpreter: &str, search: &Search) -> Result<Packe
     let mut entries = Vec::with_capacity(files.len());
     for (inside, source) in files {
         if Header::new_ustar().set_path(&inside).is_err() {
-            return Err(refused("a name in it is too long for an archive"));
+            return Err(refused(folder, "a name in it is too long for an archive"));
         }
         let local = |error| StageError::Local {
             doing: "reading",
             path: source.clone(),
             source: error,
         };
-        let mut file = File::open(&source).map_err(local)?;
-        let (digest, size) = digest::of(&mut file).map_err(local)?;
+        let (digest, size) = memory.digest(&source).map_err(local)?;
         entries.push(ArchiveEntry {
             inside,
             source,
@@ -331,13 +350,14 @@ mod tests {
         link("lib64", Path::new("lib"));
         let machine = program::machine_of(&std::env::current_exe().unwrap()).unwrap();
         let search = Search::new(machine, None, Path::new("/"));
-        assert!(packed(&v, "python3", &search).is_err());
+        let mut memory = KnownDigests::open(None);
+        assert!(packed(&v, "python3", &search, &mut memory).is_err());
         let home = base.join("bin").display().to_string();
         file(
             &v.join("pyvenv.cfg"),
             &format!("home = {home}\nversion = 3.11.7\n"),
         );
-        let packed = packed(&v, "python3", &search).unwrap();
+        let packed = packed(&v, "python3", &search, &mut memory).unwrap();
         let names: Vec<&str> = (packed.entries.iter())
             .map(|entry| entry.inside.as_str())
             .collect();

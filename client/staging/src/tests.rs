@@ -538,3 +538,43 @@ async fn what_nodes_of_the_user_fetch_is_open_to_nobody_else() {
         assert_eq!(mode(&path_of(staged)), 0o755, "{staged:?}");
     }
 }
+
+/// An environment of Python with the program `of` as its interpreter; the answer is that.
+fn environment_with(folder: &Path, of: &str) -> PathBuf {
+    fs::create_dir_all(folder.join("bin")).unwrap();
+    fs::create_dir_all(folder.join("conda-meta")).unwrap();
+    fs::write(folder.join("bin/data"), "of the environment").unwrap();
+    let python = folder.join("bin/python3");
+    fs::copy(of, &python).unwrap();
+    python
+}
+
+#[tokio::test]
+async fn an_environment_is_packed_for_a_cluster_and_lies_where_it_is_for_this_machine() {
+    let (root, files) = (open_folder(), open_folder());
+    let venv = files.path().join("v");
+    let python = environment_with(&venv, "/bin/ls");
+    let of = |ours| StagingRequest {
+        venv: Some(venv.clone()),
+        nodes_are_ours: ours,
+        ..request(&root.path().join("a/b"), Path::new("python3"))
+    };
+    let cluster = stage(of(false)).await.unwrap();
+    assert!(cluster.staged.iter().any(|staged| staged.link == "v"));
+    assert_eq!(cluster.programs[0].link, "v/bin/python3");
+    assert_eq!(cluster.programs[0].own_path, None);
+    assert_eq!(stage(of(false)).await.unwrap().uploaded_bytes, 0);
+
+    let here = stage(of(true)).await.unwrap();
+    assert!(here.staged.iter().all(|staged| staged.link != "v"));
+    assert_eq!(
+        here.programs[0].own_path.as_deref(),
+        Some(python.to_str().unwrap())
+    );
+    // A folder that is no environment is refused on both.
+    fs::remove_dir(venv.join("conda-meta")).unwrap();
+    for ours in [false, true] {
+        let refused = stage(of(ours)).await.unwrap_err().to_string();
+        assert!(refused.contains("no environment of Python"), "{refused}");
+    }
+}
