@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use crate::subcommands::{self, CommandWords};
-use crate::{accelerators, mapreduce, probe, ps, run, sessions};
+use crate::{accelerators, clean, generate, mapreduce, probe, ps, run, sessions};
 
 /// The first name of the file.
 const RUN: &str = "gerbil-run";
@@ -25,6 +25,8 @@ pub(crate) fn main() -> ExitCode {
         Ok(CommandWords::Past(given)) => mapreduce::past(given),
         Ok(CommandWords::Ps { json }) => ps::main(json),
         Ok(CommandWords::Probe(given)) => probe::main(&given),
+        Ok(CommandWords::Clean(given)) => clean::main(given),
+        Ok(CommandWords::Man(words)) => generate::print_page(&words),
         Ok(CommandWords::Session(task)) => sessions::main(task),
         Ok(CommandWords::Accelerators(words)) => accelerators::main(words),
         Err(error) => error.show(),

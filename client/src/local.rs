@@ -111,7 +111,7 @@ pub(crate) fn staging(folder: &Path) -> String {
 }
 
 /// The folder for temporary files, if there is one.
-fn base() -> PathBuf {
+pub(crate) fn base() -> PathBuf {
     let given = std::env::temp_dir();
     match given.is_absolute() && given.is_dir() {
         true => given,

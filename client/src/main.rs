@@ -15,6 +15,7 @@
 
 mod accelerators;
 mod arguments;
+mod clean;
 mod cluster;
 mod data;
 mod describe;
@@ -46,6 +47,7 @@ mod subcommands;
 mod system;
 mod upload;
 mod usage;
+mod version;
 
 use std::process::ExitCode;
 

@@ -4,6 +4,7 @@
 //! here it is a command. Nearly everything that is done is done by an option of `gerbil-run`; sessions, and the
 //! accelerators of a node, have commands alone.
 
+mod clean;
 mod mapreduce;
 mod past;
 mod probe;
@@ -17,6 +18,7 @@ use ::session::JobName;
 
 use crate::arguments::{Arguments, ParseError, optional};
 
+pub(crate) use clean::CleanArguments;
 pub(crate) use mapreduce::{MapReduceArguments, OwnApplication, command as mapreduce};
 pub(crate) use past::{PastArguments, PastTask};
 pub(crate) use probe::ProbeArguments;
@@ -31,6 +33,7 @@ pub(crate) const NAME: &str = "gerbil";
     name = NAME,
     version,
     arg_required_else_help = true,
+    disable_help_subcommand = true,
     after_help = "To read on: gerbil run --help, gerbil man run | man -l -. The file gerbil-run is gerbil run alone."
 )]
 struct Gerbil {
@@ -87,17 +90,18 @@ enum GerbilCommand {
     },
     /// Print the GPUs and other elements of this node, and by what they are known
     Probe(ProbeArguments),
+    /// Show what jobs have left, on HDFS and here, and remove it: gerbil clean --yes
+    Clean(CleanArguments),
     /// Print the completions of a shell: source <(gerbil completions bash)
     Completions {
         /// The shell
         #[arg(value_parser = ["bash", "fish", "zsh"])]
         shell: String,
     },
-    /// Print a manual page: gerbil man | man -l -; that of gerbil run: gerbil man run
+    /// Print a manual page: gerbil man | man -l -; of one command: gerbil man run
     Man {
-        /// Of this command
-        #[arg(value_parser = ["run", "mr"])]
-        command: Option<String>,
+        /// Of this command, and of one below it: session start
+        command: Vec<String>,
     },
     /// Look at this node's accelerators, or prove one: gerbil fpga ps
     #[command(disable_help_flag = true)]
@@ -135,6 +139,10 @@ pub(crate) enum CommandWords {
     },
     /// Of this node's elements.
     Probe(ProbeArguments),
+    /// Of what jobs have left.
+    Clean(CleanArguments),
+    /// The manual page of a command, by the words behind `gerbil`.
+    Man(Vec<String>),
     /// Of the sessions.
     Session(SessionTask),
     /// Of the accelerators' driver.
@@ -159,12 +167,21 @@ pub(crate) fn translated(words: Vec<OsString>) -> Result<CommandWords, ParseErro
         Some(_) | None => {}
     }
     let words = match words.split_first() {
+        // As a command of its own it would take a line of the help, which fits a screen.
+        Some((first, rest)) if first == "help" => {
+            let rest = rest.iter().cloned();
+            return translated(rest.chain(["--help".into()]).collect());
+        }
+        _ => words,
+    };
+    let words = match words.split_first() {
         Some((first, rest)) if first == "mr" && past::is_of_past(rest) => {
             let words = std::iter::once("gerbil mr".into()).chain(rest.iter().cloned());
             return Ok(CommandWords::Past(PastArguments::try_parse_from(words)?));
         }
         Some((first, rest)) if first == "mr" => {
             let rest = mapreduce::marked(rest.to_vec()).map_err(ParseError::Refused)?;
+            past::behind_options(&rest).map_err(ParseError::Refused)?;
             std::iter::once(first.clone()).chain(rest).collect()
         }
         Some(_) | None => words,
@@ -176,6 +193,8 @@ pub(crate) fn translated(words: Vec<OsString>) -> Result<CommandWords, ParseErro
         GerbilCommand::Session { task } => return Ok(CommandWords::Session(task)),
         GerbilCommand::Ps { json } => return Ok(CommandWords::Ps { json }),
         GerbilCommand::Probe(given) => return Ok(CommandWords::Probe(given)),
+        GerbilCommand::Clean(given) => return Ok(CommandWords::Clean(given)),
+        GerbilCommand::Man { command } => return Ok(CommandWords::Man(command)),
         GerbilCommand::Attach { job, given } => {
             return Ok(CommandWords::Session(SessionTask::Attach { job, given }));
         }
@@ -199,17 +218,12 @@ pub(crate) fn translated(words: Vec<OsString>) -> Result<CommandWords, ParseErro
         | GerbilCommand::Mr(_)
         | GerbilCommand::Ps { .. }
         | GerbilCommand::Probe(_)
+        | GerbilCommand::Clean(_)
+        | GerbilCommand::Man { .. }
         | GerbilCommand::Attach { .. }
         | GerbilCommand::Logs { .. } => Vec::new(),
         GerbilCommand::Kill { application } => vec!["--kill", application],
         GerbilCommand::Completions { shell } => vec!["--generate", shell],
-        GerbilCommand::Man { command: None } => vec!["--generate", "man-gerbil"],
-        GerbilCommand::Man {
-            command: Some(command),
-        } => match command.as_str() {
-            "mr" => vec!["--generate", "man-mr"],
-            _ => vec!["--generate", "man"],
-        },
         // Under its own name.
         GerbilCommand::Version => return Err(version()),
     };
@@ -286,6 +300,8 @@ mod tests {
             CommandWords::MapReduce(_) => return Ok("mr".into()),
             CommandWords::Past(_) => return Ok("past".into()),
             CommandWords::Probe(_) => return Ok("probe".into()),
+            CommandWords::Clean(_) => return Ok("clean".into()),
+            CommandWords::Man(words) => return Ok(format!("man of {words:?}")),
             CommandWords::Ps { json } => return Ok(if json { "ps json" } else { "ps" }.into()),
         };
         let found: Vec<_> = found.iter().map(|word| word.to_str().unwrap()).collect();
@@ -315,9 +331,10 @@ mod tests {
             ("logs application_1_0001 m3", "session"),
             ("session stop night --now", "session"),
             ("completions zsh", "--generate zsh"),
-            ("man", "--generate man-gerbil"),
-            ("man run", "--generate man"),
-            ("man mr", "--generate man-mr"),
+            ("man", "man of []"),
+            ("man run", "man of [\"run\"]"),
+            ("man session start", "man of [\"session\", \"start\"]"),
+            ("clean --yes", "clean"),
             ("mr --session s -D a=b ./p -D c=d IN OUT", "mr"),
             ("fpga ps --fpgad ./s", "ps --fpgad ./s"),
             ("fpga", "--help"),

@@ -28,4 +28,4 @@ pub use error::SessionError;
 pub use kill::JobName;
 pub use name::Name;
 pub use reach::{Reached, SessionAddress};
-pub use record::{SessionRecord, SessionsFolder};
+pub use record::{Owned, SessionRecord, SessionsFolder};

@@ -127,6 +127,19 @@ impl SessionsFolder {
         })
     }
 
+    /// Where they are.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The files that are kept of a session.
+    #[must_use]
+    pub fn files_of(&self, name: &Name) -> Vec<PathBuf> {
+        let all = [self.path_of(name), self.noted_as(name)];
+        all.into_iter().filter(|path| path.exists()).collect()
+    }
+
     /// Removes files that were written longer ago than this: whoever is to remove his was killed. What cannot be
     /// removed stays.
     pub fn sweep(&self, age: Duration) {

@@ -10,6 +10,7 @@ use job::exit::Exit;
 use terminal::{PrintError, Text, print_at_once, say, write_stderr};
 
 use crate::hostfile::HostListError;
+use crate::version;
 
 /// What a command line came to that is none of a job.
 #[derive(Debug)]
@@ -32,6 +33,8 @@ pub(crate) enum Help {
     Defined(clap::Error),
     /// The usual command lines on one screen.
     Usage(&'static str),
+    /// What this file is.
+    Version(String),
 }
 
 impl ParseError {
@@ -42,12 +45,8 @@ impl ParseError {
                 let shown = match (text, asked) {
                     // On the stream that fits, in colour on a terminal.
                     (Help::Defined(text), _) => text.print().and_then(|()| io::stdout().flush()),
-                    (Help::Usage(text), true) => {
-                        return match print_at_once(Text::Whole(text.as_bytes().to_vec())) {
-                            Ok(()) => ExitCode::SUCCESS,
-                            Err(error) => refused(&error),
-                        };
-                    }
+                    (Help::Usage(text), true) => return printed(text),
+                    (Help::Version(text), _) => return printed(text),
                     (Help::Usage(text), false) => {
                         write_stderr(*text);
                         Ok(())
@@ -70,6 +69,13 @@ impl ParseError {
     }
 }
 
+fn printed(text: &str) -> ExitCode {
+    match print_at_once(Text::Whole(text.as_bytes().to_vec())) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => refused(&error),
+    }
+}
+
 /// Standard output takes no more.
 fn refused(error: &PrintError) -> ExitCode {
     say(error);
@@ -82,6 +88,7 @@ impl fmt::Display for ParseError {
             Self::Help { text, .. } => match text {
                 Help::Defined(text) => text.fmt(f),
                 Help::Usage(text) => f.write_str(text),
+                Help::Version(text) => f.write_str(text),
             },
             Self::Refused(sentence) => f.write_str(sentence),
         }
@@ -97,7 +104,10 @@ impl From<clap::Error> for ParseError {
             ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => false,
             _ => return Self::Refused(sentence(&error)),
         };
-        let text = Help::Defined(error);
+        let text = match error.kind() {
+            ErrorKind::DisplayVersion => Help::Version(version::text(&error.to_string())),
+            _ => Help::Defined(error),
+        };
         Self::Help { text, asked }
     }
 }

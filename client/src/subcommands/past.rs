@@ -77,6 +77,26 @@ pub(super) fn is_of_past(words: &[OsString]) -> bool {
     first.is_some_and(|first| NAMES.iter().any(|name| first == name))
 }
 
+/// Refuses such a word where a program is expected, behind options of `gerbil mr`: `rest` has a mark before it.
+///
+/// # Errors
+/// How it is written.
+pub(super) fn behind_options(rest: &[OsString]) -> Result<(), String> {
+    let mut parts = rest.splitn(2, |word| word == "--");
+    let (Some(options), Some([word, ..])) = (parts.next(), parts.next()) else {
+        return Ok(());
+    };
+    let is_one = NAMES.iter().any(|name| word == name) && !options.is_empty();
+    if !is_one || std::path::Path::new(word).is_file() {
+        return Ok(());
+    }
+    let word = word.to_string_lossy();
+    Err(format!(
+        "options of gerbil mr {word} stand behind that word: gerbil mr {word} --staging URL (a program of that name is \
+         ./{word})"
+    ))
+}
+
 #[cfg(test)]
 mod tests {
     use clap::CommandFactory as _;
@@ -91,6 +111,14 @@ mod tests {
         };
         assert!(is("list") && is("history s4.2 --html"));
         assert!(!is("./list /in /out") && !is("--session s list /in /out") && !is(""));
+        let refused = |line: &str| {
+            let words: Vec<OsString> = line.split_whitespace().map(OsString::from).collect();
+            behind_options(&words).unwrap_err()
+        };
+        let said = refused("--staging hdfs://n/s -- list");
+        assert!(said.contains("gerbil mr list --staging URL"), "{said}");
+        let words = ["--staging", "x", "--", "./list", "in"].map(OsString::from);
+        assert_eq!(behind_options(&words), Ok(()));
         let command = PastArguments::command();
         command.clone().debug_assert();
         let names: Vec<String> = command

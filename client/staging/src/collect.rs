@@ -5,7 +5,8 @@
 //! with `dfs.namenode.accesstime.precision` 0). The limit is far longer than a job's life; a job that
 //! is older and starts on a node that never had the file would fail there.
 
-use job::history::SUFFIX;
+use job::history::{self, SUFFIX};
+use job::recovered;
 use storage::{Status, Storage};
 
 use super::plan::SUFFIXES;
@@ -64,30 +65,58 @@ pub async fn forget_records(storage: &Storage, commits: &str, now_ms: i64) {
     }
 }
 
+/// The folder of what became of jobs, in the staging folder.
+pub const HISTORY: &str = history::FOLDER;
+/// The folder of records of jobs that commit.
+pub const COMMITS: &str = recovered::FOLDER;
+
+/// Whether what lies in `folder`, one of the staging folder, has a name that this program makes there; an upload that may
+/// still be under way is none yet.
+#[must_use]
+pub fn is_made_by_us(folder: &str, entry: &Status, now_ms: i64) -> bool {
+    match folder {
+        HISTORY => is_of_history(entry),
+        COMMITS => is_of_commits(entry),
+        _ => is_cached(entry) || is_unfinished(entry, now_ms),
+    }
+}
+
+fn is_of_commits(entry: &Status) -> bool {
+    entry.is_folder && entry.name().starts_with("application_")
+}
+
 fn is_record(entry: &Status, now_ms: i64) -> bool {
-    let ours = entry.is_folder && entry.name().starts_with("application_");
+    let ours = is_of_commits(entry);
     ours && now_ms.saturating_sub(entry.modified_ms) > UNUSED_MS
 }
 
-fn is_history(entry: &Status, now_ms: i64) -> bool {
+fn is_of_history(entry: &Status) -> bool {
     let ours = entry.name().starts_with("application_") && entry.name().ends_with(SUFFIX);
-    ours && !entry.is_folder && now_ms.saturating_sub(entry.modified_ms) > HISTORY_MS
+    ours && !entry.is_folder
+}
+
+fn is_history(entry: &Status, now_ms: i64) -> bool {
+    is_of_history(entry) && now_ms.saturating_sub(entry.modified_ms) > HISTORY_MS
 }
 
 /// Only names that this program makes are looked at.
 fn is_unused(entry: &Status, now_ms: i64) -> bool {
-    let age = |since: i64| now_ms.saturating_sub(since);
-    if entry.is_folder {
-        return false;
-    }
-    if entry.name().starts_with(TEMPORARY) {
-        return age(entry.modified_ms) > UNFINISHED_MS;
-    }
+    let is_old = |used: i64| now_ms.saturating_sub(used) > UNUSED_MS;
+    is_unfinished(entry, now_ms) || (is_cached(entry) && entry.used_ms.is_some_and(is_old))
+}
+
+/// An upload that was broken off.
+fn is_unfinished(entry: &Status, now_ms: i64) -> bool {
+    let is_upload = !entry.is_folder && entry.name().starts_with(TEMPORARY);
+    is_upload && now_ms.saturating_sub(entry.modified_ms) > UNFINISHED_MS
+}
+
+/// A file under the digest of its contents.
+fn is_cached(entry: &Status) -> bool {
     let mut suffixes = SUFFIXES.iter();
     let digest = suffixes.find_map(|suffix| entry.name().strip_suffix(suffix));
     let digest = digest.unwrap_or(entry.name());
-    let ours = digest.len() == 64 && digest.bytes().all(|byte| byte.is_ascii_hexdigit());
-    ours && entry.used_ms.is_some_and(|used| age(used) > UNUSED_MS)
+    !entry.is_folder && digest.len() == 64 && digest.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 #[cfg(test)]
@@ -130,6 +159,24 @@ mod tests {
             ..entry(&ours, DAY_MS, Some(2 * DAY_MS))
         };
         assert!(!gone(&folder));
+    }
+
+    #[test]
+    fn a_name_is_ours_in_its_own_folder_alone() {
+        let now = 100 * DAY_MS;
+        let of = |folder: &str, entry: &Status| is_made_by_us(folder, entry, now);
+        let digest = entry(&"0a".repeat(32), now, None);
+        assert!(of("cache", &digest) && of("own", &digest) && !of(HISTORY, &digest));
+        assert!(!of("cache", &entry("notes.txt", DAY_MS, None)));
+        assert!(!of("cache", &entry(".uploading-x", now, None)));
+        assert!(of("cache", &entry(".uploading-x", DAY_MS, None)));
+        let history = entry(&format!("application_1_0001{SUFFIX}"), now, None);
+        assert!(of(HISTORY, &history) && !of(COMMITS, &history) && !of("cache", &history));
+        let commit = Status {
+            is_folder: true,
+            ..entry("application_1_0001", now, None)
+        };
+        assert!(of(COMMITS, &commit) && !of(HISTORY, &commit));
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 #![cfg(test)]
 
+mod clean;
 mod command_line;
 mod data;
 mod hostile;

@@ -4,12 +4,13 @@
 //! Each is held by a lock as long as its process lives; the kernel lets go of the lock however that
 //! ends. A run first removes folders that nobody holds, and results that lie beside them for too long.
 
+use std::ffi::OsStr;
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
 use std::io::{self, Write as _};
 use std::os::unix::fs::{
     DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _,
 };
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use nix::fcntl::{Flock, FlockArg};
@@ -47,7 +48,7 @@ impl RunFolder {
     /// When a folder cannot be made, or the one above belongs to somebody else.
     pub fn create(base: &Path) -> Result<Self, MiniError> {
         let uid = nix::unistd::geteuid();
-        let shared = base.join(format!("gerbil-local-{uid}"));
+        let shared = Self::of_user(base);
         let failed = |doing, path: &Path| {
             let path = path.to_owned();
             move |source| MiniError::File {
@@ -99,6 +100,30 @@ impl RunFolder {
         self.folder.path()
     }
 
+    /// Where folders of this user lie below `base`.
+    #[must_use]
+    pub fn of_user(base: &Path) -> PathBuf {
+        base.join(format!("gerbil-local-{}", nix::unistd::geteuid()))
+    }
+
+    /// Folders of runs in `shared` ([`Self::of_user`]) whose processes are gone.
+    #[must_use]
+    pub fn left(shared: &Path) -> Vec<PathBuf> {
+        named(shared, PREFIX, &is_left)
+    }
+
+    /// Those whose processes live, or may.
+    #[must_use]
+    pub fn live(shared: &Path) -> Vec<PathBuf> {
+        named(shared, PREFIX, &|path| !is_left(path))
+    }
+
+    /// Results that lie beside them.
+    #[must_use]
+    pub fn results(shared: &Path) -> Vec<PathBuf> {
+        named(shared, Self::RESULTS, &|_any| true)
+    }
+
     /// Whether the process lives whose folder `path` is.
     #[must_use]
     pub fn is_held(path: &Path) -> bool {
@@ -115,6 +140,21 @@ fn open_to_us(path: &Path, mode: u32) -> io::Result<()> {
         true => Ok(()),
         false => fs::set_permissions(path, Permissions::from_mode(mode)),
     }
+}
+
+/// The folders in `shared` whose names begin so; none where `shared` is not the user's own.
+fn named(shared: &Path, prefix: &str, is: &dyn Fn(&Path) -> bool) -> Vec<PathBuf> {
+    let uid = nix::unistd::geteuid().as_raw();
+    let is_own = fs::symlink_metadata(shared).is_ok_and(|own| own.is_dir() && own.uid() == uid);
+    let entries = fs::read_dir(shared).into_iter().flatten().flatten();
+    let begins = |name: &OsStr| name.to_str().is_some_and(|name| name.starts_with(prefix));
+    let mut all: Vec<PathBuf> = entries
+        .filter(|entry| is_own && begins(&entry.file_name()))
+        .map(|entry| entry.path())
+        .filter(|path| is(path))
+        .collect();
+    all.sort();
+    all
 }
 
 /// Removes folders whose process is gone, and results that are old.
@@ -186,6 +226,11 @@ mod tests {
         fs::create_dir(&dead).unwrap();
         fs::write(dead.join(LOCK), "1").unwrap();
         assert!(!RunFolder::is_held(&dead));
+        let shared = RunFolder::of_user(base.path());
+        fs::create_dir(shared.join("results-1")).unwrap();
+        assert_eq!(RunFolder::left(&shared), [dead.clone()]);
+        assert_eq!(RunFolder::live(&shared), [second.path()]);
+        assert_eq!(RunFolder::results(&shared), [shared.join("results-1")]);
         let _third = RunFolder::create(base.path()).unwrap();
         assert!(!dead.exists());
         assert!(second.path().exists());

@@ -34,10 +34,14 @@ impl SessionsFolder {
 
     /// It is over.
     pub(super) fn forget_noted(&self, name: &super::Name) {
-        let _gone = fs::remove_file(self.path.join(format!("{name}{SUFFIX}"))).is_ok();
+        let _gone = fs::remove_file(self.noted_as(name)).is_ok();
+    }
+
+    pub(super) fn noted_as(&self, name: &super::Name) -> PathBuf {
+        self.path.join(format!("{name}{SUFFIX}"))
     }
 
     fn noted_at(&self, kept: &SessionRecord) -> PathBuf {
-        self.path.join(format!("{}{SUFFIX}", kept.name))
+        self.noted_as(&kept.name)
     }
 }
