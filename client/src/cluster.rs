@@ -10,6 +10,8 @@ use staging::StageError;
 use staging::root::{self, Root};
 use storage::Address;
 
+use crate::environment::variable;
+
 /// Why there is no cluster to ask.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ClusterError {
@@ -36,6 +38,24 @@ pub(crate) enum ClusterError {
     /// Nobody knows who asks.
     #[error("this user id has no name here; say who you are on the cluster with HADOOP_USER_NAME")]
     NoUser,
+    /// The operating system does not say who asks.
+    #[error("cannot look up the name of this user id: {source}; HADOOP_USER_NAME says it too")]
+    UserUnknown {
+        /// What it says.
+        source: std::io::Error,
+    },
+    /// A name that cannot be handed over.
+    #[error("the variable HADOOP_USER_NAME is {user}, which is no UTF-8")]
+    UserNoText {
+        /// What it says, as far as it is text.
+        user: String,
+    },
+    /// No cluster is configured, for a job that needs none.
+    #[error("{source}; or run it on this machine alone: --local")]
+    NoCluster {
+        /// Where was looked.
+        source: ConfError,
+    },
     /// A folder that is named where one of HDFS is wanted.
     #[error(transparent)]
     Folder(#[from] StageError),
@@ -57,7 +77,10 @@ impl ClusterError {
             | Self::Local(_)
             | Self::Daemon { .. }
             | Self::NoNumber { .. }
-            | Self::NoUser => Exit::Config,
+            | Self::NoUser
+            | Self::UserUnknown { .. }
+            | Self::UserNoText { .. }
+            | Self::NoCluster { .. } => Exit::Config,
             Self::Folder(error) => error.exit(),
             Self::NotOnHdfs { .. } => Exit::Usage,
         }
@@ -95,8 +118,17 @@ pub(crate) struct Cluster {
 impl Cluster {
     /// Reads the settings.
     pub(crate) fn find() -> Result<Self, ClusterError> {
-        let variable = |name: &str| std::env::var(name).ok();
         Self::with(Configuration::load(&variable)?, user(&variable)?)
+    }
+
+    /// The same for a job, which might do without one.
+    pub(crate) fn find_for_a_job() -> Result<Self, ClusterError> {
+        Self::find().map_err(|error| match error {
+            ClusterError::Settings(source @ ConfError::NoYarnSite { .. }) => {
+                ClusterError::NoCluster { source }
+            }
+            other => other,
+        })
     }
 
     /// With settings that were read already.
@@ -226,11 +258,17 @@ fn left_at(fullest: f32) -> u8 {
 /// As Hadoop's own client decides it on a cluster without Kerberos.
 pub(crate) fn user(variable: &dyn Fn(&str) -> Option<String>) -> Result<String, ClusterError> {
     if let Some(user) = variable("HADOOP_USER_NAME").filter(|user| !user.is_empty()) {
-        return Ok(user);
+        return match user.contains(char::REPLACEMENT_CHARACTER) {
+            false => Ok(user),
+            true => Err(ClusterError::UserNoText { user }),
+        };
     }
     match nix::unistd::User::from_uid(nix::unistd::geteuid()) {
         Ok(Some(user)) => Ok(user.name),
-        Ok(None) | Err(_) => Err(ClusterError::NoUser),
+        Ok(None) => Err(ClusterError::NoUser),
+        Err(errno) => Err(ClusterError::UserUnknown {
+            source: errno.into(),
+        }),
     }
 }
 
@@ -256,6 +294,14 @@ mod tests {
         );
         let configuration = Configuration::from_xml(&text, &|_none| None).unwrap();
         Cluster::with(configuration, "ann".to_owned()).unwrap()
+    }
+
+    #[test]
+    fn a_user_whose_name_is_no_text_is_refused() {
+        let named = |name: &str| user(&|_| Some(name.to_owned()));
+        assert_eq!(named("ann").unwrap(), "ann");
+        let refused = named("ann\u{fffd}").unwrap_err().to_string();
+        assert!(refused.contains("HADOOP_USER_NAME is ann"), "{refused}");
     }
 
     #[test]

@@ -195,6 +195,13 @@ impl EnvironmentRules {
     }
 }
 
+/// The value of a variable of this process. What is no UTF-8 in it becomes U+FFFD, which no name, number or path of ours
+/// has: their readers refuse it, so it is not taken as unset without a word.
+pub(crate) fn variable(name: &str) -> Option<String> {
+    let value = std::env::var_os(name)?;
+    Some(value.to_string_lossy().into_owned())
+}
+
 /// The user's environment, and the names of those variables that are no UTF-8, which no message to a node can hold.
 pub(crate) fn own(
     all: impl Iterator<Item = (OsString, OsString)>,

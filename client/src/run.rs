@@ -71,7 +71,7 @@ async fn run(mut given: Arguments, started_us: i64, signals: &mut Signals) -> Re
         let found = blocking(signals, move || {
             let cluster = match given.session.session.clone() {
                 Some(name) => sessions::cluster_of_job(&name, &mut given)?,
-                None => Cluster::find()?,
+                None => Cluster::find_for_a_job()?,
             };
             Ok::<_, Failure>((cluster, given))
         });
@@ -117,7 +117,7 @@ fn checked(list: &Path, reporting: &Reporting) -> Result<list::JobList, Failure>
             return plan.map_err(|wrong| wrong.to_string());
         }
         let cluster = match given.local.local {
-            None => hadoops.get_or_init(Cluster::find),
+            None => hadoops.get_or_init(Cluster::find_for_a_job),
             Some(_) => local.get_or_init(Local::expected),
         };
         match cluster {

@@ -105,6 +105,8 @@ impl Ends {
     /// The variable has no number.
     pub(crate) fn limit(&self, variable: Option<&str>) -> Result<Option<Duration>, UsageError> {
         let given = self.timeout.or(self.time);
+        // An empty variable is as good as none, to a shell that means to unset it.
+        let variable = variable.filter(|text| !text.trim().is_empty());
         let Some(text) = variable.filter(|_| given.is_none()) else {
             return Ok(given);
         };
@@ -152,6 +154,8 @@ mod tests {
         assert_eq!(limit(&none, Some(" 7")), seconds(7));
         assert_eq!(limit(&none, Some("-1")), Ok(None));
         assert_eq!(limit(&none, None), Ok(None));
+        assert_eq!(limit(&none, Some("")), Ok(None));
+        assert_eq!(limit(&none, Some(" ")), Ok(None));
         assert!(limit(&none, Some("soon")).unwrap_err().contains("soon"));
     }
 

@@ -1,6 +1,6 @@
 //! From the words of a command line to [`Arguments`].
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 
 use clap::parser::ValueSource;
 use clap::{CommandFactory as _, FromArgMatches as _, ValueHint};
@@ -8,6 +8,7 @@ use clap::{CommandFactory as _, FromArgMatches as _, ValueHint};
 use super::binding::MapBy;
 use super::ranks::RankBy;
 use super::{Arguments, Help, ParseError, lexer, session, words_on_disk};
+use crate::subcommands;
 use crate::usage::UsageError;
 
 impl Arguments {
@@ -26,6 +27,15 @@ impl Arguments {
             // A program of such a name is ./help.
             [word] if word == "help" => return Err(usage(true)),
             [word] if word == "version" => return Self::parse([own_name, "--version".into()]),
+            [word, ..] if is_of_gerbil(word) => {
+                let line: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();
+                return Err(ParseError::Refused(format!(
+                    "there is no program {}; as a command it stands behind the other name of this file: gerbil {} (ln -s \
+                     gerbil-run gerbil)",
+                    word.display(),
+                    line.join(" ")
+                )));
+            }
             _ => {}
         }
         let files = lexer::FileLookups {
@@ -126,6 +136,16 @@ impl Arguments {
             false => Err(UsageError::NothingNamed),
         }
     }
+}
+
+/// Whether a word is a command of `gerbil`, and no program here.
+fn is_of_gerbil(word: &OsStr) -> bool {
+    let may_be = |word: &&str| !word.starts_with('-');
+    let Some(text) = word.to_str().filter(may_be) else {
+        return false;
+    };
+    // The definition is made for a word that is to be refused anyway.
+    !words_on_disk::is_program(word, &[]) && subcommands::command().find_subcommand(text).is_some()
 }
 
 /// What `-h` prints: what most want to know, on one screen.

@@ -46,7 +46,8 @@ impl Arguments {
             };
             let Some(processes) = processes else {
                 return Err(refused(format!(
-                    "program {number} ({}) has no -n; of several programs each wants its own",
+                    "program {number} ({}) has no -n: a colon as a word of its own begins another program, and each wants \
+                     its own; where it is a word for the program, run that by sh -c",
                     program.display()
                 )));
             };

@@ -3,6 +3,7 @@
 use clap::Args;
 use session::Name;
 
+use crate::environment;
 use crate::usage::UsageError;
 
 /// The session where no option names one.
@@ -135,7 +136,7 @@ impl SessionArguments {
 
 /// The session that the environment names.
 pub(super) fn variable() -> Option<String> {
-    std::env::var(VARIABLE).ok()
+    environment::variable(VARIABLE)
 }
 
 /// The same as a name.

@@ -89,7 +89,9 @@ pub(crate) async fn run(
     signals: &mut Signals,
 ) -> Result<u8, ListError> {
     let own = std::env::current_exe().map_err(system("find my own file", Exit::Lost))?;
-    let folder = tempfile::Builder::new().prefix("gerbil-run-").tempdir();
+    let folder = tempfile::Builder::new()
+        .prefix("gerbil-run-")
+        .tempdir_in(crate::local::base());
     let making = "make a folder for the reports of the jobs";
     let folder = folder.map_err(system(making, Exit::Lost))?;
     let done = all(&own, jobs, reporting, folder.path(), signals).await?;

@@ -59,7 +59,7 @@ impl ProgramPlan {
     /// `notes` learns what the user should know.
     pub(super) fn new(given: &mut Arguments, notes: &mut Vec<String>) -> Result<Self, PlanError> {
         let typed = given.programs()?;
-        let variable = std::env::var("MPIEXEC_TIMEOUT").ok();
+        let variable = environment::variable("MPIEXEC_TIMEOUT");
         let run_limit = given.ends.limit(variable.as_deref())?;
         let (own, no_text) = environment::own(std::env::vars_os());
         let is_local = given.local.local.is_some() || given.session.is_local;
@@ -114,7 +114,11 @@ impl ProgramPlan {
                 "the variable {name} is no UTF-8 and stays on this machine; give it another value"
             )
         }));
-        let brought = brought(&given.ship, &given.data, &executables);
+        let mut brought = brought(&given.ship, &given.data, &executables);
+        if !is_local {
+            // On this machine an environment runs where it lies.
+            brought.extend(given.ship.venv.as_deref().and_then(name));
+        }
         for started in executables
             .iter()
             .filter(|started| started.folder.is_none())
@@ -157,11 +161,12 @@ fn brought(ship: &ShipArguments, data: &DataArguments, executables: &[Executable
     let shipped = ship.files.iter().chain(&ship.archives);
     let shipped = shipped.map(|shipped| shipped.name.clone());
     let incoming = data.stage_in.iter().map(|incoming| incoming.name.clone());
-    let venv = ship.venv.iter().map(PathBuf::as_path);
-    let own = executables.iter().map(|started| started.file.as_path());
-    let own = own.chain(venv).filter_map(Path::file_name);
-    let own = own.map(|name| name.to_string_lossy().into_owned());
+    let own = executables.iter().filter_map(|started| name(&started.file));
     shipped.chain(incoming).chain(own).collect()
+}
+
+fn name(path: &Path) -> Option<String> {
+    Some(path.file_name()?.to_string_lossy().into_owned())
 }
 
 /// `-wdir` as it is meant on this machine.

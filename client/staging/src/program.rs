@@ -123,7 +123,9 @@ pub fn inspect(found: &Path, wanted: Machine) -> Result<ProgramFile, StageError>
             let mut file = File::open(&path).map_err(local("reading"))?;
             if file.read_exact(&mut start).is_err() || start != *b"#!" {
                 return Err(not_a_program(
-                    "neither an ELF program nor a script that begins with #!".into(),
+                    "neither an ELF program nor a script that begins with #!; a script for the shell begins with the line \
+                     #!/bin/sh, or is run by sh"
+                        .into(),
                 ));
             }
             ProgramKind::Script

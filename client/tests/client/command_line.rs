@@ -138,6 +138,71 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn variables_that_are_no_text_are_not_taken_as_unset() {
+        let odd = OsStr::from_bytes(b"\xff\xfez");
+        for (variable, code, words) in [
+            ("GERBIL_SESSION", 64, "GERBIL_SESSION"),
+            ("MPIEXEC_TIMEOUT", 64, "MPIEXEC_TIMEOUT is"),
+            ("BAD", 0, "the variable BAD is no UTF-8"),
+        ] {
+            let folder = folder();
+            let mut command = called("gerbil-run", folder.path());
+            command.args(["--local", "echo"]).env(variable, odd);
+            let output = output(command).await;
+            let said = text(&output.stderr);
+            assert_eq!(output.status.code(), Some(code), "{variable}: {said}");
+            assert!(said.contains(words), "{variable}: {said}");
+        }
+        let folder = folder();
+        let mut command = called("gerbil-run", folder.path());
+        command.args(["--local", "echo"]).env("MPIEXEC_TIMEOUT", "");
+        assert_eq!(output(command).await.status.code(), Some(0));
+    }
+
+    #[tokio::test]
+    async fn names_that_hadoop_and_shells_stumble_over_are_names() {
+        let folder = folder();
+        let odd = folder.path().join("t%p #q?");
+        std::fs::create_dir(&odd).unwrap();
+        let mut command = called("gerbil-run", &odd);
+        command.args(["--local", "--get", "out", "sh", "-c", "echo"]);
+        let refused = output(command).await;
+        let said = text(&refused.stderr);
+        assert_eq!(refused.status.code(), Some(64), "{said}");
+        assert!(said.contains("set TMPDIR"), "{said}");
+        let names = ["a b", "é", "q'u", ".hid", "st*r", "ha#sh", "se;m"];
+        for name in names {
+            std::fs::write(folder.path().join(name), name).unwrap();
+        }
+        let mut command = called("gerbil-run", &odd);
+        command
+            .args(["--local", "--files"])
+            .current_dir(folder.path());
+        command
+            .arg(names.join(","))
+            .args(["sh", "-c", "cat \"$@\"", "sh"])
+            .args(names);
+        let shown = output(command).await;
+        assert_eq!(text(&shown.stdout), names.concat(), "{shown:?}");
+    }
+
+    #[tokio::test]
+    async fn who_takes_one_name_of_the_file_for_the_other_is_told() {
+        let (code, _, sentence) = said("gerbil-run", "session list").await;
+        assert_eq!(code, Some(64), "{sentence}");
+        assert!(sentence.contains("gerbil session list"), "{sentence}");
+        let (code, _, sentence) = said("gerbil-run", "-n 4 ./cpi").await;
+        assert_eq!(code, Some(78), "{sentence}");
+        assert!(sentence.contains("--local"), "{sentence}");
+        let (code, _, sentence) = said("gerbil", "mr --staging file:/x list").await;
+        assert_eq!(code, Some(64), "{sentence}");
+        let (code, page, _) = said("gerbil", "man session start").await;
+        assert_eq!(code, Some(0));
+        assert!(page.contains("slots"), "{page}");
+        assert_eq!(said("gerbil", "help ps").await.0, Some(0));
+    }
+
+    #[tokio::test]
     async fn a_row_of_dots_is_shown_while_it_grows() {
         let folder = folder();
         let mut command = called("gerbil-run", folder.path());
