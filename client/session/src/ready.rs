@@ -59,6 +59,8 @@ pub async fn ready(
         match looked {
             Look::Over { why, exit } => return Ok(Readiness::Over { why, exit }),
             Look::Waits(why) => waits = why,
+            // It says why when it is over.
+            Look::Holds(status) if status.is_stopping => "it ends".clone_into(&mut waits),
             Look::Holds(status) => {
                 let there = u32::try_from(status.containers.len()).unwrap_or(u32::MAX);
                 if there >= containers {
