@@ -151,7 +151,7 @@ pub(crate) fn told(set: Option<&CpuSet>) -> String {
 }
 
 /// Ascending numbers as the kernel writes them: `0-3,8`.
-fn ranges(numbers: &[usize]) -> String {
+pub(crate) fn ranges(numbers: &[usize]) -> String {
     let runs = numbers.chunk_by(|one, next| one.checked_add(1) == Some(*next));
     let shown = runs.filter_map(|run| match run {
         [] => None,

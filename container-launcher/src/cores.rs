@@ -1,5 +1,6 @@
 //! How much of the node's processors this container may use.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use nix::sched::{CpuSet, sched_getaffinity};
@@ -54,11 +55,31 @@ impl Cores {
 
 /// Cores of the affinity mask; 0: unknown.
 fn in_mask() -> u32 {
-    let Ok(mask) = sched_getaffinity(Pid::from_raw(0)) else {
-        return 0;
-    };
-    let cores = (0..CpuSet::count()).filter(|&core| mask.is_set(core).unwrap_or(false));
-    u32::try_from(cores.count()).unwrap_or(u32::MAX)
+    u32::try_from(mask().len()).unwrap_or(u32::MAX)
+}
+
+/// The numbers of the cores that the calling thread may use; none: unknown.
+pub(crate) fn mask() -> BTreeSet<u32> {
+    sched_getaffinity(Pid::from_raw(0)).map_or_else(|_| BTreeSet::new(), |mask| numbers(&mask))
+}
+
+/// The numbers of the cores of a set.
+pub(crate) fn numbers(set: &CpuSet) -> BTreeSet<u32> {
+    let all = (0..CpuSet::count()).filter(|&core| set.is_set(core).unwrap_or(false));
+    all.filter_map(|core| u32::try_from(core).ok()).collect()
+}
+
+/// The set of those of these cores that the calling thread may use; `None`: of none.
+pub(crate) fn set_of(cores: &[u32]) -> Option<CpuSet> {
+    let (own, mut set) = (mask(), CpuSet::new());
+    let usable = cores.iter().filter(|core| own.contains(core));
+    let mut any = false;
+    for core in usable {
+        any |= set
+            .set(usize::try_from(*core).unwrap_or(usize::MAX))
+            .is_ok();
+    }
+    any.then_some(set)
 }
 
 /// The least quota on the way from this process's group up to the root, in thousandths of a core.

@@ -23,8 +23,9 @@ mod watch;
 use std::path::Path;
 use std::time::Duration;
 
-use job::element::Element;
+use job::element::{Element, Scan};
 
+use crate::cores::mask;
 use crate::surroundings::Surroundings;
 
 pub use probe::probe_main;
@@ -34,10 +35,22 @@ pub(crate) use watch::Watch;
 const DEADLINE: Duration = Duration::from_secs(2);
 
 /// What files below `root` tell, and whether libraries are to be asked before that is all.
-pub(crate) fn at_once(root: &Path, around: &Surroundings) -> (Vec<Element>, bool) {
+pub(crate) fn at_once(scan: &Scan, around: &Surroundings) -> (Vec<Element>, bool) {
+    let (mut elements, asks) = devices_at_once(Path::new(&scan.root), around);
+    elements.splice(0..0, core_classes(scan));
+    (elements, asks)
+}
+
+/// The classes of the cores that this launcher may use.
+fn core_classes(scan: &Scan) -> Vec<Element> {
+    cores::classes(Path::new(&scan.root), Some(scan), &mask())
+}
+
+/// Devices alone.
+fn devices_at_once(root: &Path, around: &Surroundings) -> (Vec<Element>, bool) {
     let seen = files::SeenFiles::below(root, around);
     let asks = seen.asks();
-    let mut elements = cores::classes(root);
+    let mut elements = Vec::new();
     elements.extend(seen.fpgas());
     if !asks {
         elements.extend(merge::gpus(&seen.gpus, None, None));

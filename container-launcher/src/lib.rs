@@ -18,7 +18,8 @@
 //! the AM orders it (`mpi::transfers`, `files`), and the ranks are asked for checkpoints
 //! (`mpi::checkpoint`).
 //!
-//! Of a job of tasks (`tasks`) each process works on one map or reduce, and speaks of it over a socket.
+//! Of a job of tasks (`tasks`) each process works on one map or reduce, and speaks of it over a socket. Where slots are
+//! on fast and on slow cores it is bound to those of its slot, and moved to others while it runs (`affinity`).
 //!
 //! The main thread does all this but for these: the nursery's forks, and what is carried, which is the
 //! link to the AM, output and input, on threads of their own; what tasks read and write has a thread a slot
@@ -42,6 +43,7 @@
 //! left their rank, unless the container has a PID namespace or cgroup of its own. A process that
 //! clears its environment and leaves its session is found by descent alone, so not by the warden.
 
+mod affinity;
 mod binding;
 mod container;
 mod container_log;

@@ -1,7 +1,5 @@
 //! What the AM is told about the node.
 
-use std::path::Path;
-
 use job::element::Scan;
 use job::wire::NodeFacts;
 use nix::unistd::gethostname;
@@ -13,7 +11,7 @@ use crate::surroundings::Surroundings;
 /// Looks at the node this process runs on; for its elements where a scan is wanted.
 pub(crate) fn read(scan: Option<&Scan>, around: &Surroundings) -> NodeFacts {
     let (elements, scanning) = match scan {
-        Some(scan) => elements::at_once(Path::new(&scan.root), around),
+        Some(scan) => elements::at_once(scan, around),
         None => Default::default(),
     };
     NodeFacts {

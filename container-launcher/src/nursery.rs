@@ -13,10 +13,12 @@ use std::time::{Duration, Instant};
 
 use job::JobId;
 use job::exit::End;
+use nix::sched::CpuSet;
 use nix::sys::signal::{Signal, kill, killpg};
 use nix::unistd::Pid;
 use tokio::sync::oneshot;
 
+use crate::affinity::{self, NotMoved};
 use crate::foreign_processes::ForeignProcesses;
 use crate::process::start::ProcessStart;
 use crate::process::{self, exec};
@@ -72,6 +74,11 @@ enum NurseryRequest {
     Look(oneshot::Sender<Look>),
     Kill(process::Id, oneshot::Sender<()>),
     Nudge(JobId, Vec<u32>, Signal, oneshot::Sender<()>),
+    Move(
+        process::Id,
+        Box<CpuSet>,
+        oneshot::Sender<Result<(), NotMoved>>,
+    ),
     Close,
 }
 
@@ -134,6 +141,17 @@ impl Nursery {
     /// Kills a process and all that descends from it, whatever process groups these have begun.
     pub(crate) async fn kill(&self, id: process::Id) {
         self.ask(|answer| NurseryRequest::Kill(id, answer)).await;
+    }
+
+    /// Moves a process and all that descends from it to other cores.
+    ///
+    /// # Errors
+    ///
+    /// Why it is where it was.
+    pub(crate) async fn move_to(&self, id: process::Id, cores: CpuSet) -> Result<(), NotMoved> {
+        self.ask(|answer| NurseryRequest::Move(id, Box::new(cores), answer))
+            .await
+            .unwrap_or(Err(NotMoved::Gone))
     }
 
     /// Looks at what the ranks use. The answer may be waited for while other things are asked;
@@ -207,6 +225,13 @@ impl Thread {
                     }
                 }
                 answer.send(()).ok();
+            }
+            NurseryRequest::Move(id, cores, answer) => {
+                let mut alive = self.alive.iter();
+                let leader = alive.find(|(_, of)| of.id == id).map(|(&pid, _)| pid);
+                let moved =
+                    leader.map_or(Err(NotMoved::Gone), |pid| affinity::move_to(pid, &cores));
+                drop(answer.send(moved));
             }
             NurseryRequest::Close => return ControlFlow::Break(()),
         }

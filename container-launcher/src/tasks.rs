@@ -19,6 +19,7 @@ mod crowded;
 mod input;
 mod log;
 mod logs;
+mod moves;
 mod output;
 mod pipes;
 mod places;
@@ -46,6 +47,7 @@ use tokio::sync::mpsc;
 use tokio::time::Instant;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
+pub(crate) use self::moves::not_moved;
 pub(crate) use self::places::Storages;
 
 use self::attempt::{Attempt, Said};

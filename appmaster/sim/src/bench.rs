@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
 use anyhow::{Result, bail};
-use policy::lending::{Lending, Offer, SlotRequest, Wants, Word};
+use policy::lending::{Lending, Offer, OfferedSlot, SlotRequest, Wants, Word};
 use policy::schedule::{
     AttemptIx, AttemptOutcome, Bundle, Container, Event, Job, JobIx, Nanos, Need, Node, NodeIx,
     SessionDriver, Slot, Stage, StageState, Task, named,
@@ -190,7 +190,7 @@ pub fn gangs(policy: &str, nodes: u32, jobs: u32, turns: u32) -> Result<Waiting>
             node: NodeId(format!("n{node}:1")),
             host: format!("n{node}"),
             rack: format!("r{}", node / 32),
-            slots: 8,
+            slots: OfferedSlot::alike(8),
             pool: slot.times(8),
             elements: BTreeMap::new(),
         };

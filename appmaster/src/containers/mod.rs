@@ -18,6 +18,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use job::SessionPlan;
 use policy::gang::{GangEvent, Grant};
+use policy::lending::{CoreClass, OfferedSlot};
 use policy::{ClusterView, ContainerId, Millis, Resources};
 
 use pool::Pool;
@@ -96,23 +97,25 @@ impl Containers {
         self.pool.all_hear(now, event)
     }
 
-    /// A launcher has joined, whose node offers these devices.
+    /// A launcher has joined, whose node offers these devices and classes of cores.
     pub(crate) fn joined(
         &mut self,
         container: &ContainerId,
         devices: BTreeMap<String, u64>,
+        cores: &[CoreClass],
     ) -> Vec<Want> {
-        self.pool.joined(container, devices)
+        self.pool.joined(container, devices, cores)
     }
 
-    /// A launcher has found other devices than before: how many slots its container has now.
+    /// A launcher has found other devices, or classes of cores, than before: the slots that its container has now.
     pub(crate) fn devices_found(
         &mut self,
         container: &ContainerId,
         devices: &BTreeMap<String, u64>,
-    ) -> u32 {
+        cores: &[CoreClass],
+    ) -> Vec<OfferedSlot> {
         self.pool.found(container, !devices.is_empty());
-        self.pool.slots(container, devices)
+        self.pool.slots(container, devices, cores)
     }
 
     /// A launcher is lost: YARN has a moment to say what became of its container.

@@ -25,7 +25,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use holding::Asking;
 use job::SessionPlan;
 use policy::gang::{GangEvent, Grant};
-use policy::lending::Offer;
+use policy::lending::{CoreClass, Offer};
 use policy::{ClusterView, ContainerId, Millis, NodeId};
 
 use pause::Pause;
@@ -193,13 +193,15 @@ impl Pool {
             .collect()
     }
 
-    /// A launcher has joined, whose node has these elements.
+    /// A launcher has joined, whose node has these elements and classes of cores.
     pub(crate) fn joined(
         &mut self,
         container: &ContainerId,
         elements: BTreeMap<String, u64>,
+        cores: &[CoreClass],
     ) -> Vec<Want> {
-        let (slots, room) = (self.slots(container, &elements), self.room(container));
+        let slots = self.slots(container, &elements, cores);
+        let room = self.room(container);
         let place = self.place_of_mut(container);
         let Some((share, place)) = place.and_then(|place| Some((place.share.clone()?, place)))
         else {

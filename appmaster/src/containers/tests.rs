@@ -20,7 +20,7 @@ fn containers(most: u32) -> Containers {
             number += 1;
             let grant = granted_one(&asking, number);
             containers.granted(NOW, request, grant);
-            containers.joined(&id(number), BTreeMap::new());
+            containers.joined(&id(number), BTreeMap::new(), &[]);
         }
     }
     assert_eq!((number, containers.missing()), (2, 0));
@@ -121,7 +121,7 @@ fn idle_containers_wait_while_the_session_has_had_no_job() {
     });
     for (number, (request, asking)) in (3..).zip(asked.collect::<Vec<_>>()) {
         containers.granted(NOW, request, granted_one(&asking, number));
-        containers.joined(&id(number), BTreeMap::new());
+        containers.joined(&id(number), BTreeMap::new(), &[]);
     }
     containers.resize(NOW, Some(0), &none);
     let idle = due(&containers, "idle containers").unwrap();
@@ -150,7 +150,7 @@ fn five_thousand_launchers_join() {
             containers.granted(NOW, request, granted_one(&asking, number));
             containers.granted_to(&id(number)).unwrap();
             containers.attributed_to(&id(number));
-            containers.joined(&id(number), BTreeMap::new());
+            containers.joined(&id(number), BTreeMap::new(), &[]);
         }
     }
     timed("5,000 grants and joins", began);

@@ -25,6 +25,7 @@ fn start(attempt: u32, container: u32, stage: schedule::Stage) -> TaskStart {
         container: id(container),
         host: format!("n{container}"),
         place: ContainerIx(container),
+        cpus: Vec::new(),
         slot: 0,
         level: Level::Node,
     }

@@ -1,6 +1,6 @@
 //! Attempts at the job's tasks: where each is, and how far.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use policy::schedule::{AttemptIx, ContainerIx, Stage, TaskIx};
 use policy::{ContainerId, Millis};
@@ -19,6 +19,10 @@ pub(super) struct PlacedAttempt {
     /// As what the policies know that container.
     pub(super) place: ContainerIx,
     pub(super) slot: u32,
+    /// Cores of its slot; empty: it is not bound.
+    pub(super) cpus: Vec<u32>,
+    /// Slots that it was ordered to, each with its cores, which its launcher has not answered.
+    pub(super) moves_to: VecDeque<(u32, Vec<u32>)>,
     /// Its task was known to need an element when it was placed.
     pub(super) has_needs: bool,
     /// The launcher was ordered to start it.

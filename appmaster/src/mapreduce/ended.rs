@@ -42,6 +42,7 @@ impl MapReduce {
                     self.attempt_ended(ix, &attempt, ended);
                 }
             }
+            task_event::Event::Moved(moved) => self.moved(container, moved),
             // It was the session that has asked.
             task_event::Event::Log(_) => {}
         }

@@ -205,6 +205,7 @@ impl MapReduce {
             MapReduceEvent::Said { .. }
             | MapReduceEvent::SlotsCome
             | MapReduceEvent::NoNode(_)
+            | MapReduceEvent::Move(_)
             | MapReduceEvent::Stop { .. }
             | MapReduceEvent::Leaves { .. }
             | MapReduceEvent::Homes(_)

@@ -138,6 +138,7 @@ impl MapReduce {
                 | MapReduceEvent::SlotsCome
                 | MapReduceEvent::NoNode(_)
                 | MapReduceEvent::Placed(_)
+                | MapReduceEvent::Move(_)
                 | MapReduceEvent::Stop { .. }
                 | MapReduceEvent::Leaves { .. }
                 | MapReduceEvent::Homes(_)

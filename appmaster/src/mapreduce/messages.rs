@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use job::history::{HistoryFolder, JobHistory};
 use job::wire;
 use job::wire::{task_event, task_order};
-use policy::lending::{Home, TaskInput, TaskStart};
+use policy::lending::{Home, TaskInput, TaskMove, TaskStart};
 use policy::schedule::{AttemptIx, AttemptOutcome, ResourceName, Stage, TaskIx, Why};
 use policy::{ContainerId, Millis};
 
@@ -27,6 +27,8 @@ pub(crate) enum MapReduceEvent {
     NoNode(String),
     /// A task has a slot.
     Placed(TaskStart),
+    /// An attempt that runs is to have another slot.
+    Move(TaskMove),
     /// An attempt at a task is to be ended.
     Stop {
         /// The attempt, as [`MapReduceEvent::Placed`] numbered it.
@@ -78,6 +80,13 @@ pub(crate) enum MapReduceEffect {
     NoMore,
     /// An attempt runs, as far as is known.
     Began(AttemptIx),
+    /// The answer to a [`MapReduceEvent::Move`].
+    Moved {
+        /// The attempt, as [`MapReduceEvent::Placed`] numbered it.
+        attempt: AttemptIx,
+        /// Why it is where it was, a sentence; `None`: it has the other slot.
+        why_not: Option<String>,
+    },
     /// An attempt has done so much of so much.
     Progress {
         /// The attempt, as [`MapReduceEvent::Placed`] numbered it.

@@ -30,6 +30,7 @@ mod history_file;
 mod homes;
 mod leaving;
 mod messages;
+mod moves;
 mod needs;
 mod orders;
 mod printed;

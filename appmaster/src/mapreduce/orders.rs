@@ -184,6 +184,7 @@ impl Orders {
         wire::StartTask {
             process: ix.0,
             slot: attempt.slot,
+            cpus: attempt.cpus.clone(),
             memory_mib: terms.unit.memory.0,
             program: Some(self.program.clone()),
             plan: description.plan.clone(),

@@ -1,5 +1,7 @@
 //! Tasks: placed and started, where everything that they need is.
 
+use std::collections::VecDeque;
+
 use policy::lending::{TaskInput, TaskStart};
 use policy::mapreduce::Event;
 use policy::schedule::{AttemptIx, AttemptOutcome, Stage, Why};
@@ -42,6 +44,7 @@ impl MapReduce {
             MapReduceEvent::Leaves { container, within } => self.leaves(container, within),
             MapReduceEvent::NoNode(sentence) => self.impossible(sentence),
             MapReduceEvent::Placed(start) => self.placed(start),
+            MapReduceEvent::Move(moved) => self.move_attempt(moved),
             MapReduceEvent::Stop { attempt, why } => self.stop(attempt, why),
             MapReduceEvent::Said { container, event } => self.task_said(&container, *event),
             // Its folder is worked on before and after.
@@ -74,6 +77,7 @@ impl MapReduce {
             host,
             place,
             slot,
+            cpus,
             level,
             ..
         } = start;
@@ -86,6 +90,8 @@ impl MapReduce {
             host: host.clone(),
             place,
             slot,
+            cpus,
+            moves_to: VecDeque::new(),
             has_needs: !self.terms(stage).needs.is_empty(),
             is_ordered: false,
             reads_until: 0,

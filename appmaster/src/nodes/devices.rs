@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use job::element::{Element, ElementKind, usable};
 use job::wire;
 use policy::elements::{Count, FPGA, GPU, Trust, counted_by, is_taken_whole};
-use policy::lending::Offer;
-use policy::schedule::ResourceName;
+use policy::lending::{CoreClass, Offer};
+use policy::schedule::{ResourceName, Speed};
 use policy::{ResourceTypes, Resources};
 
 /// Kinds of which YARN may have a count of its own, and the policies' names of them.
@@ -80,6 +80,26 @@ impl NodeElements {
         let others = others.map(|(name, count)| (name.clone(), *count));
         let all = counts.chain(others);
         all.filter(|(_, count)| *count > 0).collect()
+    }
+
+    /// The classes of its cores that can be used.
+    pub(super) fn core_classes(&self) -> Vec<CoreClass> {
+        let classes = self.core_elements().filter(|of| of.broken.is_none());
+        let classes = classes.map(|of| CoreClass {
+            speed: match of.model.as_str() {
+                "fast" => Speed::Fast,
+                "slow" => Speed::Slow,
+                _ => Speed::Plain,
+            },
+            cpus: of.cpus.clone(),
+        });
+        classes.collect()
+    }
+
+    /// What its launcher says of its cores.
+    pub(super) fn core_elements(&self) -> impl Iterator<Item = &Element> {
+        let found = self.found.iter();
+        found.filter(|of| of.kind == ElementKind::CoreClass)
     }
 
     /// Memory of the largest GPU there that can be used, MiB; 0: none tells of any.
@@ -157,7 +177,7 @@ impl NodeElements {
         wire::SessionNode {
             container: offer.container.to_string(),
             host: offer.host.clone(),
-            slots: offer.slots,
+            slots: offer.size(),
             scanning: self.is_scanning,
             counts: counts.chain(others).collect(),
             differences: self.differences(trust),

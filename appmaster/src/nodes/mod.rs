@@ -9,6 +9,7 @@
 
 #![cfg_attr(not(test), deny(clippy::wildcard_enum_match_arm))]
 
+mod cores;
 mod devices;
 mod peers;
 #[cfg(test)]
@@ -22,6 +23,7 @@ use policy::elements::Trust;
 use policy::lending::Offer;
 use policy::schedule::ResourceName;
 
+use cores::Cores;
 use devices::NO_DEVICE;
 use peers::{Peers, Try, Unreached};
 
@@ -54,6 +56,7 @@ pub(crate) struct Nodes {
     /// Hosts of which it was said what their launchers and YARN do not agree about.
     differing: BTreeSet<String>,
     peers: Peers,
+    cores: Cores,
     /// Nodes, or what jobs need of them, have changed since the needs of jobs were compared with them.
     has_changed: bool,
 }
@@ -67,6 +70,7 @@ impl Nodes {
             devices: BTreeMap::new(),
             differing: BTreeSet::new(),
             peers: Peers::default(),
+            cores: Cores::default(),
             has_changed: false,
         }
     }
@@ -84,7 +88,7 @@ impl Nodes {
         offered
     }
 
-    /// A launcher has looked again: what is offered of its node, where that has changed.
+    /// A launcher has looked again: what is offered of its node, where that or the classes of its cores have changed.
     pub(crate) fn found(
         &mut self,
         container: &ContainerId,
@@ -93,11 +97,13 @@ impl Nodes {
     ) -> Option<BTreeMap<String, u64>> {
         let known = self.devices.get_mut(container)?;
         self.has_changed = true;
-        let before = known.offered(self.trust, self.ways);
+        let before = (known.offered(self.trust, self.ways), known.core_classes());
         known.hear(found);
         let offered = known.offered(self.trust, self.ways);
+        let cores = known.core_classes();
         say_once(known, self.trust, host, &mut self.differing);
-        (offered != before).then_some(offered)
+        let after = (offered, cores);
+        (after != before).then_some(after.0)
     }
 
     /// The launcher that has joined is to open its port.

@@ -54,7 +54,7 @@ fn a_node_that_disagrees_with_yarn_is_offered_by_the_smaller_count_and_said_of_o
         node: policy::NodeId("n1:45454".into()),
         host: "n1".into(),
         rack: "/default-rack".into(),
-        slots: 4,
+        slots: policy::lending::OfferedSlot::alike(4),
         pool: Resources::new(1024, 1),
         elements: offered,
     };

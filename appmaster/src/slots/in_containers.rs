@@ -138,7 +138,7 @@ impl Slots {
                     used.extend(lent.shares.iter().map(|(container, _)| container.clone()));
                 }
                 Word::Start(start) => drop(used.insert(start.container.clone())),
-                Word::Stop { .. } => {}
+                Word::Move(_) | Word::Stop { .. } => {}
             }
         }
         used

@@ -20,6 +20,7 @@
 mod deciding;
 mod in_containers;
 mod loan;
+mod moves;
 mod status;
 mod tasks;
 #[cfg(test)]
@@ -33,12 +34,13 @@ use std::num::NonZeroU32;
 use std::time::Instant;
 
 use job::JobId;
-use policy::lending::{Lack, Lending, Offer, Word};
+use policy::lending::{Lack, Lending, Offer, OfferedSlot, Word};
 use policy::schedule::ResourceName;
 use policy::{ContainerId, Millis};
 
 use deciding::Deciding;
 use loan::Loan;
+use moves::Moves;
 use window::RunningWindow;
 
 use crate::nodes::Nodes;
@@ -69,6 +71,7 @@ pub(crate) struct Slots {
     show_at: Option<Millis>,
     /// What jobs lack and use has changed since that was asked.
     has_changed: bool,
+    moves: Moves,
 }
 
 impl Slots {
@@ -84,6 +87,7 @@ impl Slots {
             unheard: VecDeque::new(),
             show_at: None,
             has_changed: false,
+            moves: Moves::default(),
         }
     }
 
@@ -108,13 +112,13 @@ impl Slots {
         self.change(now, |lending| lending.joined(now, offer));
     }
 
-    /// The node of a container has other devices, and the container so many slots.
+    /// The node of a container has other devices, and the container these slots.
     pub(crate) fn devices_changed(
         &mut self,
         now: Millis,
         container: &ContainerId,
         devices: BTreeMap<String, u64>,
-        slots: u32,
+        slots: Vec<OfferedSlot>,
     ) {
         self.change(now, |lending| {
             lending.elements(now, container, devices, slots)

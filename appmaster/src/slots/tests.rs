@@ -2,7 +2,7 @@
 
 use job::wire;
 use job::wire::job_event::Event as ToClient;
-use policy::lending::{SlotRequest, StageTerms, TaskInput, Wants};
+use policy::lending::{OfferedSlot, SlotRequest, StageTerms, TaskInput, Wants};
 use policy::schedule::{AttemptOutcome, Stage, Why, of_session};
 use policy::{NodeId, ResourceTypes, Resources};
 use tokio::sync::mpsc;
@@ -41,7 +41,7 @@ impl Bed {
             node: NodeId(format!("n{container}:45454")),
             host: format!("n{container}"),
             rack: "/default-rack".into(),
-            slots,
+            slots: OfferedSlot::alike(slots),
             pool: UNIT.times(slots),
             elements: BTreeMap::new(),
         };

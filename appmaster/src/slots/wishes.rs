@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use job::JobId;
-use policy::lending::{Lent, SlotRequest, TaskStart, Wants, Word};
+use policy::lending::{Lent, SlotRequest, TaskMove, TaskStart, Wants, Word};
 use policy::schedule::{AttemptIx, Why};
 use policy::{ClusterView, Millis};
 
@@ -23,6 +23,8 @@ pub(crate) enum Allotted {
     GangAnew,
     /// A task has a slot.
     Task { job: JobId, start: TaskStart },
+    /// An attempt that runs is to have another slot.
+    Move { job: JobId, moved: TaskMove },
     /// An attempt is to be ended.
     Stop {
         job: JobId,
@@ -86,6 +88,10 @@ impl Slots {
                 }
                 let job = *self.wishes.get(&start.job)?;
                 Some(Allotted::Task { job, start })
+            }
+            Word::Move(moved) => {
+                let job = *self.wishes.get(&moved.job)?;
+                Some(Allotted::Move { job, moved })
             }
             Word::Stop { job, attempt, why } => {
                 let job = *self.wishes.get(&job)?;

@@ -7,6 +7,7 @@ use policy::Millis;
 pub use policy::elements::Trust;
 use serde::{Deserialize, Serialize};
 
+pub use crate::given_cores::GivenCores;
 use crate::wire;
 
 /// What an element is.
@@ -58,6 +59,12 @@ pub struct Element {
     pub evidence: Vec<String>,
     /// Why they cannot be used, `signal 11 in cuInit`; `None`: they can.
     pub broken: Option<String>,
+    /// Of a class of cores: their numbers.
+    #[serde(default)]
+    pub cpus: Vec<u32>,
+    /// Of a class of cores: how fast the slowest of them is, in hundredths of the node's fastest core; 0: not known.
+    #[serde(default)]
+    pub speed: u32,
 }
 
 impl Element {
@@ -73,6 +80,8 @@ impl Element {
             driver: String::new(),
             evidence: Vec::new(),
             broken: None,
+            cpus: Vec::new(),
+            speed: 0,
         }
     }
 
@@ -107,6 +116,12 @@ pub struct Scan {
     /// GPUs that this container's tasks may have at a time, where more may be found than YARN has granted
     /// (`--elements both`); `None`: all that are found.
     pub most: Option<u32>,
+    /// Classes of cores that are given, in place of what the nodes tell of theirs.
+    #[serde(default)]
+    pub cores: Vec<GivenCores>,
+    /// Where a node tells nothing of its cores, each is measured.
+    #[serde(default)]
+    pub measures_cores: bool,
 }
 
 /// What stands in [`Scan::root`] for the node's host.
@@ -118,6 +133,10 @@ impl Scan {
     pub fn at(&self, host: &str) -> Self {
         Self {
             root: self.root.replace(HOST_IN_ROOT, host),
+            cores: GivenCores::at(&self.cores, host)
+                .cloned()
+                .into_iter()
+                .collect(),
             ..self.clone()
         }
     }
@@ -131,6 +150,8 @@ impl Default for Scan {
             interval: None,
             granted: None,
             most: None,
+            cores: Vec::new(),
+            measures_cores: false,
         }
     }
 }
@@ -152,6 +173,8 @@ impl From<Element> for wire::Element {
             driver: element.driver,
             evidence: element.evidence,
             broken: element.broken,
+            cpus: element.cpus,
+            speed: element.speed,
         }
     }
 }
@@ -173,6 +196,8 @@ impl From<wire::Element> for Element {
             driver: element.driver,
             evidence: element.evidence,
             broken: element.broken,
+            cpus: element.cpus,
+            speed: element.speed,
         }
     }
 }

@@ -19,6 +19,7 @@ pub mod element;
 pub mod exit;
 pub mod explain;
 mod fence;
+mod given_cores;
 pub mod history;
 pub mod interface;
 mod job_id;

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 
+use policy::lending::CoreSlots;
 use policy::{Millis, ResourceTypes, Resources};
 use serde::{Deserialize, Serialize};
 use storage::Address;
@@ -35,6 +36,8 @@ pub struct SessionPlan {
     pub types: ResourceTypes,
     /// Which job has slots first, as `policy::schedule` reads it; starting whole jobs is added.
     pub policy: String,
+    /// Slots by the classes of their cores; `None`: all run everything, on whatever core.
+    pub core_slots: Option<CoreSlots>,
     /// Jobs that have slots at the same time at the most, of each queue or user that the policy shares out among, if it
     /// does; `None`: as many as there is room for.
     pub running: Option<NonZeroU32>,

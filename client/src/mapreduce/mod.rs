@@ -20,7 +20,7 @@ use follow::explained::Sink;
 use follow::progress::Progress;
 use follow::report::Destination;
 use follow::timing::now_us;
-use gerbil_task::settings::{SKIP, SKIP_GROUPS};
+use gerbil_task::settings::{QUEUE, SKIP, SKIP_GROUPS};
 use mapreduce_client::jobs::{BroughtProgram, JobRunner};
 use mapreduce_client::needs::Needs;
 use mapreduce_client::order::JobOrders;
@@ -143,7 +143,10 @@ async fn jobs(
     let skip_bad = [SKIP, SKIP_GROUPS]
         .into_iter()
         .filter_map(|name| Some(format!("{name}={}", given.skip_bad?)));
-    let settings: Vec<String> = given.settings.iter().cloned().chain(skip_bad).collect();
+    let queue = given.own.queue.as_ref().filter(|_| kept.is_some());
+    let queue = queue.map(|queue| format!("{QUEUE}={queue}"));
+    let settings = given.settings.iter().cloned().chain(skip_bad).chain(queue);
+    let settings: Vec<String> = settings.collect();
     let settings = RunSettings::new(&hadoops, &settings)?;
     let hadoops = Arc::new(hadoops.writing(&settings.given));
     let rm = Arc::new(match &kept {

@@ -15,6 +15,7 @@ use follow::kill::kill;
 use follow::progress::Progress;
 use follow::submit::{ApplicationTerms, submit};
 use follow::timeout::WaitTimeout;
+use policy::lending::{CoreSlots, SlotCut, StageSlots};
 use policy::{Millis, ResourceTypes, Resources, schedule};
 use proto_hadoop::{ApplicationClient, ApplicationId};
 use session::reach::{SessionAddress, place};
@@ -105,7 +106,8 @@ pub(super) async fn start(
     };
     let rm = cluster.rm();
     let slot = Resources::new(given.memory.map_or_else(|| step_mib(&cluster), Ok)?, 1);
-    let slots = Slots::of(&given);
+    let core_slots = core_slots(&given);
+    let slots = Slots::of(&given, core_slots);
     let mut progress = Progress::new(false);
     progress.show("staging gerbil");
     let moved = Arc::new(staging::Moved::default());
@@ -164,6 +166,7 @@ pub(super) async fn start(
             slot,
             types: ResourceTypes::default(),
             policy: given.policy.clone(),
+            core_slots,
             running: given.max_running,
             idle: given.session_timeout.0.map(millis),
             scan: Scan {
@@ -172,6 +175,8 @@ pub(super) async fn start(
                 interval: given.scan_interval.map(millis),
                 granted: None,
                 most: None,
+                cores: given.cores.clone(),
+                measures_cores: core_slots.is_some(),
             },
             elements: given.elements,
             local_disk: disk.every,
@@ -233,6 +238,21 @@ fn unsubmitted(signal: u8) -> u8 {
     128u8.saturating_add(signal)
 }
 
+/// By which classes of cores slots are cut; `None`: they are all alike.
+fn core_slots(given: &SessionStart) -> Option<CoreSlots> {
+    let each = StageSlots {
+        maps: 1,
+        reduces: 1,
+    };
+    let unsaid = || schedule::goes_by_speed(&given.policy).then_some(SlotCut::PerCore(each));
+    let per_core = given.slots_per_core.map(SlotCut::PerCore);
+    let cut = given.slots.or(per_core).or_else(unsaid)?;
+    Some(CoreSlots {
+        cut,
+        bind: given.slot_bind,
+    })
+}
+
 /// How many slots containers have.
 struct Slots {
     plain: NonZeroU32,
@@ -244,8 +264,14 @@ struct Slots {
 
 impl Slots {
     /// Where a node's GPUs are found only when its container is there, each container is to be large enough.
-    fn of(given: &SessionStart) -> Self {
-        let plain = given.slots_per_container.unwrap_or(NonZeroU32::MIN);
+    fn of(given: &SessionStart, by_cores: Option<CoreSlots>) -> Self {
+        let unsaid = match by_cores.map(|of| of.cut.room()) {
+            Some(Some(room)) => NonZeroU32::new(room).unwrap_or(NonZeroU32::MIN),
+            // A fast core and a slow one.
+            Some(None) => NonZeroU32::MIN.saturating_add(1),
+            None => NonZeroU32::MIN,
+        };
+        let plain = given.slots_per_container.unwrap_or(unsaid);
         let gpu = given.gpu_slots.or(given.slots_per_container);
         Self {
             plain,

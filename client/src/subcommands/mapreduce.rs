@@ -133,8 +133,10 @@ pub(crate) struct OwnApplication {
     )]
     pub local_disk: Vec<DiskAmount>,
 
-    /// Queue to submit it to [default: mapreduce.job.queuename of the first job, else default]
-    #[arg(long, value_name = "QUEUE", conflicts_with = "session")]
+    /// Queue to submit it to; in a session one of its policy's for all jobs, such as interactive and batch of dyscale,
+    /// which goes by a job's size where none is named [default: mapreduce.job.queuename of each job, without a session
+    /// of the first, else default]
+    #[arg(long, value_name = "QUEUE")]
     pub queue: Option<String>,
 
     /// Ports its ApplicationMaster may listen on, for firewalls
@@ -168,7 +170,6 @@ impl OwnApplication {
             ("--slots-per-container", self.slots_per_container.is_some()),
             ("--memory", self.memory.is_some()),
             ("--local-disk", !self.local_disk.is_empty()),
-            ("--queue", self.queue.is_some()),
             ("--am-ports", self.am_ports.is_some()),
             ("--launcher-ports", self.launcher_ports.is_some()),
             ("--iface", self.iface.is_some()),

@@ -5,8 +5,10 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
+use ::job::element::GivenCores;
 use clap::{Args, Subcommand};
 use policy::elements::Trust;
+use policy::lending::{SlotBinding, SlotCut, StageSlots};
 use policy::schedule::{POLICIES, WRAPPERS, names};
 use session::logs::LogOf;
 use session::{JobName, Name};
@@ -167,6 +169,33 @@ pub(crate) struct SessionStart {
     /// --slots-per-container; without that 4, where YARN counts the GPUs]
     #[arg(long, value_name = "K", value_parser = Whole::new("number of slots", NonZeroU32::MIN, SLOTS))]
     pub gpu_slots: Option<NonZeroU32>,
+
+    /// Slots by the cores of a node, of as many cores as --slots-per-container says [default: 2]: MAPS:REDUCES of each, as
+    /// in 1:1, on fast and on slow cores apart where the node has both, to which tasks are bound [default with a policy
+    /// that tells them apart, such as dyscale: 1:1]
+    #[arg(long, value_name = "MAPS:REDUCES", conflicts_with = "slots")]
+    pub slots_per_core: Option<StageSlots>,
+
+    /// The same where it does not go by cores: fast=MAPS:REDUCES,slow=MAPS:REDUCES of a container, as in
+    /// fast=1:1,slow=3:3, with memory for as many tasks as it has slots for maps, or for reduces, unless
+    /// --slots-per-container says for how many
+    #[arg(long, value_name = "CLASS=SLOTS,...")]
+    pub slots: Option<SlotCut>,
+
+    /// What a task is bound to where slots are on fast and on slow cores: core, one of the class of its slot, or class,
+    /// all of them
+    #[arg(
+        long,
+        value_name = "TO",
+        default_value = "class",
+        hide_short_help = true
+    )]
+    pub slot_bind: SlotBinding,
+
+    /// Which cores of the nodes are fast and which are slow, as in fast=0-3,slow=4-11; of one node as in
+    /// node3=fast=0,slow=1, which may be given beside it [default: as the kernel tells, else as they are measured]
+    #[arg(long, value_name = "[NODE=]fast=CORES,slow=CORES")]
+    pub cores: Vec<GivenCores>,
 
     /// Whose count of a node's GPUs and other elements holds: scan, what its launcher finds; yarn, what YARN
     /// grants, all that the node has free being asked for; both, the smaller, where YARN counts any
@@ -333,6 +362,30 @@ mod tests {
             SessionTask::Start(given) => *given,
             other => panic!("{other:?}"),
         }
+    }
+
+    #[test]
+    fn slots_are_cut_by_cores_as_it_is_told() {
+        let given = start(
+            "start s --policy dyscale --slots fast=1:1,slow=3:2 --cores fast=0,slow=1 --cores n3=fast=2,slow=3",
+        );
+        let cut = given.slots.unwrap();
+        assert_eq!(cut.room(), Some(4));
+        assert_eq!(given.cores.len(), 2);
+        assert_eq!(given.cores[1].node.as_deref(), Some("n3"));
+        assert_eq!(given.slot_bind, SlotBinding::Class);
+        let given = start("start s --slots-per-core 1:1 --slot-bind core");
+        assert_eq!(given.slots_per_core.unwrap().to_string(), "1:1");
+        assert_eq!(given.slot_bind, SlotBinding::Core);
+        for odd in [
+            "--slots fast=1:1",
+            "--slots-per-core 1",
+            "--cores 0-3",
+            "--slot-bind node",
+        ] {
+            assert!(task(&format!("start s {odd}")).is_err(), "{odd}");
+        }
+        assert!(task("start s --slots-per-core 1:1 --slots fast=1:1,slow=1:1").is_err());
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::Instant;
 
-use job::element::Element;
+use job::element::{Element, Scan};
 use job::exit::Exit;
 use libloading::Library;
 use nix::sys::prctl::set_pdeathsig;
@@ -100,7 +100,11 @@ fn all(root: &Path, around: &Surroundings) {
 /// All of the machine below `root`; each library is asked in a child of its own, all at the same time.
 fn elements(root: &Path, around: &Surroundings) -> Vec<Element> {
     let seen = files::SeenFiles::below(root, around);
-    let (mut elements, _) = super::at_once(root, around);
+    let scan = Scan {
+        root: root.display().to_string(),
+        ..Scan::default()
+    };
+    let (mut elements, _) = super::at_once(&scan, around);
     if !seen.asks() {
         return elements;
     }

@@ -17,7 +17,7 @@ use tokio::net::unix::pipe;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until, timeout};
 
-use super::{DEADLINE, at_once};
+use super::{DEADLINE, at_once, core_classes, devices_at_once};
 use crate::devices::{Devices, gpus};
 use crate::surroundings::Surroundings;
 
@@ -64,7 +64,7 @@ impl Watch {
             looks_again: false,
         };
         if let Some(scan) = &watch.scan {
-            let (known, asks) = at_once(Path::new(&scan.root), around);
+            let (known, asks) = at_once(scan, around);
             watch.known = known;
             watch.due = match asks {
                 true => Some(Instant::now()),
@@ -99,7 +99,7 @@ impl Watch {
         self.known = match asked.unwrap_or_else(|error| Err(Error::other(error))) {
             Ok(elements) => elements,
             Err(error) => {
-                let (mut elements, _) = at_once(&root, &self.around);
+                let (mut elements, _) = devices_at_once(&root, &self.around);
                 elements.push(Element {
                     broken: Some(format!("they could not be looked for: {error}")),
                     ..Element::none_of(ElementKind::Gpu)
@@ -107,6 +107,9 @@ impl Watch {
                 elements
             }
         };
+        // A process beside the launcher knows neither what was given nor what was measured.
+        self.known.retain(|of| of.kind != ElementKind::CoreClass);
+        self.known.splice(0..0, core_classes(scan));
         self.due = self.next_scan();
         self.looks_again = false;
         self.known.clone()

@@ -11,7 +11,7 @@ use super::{Life, LifeError};
 use crate::job_files;
 use crate::mpi::Mpi;
 use crate::share::Share;
-use crate::tasks::Tasks;
+use crate::tasks::{self, Tasks};
 
 impl Life<'_> {
     pub(super) async fn on_order(&mut self, order: Order) -> Result<(), LifeError> {
@@ -79,6 +79,13 @@ impl Life<'_> {
                     tasks.on_end(order, &self.container).await;
                 }
             }
+            task_order::Order::Move(order) => match self.jobs.get_mut(&job) {
+                Some(Share::Tasks(tasks)) => tasks.on_move(&order, &self.container).await,
+                _ => self
+                    .container
+                    .outbox
+                    .push_of_task(job, tasks::not_moved(order.process)),
+            },
             task_order::Order::Log(order) => {
                 if let Some(Share::Tasks(tasks)) = self.jobs.get(&job) {
                     tasks.on_log(&order, &self.container);

@@ -36,6 +36,8 @@ pub(crate) enum Said {
 /// An attempt.
 pub(super) struct Attempt {
     pub(super) slot: u32,
+    /// Its place among the tasks of its job, which it keeps in whatever slot.
+    pub(super) own_place: u32,
     /// Of the container's memory, MiB.
     pub(super) memory_mib: u64,
     /// A map or a reduce.
@@ -74,6 +76,7 @@ pub(super) struct Attempt {
 /// What one is made of.
 pub(super) struct Parts {
     pub(super) slot: u32,
+    pub(super) own_place: u32,
     pub(super) memory_mib: u64,
     pub(super) task: Arc<ToTask>,
     pub(super) page: Page,
@@ -91,6 +94,7 @@ impl Attempt {
         let watch = Watch::new(parts.bounds, parts.pid, parts.page.read());
         Self {
             slot: parts.slot,
+            own_place: parts.own_place,
             memory_mib: parts.memory_mib,
             task: parts.task,
             page: parts.page,

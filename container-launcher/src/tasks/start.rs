@@ -1,5 +1,6 @@
 //! Starts the process of a task.
 
+use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
@@ -10,6 +11,7 @@ use gerbil_task::{
     Blamed, Connection, LAUNCHER_VARIABLE, Page, ROLE_VARIABLE, ToTask, VERSION, Welcome,
 };
 use job::wire::{Program, Refusal, StartTask};
+use nix::sched::CpuSet;
 use nix::unistd::Pid;
 use policy::MiB;
 use policy::scratch::ScratchLimits;
@@ -29,6 +31,7 @@ use super::sources::Sources;
 use super::trouble::Trouble;
 use super::watch::{self, Bounds};
 use crate::container::OwnContainer;
+use crate::cores;
 use crate::disks::Room;
 use crate::process::start::ProcessStart;
 use crate::process::streams::{self, Outer, ProcessStreams};
@@ -91,13 +94,15 @@ impl Tasks {
         let ahead = self.copies.clone();
         let sources = Sources::new(self.job, kept, fetcher, &mut order, room.clone(), ahead);
         let system = |error: std::io::Error| format!("task process {number}: {error}");
-        let (page, blame) = self.blame(slot / Page::SLOTS).map_err(system)?;
-        let place = slot % Page::SLOTS;
+        let own_place = self.free_place();
+        let (page, blame) = self.blame(own_place / Page::SLOTS).map_err(system)?;
+        let place = own_place % Page::SLOTS;
         let page = page.slot(place);
         page.begin(0, 0);
         let scratch = Arc::new(File::open(room.folder()?).map_err(system)?);
 
-        let porter = container.porters.of(slot).map_err(system)?;
+        let cores = cores::set_of(&order.cpus);
+        let porter = container.porters.of(slot, cores.as_ref()).map_err(system)?;
 
         let (streams, outer) = streams::pipes(false).map_err(system)?;
         let (socket, own) = UnixStream::pair().map_err(system)?;
@@ -110,7 +115,7 @@ impl Tasks {
             stderr,
         };
         let pid = self
-            .fork(number, &ready.program, streams, container)
+            .fork(number, &ready.program, (streams, cores), container)
             .await?;
         let gone = CancellationToken::new();
         let process = Process::new(pid.as_raw(), gone.clone(), Grants::default());
@@ -118,6 +123,7 @@ impl Tasks {
         let (printed, ends) = (Printed::default(), self.ends.child_token());
         let mut attempt = Attempt::new(Parts {
             slot,
+            own_place,
             memory_mib: order.memory_mib,
             task: Arc::new(ready.task),
             page,
@@ -210,7 +216,7 @@ impl Tasks {
         &self,
         number: u32,
         program: &Program,
-        streams: ProcessStreams,
+        (streams, cores): (ProcessStreams, Option<CpuSet>),
         container: &OwnContainer<'_>,
     ) -> Result<Pid, String> {
         let around = container.around;
@@ -230,7 +236,9 @@ impl Tasks {
             (LAUNCHER_VARIABLE, std::process::id().to_string()),
         ];
         let devices = container.elements.variables();
-        let start = ProcessStart::new(id, &command, streams).set(own.into_iter().chain(devices));
+        let start = ProcessStart::new(id, &command, streams)
+            .set(own.into_iter().chain(devices))
+            .bind(cores);
         let started = container.nursery.start(start).await;
         let pid =
             started.map_err(|error| without_host(&program::not_started(&program.file, &error)))?;
@@ -243,6 +251,12 @@ impl Tasks {
             limit_data(pid, container.context.memory);
         }
         Ok(pid)
+    }
+
+    /// The lowest place that no task has: its slot may be another's by the time that it ends.
+    fn free_place(&self) -> u32 {
+        let taken: BTreeSet<u32> = self.attempts.values().map(|of| of.own_place).collect();
+        (0..).find(|place| !taken.contains(place)).unwrap_or(0)
     }
 
     /// The memory in which tasks of the job note what they work on, by its number.

@@ -8,6 +8,7 @@ mod hostile_ranks;
 mod jobs;
 mod lanes;
 mod life;
+mod moves;
 mod mpich;
 mod peers;
 mod pressure;

@@ -118,7 +118,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::lending::{Offer, SlotRequest, StageTerms, Wants};
+    use crate::lending::{Offer, OfferedSlot, SlotRequest, StageTerms, Wants};
     use crate::schedule::named;
     use crate::{NodeId, ResourceTypes, Resources};
 
@@ -139,7 +139,7 @@ mod tests {
                     node: NodeId(format!("n{node}:1")),
                     host: format!("n{node}"),
                     rack: "/r".into(),
-                    slots: 2,
+                    slots: OfferedSlot::alike(2),
                     pool: Resources::new(1024, 1).times(2),
                     elements: BTreeMap::new(),
                 },

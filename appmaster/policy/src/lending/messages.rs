@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::OfferedSlot;
 use crate::schedule::{AttemptIx, ContainerIx, Level, Nanos, ResourceName, Stage, TaskIx, Why};
 use crate::{ContainerId, NodeId, Resources};
 
@@ -17,12 +18,20 @@ pub struct Offer {
     pub host: String,
     /// The node's rack.
     pub rack: String,
-    /// How many slots it has: rights to a core, whatever memory is taken with them.
-    pub slots: u32,
+    /// Its slots.
+    pub slots: Vec<OfferedSlot>,
     /// What all of them share.
     pub pool: Resources,
     /// Elements of the node, `gpu` and the like, each with how many tasks may use them at a time.
     pub elements: BTreeMap<String, u64>,
+}
+
+impl Offer {
+    /// How many slots it has.
+    #[must_use]
+    pub fn size(&self) -> u32 {
+        u32::try_from(self.slots.len()).unwrap_or(u32::MAX)
+    }
 }
 
 /// What a job wants.
@@ -93,6 +102,8 @@ pub enum Word {
     Lent(Lent),
     /// A task is to be started.
     Start(TaskStart),
+    /// An attempt that runs is to go on in another slot of its container, or to come back to its own.
+    Move(TaskMove),
     /// An attempt is to be ended.
     Stop {
         /// The number that its job was told by.
@@ -123,8 +134,25 @@ pub struct TaskStart {
     pub place: ContainerIx,
     /// Which of its slots, from 0.
     pub slot: u32,
+    /// Cores that it is bound to; empty: it is not bound.
+    pub cpus: Vec<u32>,
     /// How near the task's input is.
     pub level: Level,
+}
+
+/// An attempt that runs is to have another slot.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TaskMove {
+    /// The number that its job was told by.
+    pub job: u32,
+    /// The attempt, as [`TaskStart`] numbered it.
+    pub attempt: AttemptIx,
+    /// The container that it runs in, and stays in.
+    pub container: ContainerId,
+    /// The slot that it is to have, of that container's, from 0.
+    pub slot: u32,
+    /// Cores of that slot; empty: all of the container's.
+    pub cpus: Vec<u32>,
 }
 
 /// A job has its slots.

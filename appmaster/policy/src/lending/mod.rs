@@ -8,15 +8,18 @@
 //!  joined, lost ──▶ ┌─────────┐ ──▶ Lent { job, shares }        the job starts there
 //!  wanted       ──▶ │ Lending │ ──▶ Start { attempt, slot, .. }  one task of the job does
 //!  runnable     ──▶ │         │ ──▶ Stop { attempt, why }
-//!  ended        ──▶ │         │
+//!  ended        ──▶ │         │ ──▶ Move { attempt, cpus, .. }  a task that runs changes slots
+//!  moved        ──▶ │         │
 //!  returned     ──▶ └─────────┘ ──▶ Waits { wanted, free, .. }   why it does not yet
 //! ```
 //!
 //! Invariants: a slot is lent to one job at a time; a gang has all its slots or none; slots of a container
 //! that is lost are gone, whoever has them, and come back to nobody.
 
+mod core_slots;
 mod homes;
 mod messages;
+mod moves;
 mod needs;
 mod sizes;
 mod tasks;
@@ -32,13 +35,17 @@ use crate::schedule::{
     Owner, ResourceName, Scheduler, SessionDriver, Slot, SlotIx, SlotUse, Stage, StageState, Task,
     level,
 };
+use moves::PendingSwap;
+
 use crate::{
     ClusterView, ContainerId, Counted, Millis, NodeId, NodeView, ResourceTypes, Resources,
 };
 
+pub use core_slots::{CoreClass, CoreSlots, OfferedSlot, SlotBinding, SlotCut, StageSlots};
 pub use homes::Home;
 pub use messages::{
-    Lack, Lent, Offer, SlotRequest, StageTerms, TaskInput, TaskStart, Turn, Waits, Wants, Word,
+    Lack, Lent, Offer, SlotRequest, StageTerms, TaskInput, TaskMove, TaskStart, Turn, Waits, Wants,
+    Word,
 };
 pub use waits::WaitingLine;
 
@@ -62,21 +69,27 @@ pub struct Lending {
     numbers: BTreeMap<JobIx, u32>,
     next_container: u32,
     next_job: u32,
+    /// Attempts that change places.
+    swaps: Vec<PendingSwap>,
+    /// Attempts that were ordered to the slots that they have, and how many answers are about that.
+    ordered_back: BTreeMap<AttemptIx, u32>,
 }
 
 impl Lending {
-    /// No containers and no jobs yet; amounts count by `types`. `policy` is to start gangs (`+gang`), and to move
-    /// nothing: no launcher is told to.
+    /// No containers and no jobs yet; amounts count by `types`. `policy` is to start gangs (`+gang`), and to give
+    /// partitions no other homes: no launcher is told to.
     #[must_use]
     pub fn new(policy: Box<dyn Scheduler>, types: ResourceTypes) -> Self {
         Self {
             types,
-            driver: SessionDriver::new(policy).without_moves(),
+            driver: SessionDriver::new(policy).without_rehoming(),
             offers: BTreeMap::new(),
             jobs: BTreeMap::new(),
             numbers: BTreeMap::new(),
             next_container: 0,
             next_job: 0,
+            swaps: Vec::new(),
+            ordered_back: BTreeMap::new(),
         }
     }
 
@@ -94,20 +107,20 @@ impl Lending {
             pool: sizes::of_node(&offer.elements),
             free: sizes::of_node(&offer.elements),
         };
-        let slots = cut(offer.slots);
+        let slots = cut(&offer.slots);
         let ix = ContainerIx(self.next_container);
         self.next_container = self.next_container.saturating_add(1);
         self.offers.insert(ix, offer);
         self.happened(now, &Event::Joined(node, container, slots))
     }
 
-    /// The node of a container has other elements than were offered, and the container so many slots.
+    /// The node of a container has other elements than were offered, and the container these slots.
     pub fn elements(
         &mut self,
         now: Millis,
         container: &ContainerId,
         elements: BTreeMap<String, u64>,
-        slots: u32,
+        slots: Vec<OfferedSlot>,
     ) -> Vec<Word> {
         let mut offers = self.offers.iter_mut();
         let Some((ix, offer)) = offers.find(|(_, offer)| offer.container == *container) else {
@@ -119,11 +132,11 @@ impl Lending {
         };
         offer.elements = elements;
         if offer.slots != slots {
-            offer.slots = slots;
             let recut = Event::Slots {
                 container: *ix,
-                now: cut(slots),
+                now: cut(&slots),
             };
+            offer.slots = slots;
             self.driver.tell(nanos(now), &recut);
         }
         self.happened(now, &changed)
@@ -387,22 +400,32 @@ impl Lending {
     }
 
     fn decided(&mut self, now: Millis) -> Vec<Word> {
-        let decisions = self.driver.decide(nanos(now)).into_iter();
-        let words = decisions.filter_map(|decision| match decision {
-            Decision::Gang { job, .. } => self.gang(now, job),
-            Decision::Start { slot, .. } | Decision::Copy { slot, .. } => self.start(slot),
-            Decision::Stop { attempt, why } => {
-                let of = self.driver.session().attempt(attempt)?;
-                let job = *self.numbers.get(&of.job)?;
-                Some(Word::Stop { job, attempt, why })
+        let mut words = self.end_swaps();
+        let first = self.driver.session().next_attempt();
+        let decisions = self.driver.decide(nanos(now));
+        // Those that were just decided on, each on a slot of its own.
+        let begun = self.driver.session().attempts_from(first);
+        let mut begun: BTreeMap<SlotIx, AttemptIx> =
+            begun.map(|(ix, attempt)| (attempt.slot, ix)).collect();
+        for decision in decisions {
+            match decision {
+                Decision::Gang { job, .. } => words.extend(self.gang(now, job)),
+                Decision::Start { slot, .. } | Decision::Copy { slot, .. } => {
+                    let attempt = begun.remove(&slot);
+                    words.extend(attempt.and_then(|attempt| self.start(attempt)));
+                }
+                Decision::Stop { attempt, why } => {
+                    let of = self.driver.session().attempt(attempt);
+                    let job = of.and_then(|of| self.numbers.get(&of.job).copied());
+                    words.extend(job.map(|job| Word::Stop { job, attempt, why }));
+                }
+                Decision::Move { attempt, to } => words.extend(self.move_of(attempt, to)),
+                Decision::Swap { one, other } => words.extend(self.swap_of(one, other)),
+                // The session keeps the slots for its time; no partition is given another home.
+                Decision::Hold { .. } | Decision::Rehome { .. } => {}
             }
-            // The session keeps the slots for its time; the others are refused.
-            Decision::Hold { .. }
-            | Decision::Move { .. }
-            | Decision::Swap { .. }
-            | Decision::Rehome { .. } => None,
-        });
-        words.collect()
+        }
+        words
     }
 
     /// A gang has all its slots.
@@ -435,14 +458,12 @@ impl Lending {
         Some(Word::Lent(lent))
     }
 
-    /// A task has this slot.
-    fn start(&mut self, slot: SlotIx) -> Option<Word> {
+    /// A task has a slot.
+    fn start(&mut self, ix: AttemptIx) -> Option<Word> {
         let session = self.driver.session();
-        let mut attempts = session.attempts();
-        let (ix, attempt) = attempts.find(|(_, attempt)| attempt.slot == slot)?;
-        let container = session.slot(slot)?.container;
-        let mut slots = (0_u32..).zip(session.slots_of(container));
-        let (place, _) = slots.find(|(_, other)| **other == slot)?;
+        let attempt = session.attempt(ix)?;
+        let slot = session.slot(attempt.slot)?;
+        let container = slot.container;
         let offer = self.offers.get(&container)?;
         let start = TaskStart {
             job: *self.numbers.get(&attempt.job)?,
@@ -452,7 +473,8 @@ impl Lending {
             container: offer.container.clone(),
             host: offer.host.clone(),
             place: container,
-            slot: place,
+            slot: self.place_of(attempt.slot)?,
+            cpus: slot.cpus.clone(),
             level: level(
                 session,
                 attempt.job,
@@ -464,12 +486,18 @@ impl Lending {
         self.jobs.get_mut(&start.job)?.attempts.insert(ix);
         Some(Word::Start(start))
     }
+
+    /// Which of its container's slots a slot is, from 0.
+    fn place_of(&self, slot: SlotIx) -> Option<u32> {
+        let session = self.driver.session();
+        let mut slots = (0_u32..).zip(session.slots_of(session.slot(slot)?.container));
+        let (place, _) = slots.find(|(_, other)| **other == slot)?;
+        Some(place)
+    }
 }
 
-/// Slots that run everything.
-fn cut(slots: u32) -> Vec<Slot> {
-    let stages = [Stage::Map, Stage::Reduce, Stage::Gang];
-    (0..slots).map(|_| Slot::free(&stages)).collect()
+fn cut(slots: &[OfferedSlot]) -> Vec<Slot> {
+    slots.iter().map(OfferedSlot::free).collect()
 }
 
 fn most(one: Resources, other: Resources) -> Resources {

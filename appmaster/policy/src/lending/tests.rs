@@ -1,4 +1,5 @@
 mod long_session;
+mod moves;
 
 use proptest::prelude::*;
 
@@ -25,7 +26,7 @@ fn offer(number: u32, slots: u32) -> Offer {
         node: NodeId(format!("n{number}:1")),
         host: format!("n{number}"),
         rack: "/r".into(),
-        slots,
+        slots: OfferedSlot::alike(slots),
         pool: Resources::new(1024, 1).times(slots),
         elements: BTreeMap::new(),
     }
@@ -225,44 +226,47 @@ impl Scheduler for Also {
     }
 }
 
-/// No launcher is told to move anything: a slot that waited for its word would wait for ever.
+/// What the table of slots would reckon with although it is not so.
 #[test]
 fn what_nobody_carries_out_is_refused_and_takes_no_slot() {
     let (attempt, job) = (AttemptIx(0), JobIx(0));
-    let to = Decision::Move {
-        attempt,
-        to: SlotIx(1),
-    };
     let rehome = Decision::Rehome {
         job,
         partition: 0,
         to: NodeIx(0),
     };
-    let swap = Decision::Swap {
+    let not_begun = Decision::Swap {
         one: attempt,
         other: AttemptIx(1),
     };
-    for decision in [to, rehome, swap] {
+    let elsewhere = Decision::Move {
+        attempt,
+        // Of another launcher.
+        to: SlotIx(4),
+    };
+    for (decision, why) in [
+        (rehome, "no partition is given another home here"),
+        (
+            not_begun,
+            "the attempt does not run, or moves or ends already",
+        ),
+        (elsewhere, "the slots are of two containers"),
+    ] {
         let also = Also(named("fifo+gang").unwrap(), vec![decision]);
         let mut lending = Lending::new(Box::new(also), ResourceTypes::default());
         lending.joined(NOW, offer(1, 3));
+        lending.joined(NOW, offer(2, 2));
         lending.wanted(NOW, 1, tasks());
-        let words = lending.runnable(
-            NOW,
-            1,
-            Stage::Map,
-            &[TaskInput::default(), TaskInput::default()],
-        );
-        assert_eq!(words.len(), 2);
+        let inputs = ["n1", "n1"].map(input);
+        assert_eq!(lending.runnable(NOW, 1, Stage::Map, &inputs).len(), 2);
         lending.began(NOW, attempt);
         assert_eq!(lending.tick(NOW), []);
-        lending.began(NOW, AttemptIx(1));
         assert_eq!(lending.tick(NOW), []);
         let refused = lending.refused();
         assert_eq!(refused.len(), 2, "{refused:?}");
-        assert!(refused[0].ends_with("nothing is moved here"), "{refused:?}");
+        assert!(refused[0].ends_with(why), "{refused:?}");
         // What is free is free still, and so is what is given back.
-        assert_eq!(lending.wanted(NOW, 2, request(1)).len(), 1);
+        assert_eq!(lending.wanted(NOW, 2, request(2)).len(), 1);
         assert_eq!(lending.returned(NOW, 1), []);
         assert_eq!(lending.wanted(NOW, 3, request(2)).len(), 1);
     }
@@ -586,14 +590,17 @@ fn tasks_wait_for_a_node_that_has_what_they_need_and_it_is_known_that_none_has()
 fn a_node_that_has_a_gpu_after_all_has_more_slots() {
     let mut lending = lending("fifo+gang");
     let small = Offer {
-        slots: 1,
+        slots: OfferedSlot::alike(1),
         ..offer(1, 3)
     };
     lending.joined(NOW, small);
     assert_eq!(lending.wanted(NOW, 1, request(3)), []);
     let elements = [("gpu".to_owned(), 1)].into();
-    let lent = gangs(lending.elements(NOW, &id(1), elements, 3));
+    let lent = gangs(lending.elements(NOW, &id(1), elements, OfferedSlot::alike(3)));
     assert_eq!(lent[0].job, 1);
     assert_eq!(lending.offers().next().unwrap().1, 3);
-    assert_eq!(lending.elements(NOW, &id(9), BTreeMap::new(), 1), []);
+    assert_eq!(
+        lending.elements(NOW, &id(9), BTreeMap::new(), Vec::new()),
+        []
+    );
 }

@@ -108,8 +108,8 @@ pub struct SessionDriver {
     scheduler: Box<dyn Scheduler>,
     /// When the policy was last asked.
     asked: Nanos,
-    /// Attempts may be ordered to other slots, and partitions to other homes.
-    moves: bool,
+    /// Partitions may be ordered to other homes.
+    rehomes: bool,
     refused: Vec<Illegal>,
 }
 
@@ -130,17 +130,17 @@ impl SessionDriver {
             session: Session::ordered(scheduler.goes_by_running()),
             scheduler,
             asked: Nanos(0),
-            moves: true,
+            rehomes: true,
             refused: Vec::new(),
         }
     }
 
-    /// The same for an owner that moves no attempt, and no partition: what is decided of that is refused, since the
-    /// slots would wait for ever for a word that nobody says.
+    /// The same for an owner that gives no partition another home: what is decided of that is refused, since the session
+    /// would reckon with what is not so.
     #[must_use]
-    pub(crate) fn without_moves(self) -> Self {
+    pub(crate) fn without_rehoming(self) -> Self {
         Self {
-            moves: false,
+            rehomes: false,
             ..self
         }
     }
@@ -160,7 +160,7 @@ impl SessionDriver {
     pub fn load(snapshot: Snapshot) -> Self {
         Self {
             asked: snapshot.session.now(),
-            moves: true,
+            rehomes: true,
             session: snapshot.session,
             scheduler: snapshot.scheduler.scheduler(),
             refused: Vec::new(),
@@ -311,10 +311,8 @@ impl SessionDriver {
     /// Whether the driver's owner carries out such a decision.
     fn carried_out(&self, decision: &Decision) -> Result<(), String> {
         match decision {
-            Decision::Move { .. } | Decision::Swap { .. } | Decision::Rehome { .. }
-                if !self.moves =>
-            {
-                Err("nothing is moved here".to_owned())
+            Decision::Rehome { .. } if !self.rehomes => {
+                Err("no partition is given another home here".to_owned())
             }
             _ => Ok(()),
         }

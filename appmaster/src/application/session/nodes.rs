@@ -3,6 +3,8 @@
 use job::wire;
 use job::wire::launcher_order::Order;
 use policy::ContainerId;
+use policy::schedule::goes_by_speed;
+use proto_hadoop::yarn::FinalApplicationStatus;
 
 use super::Session;
 use crate::mapreduce::MapReduceEvent;
@@ -18,8 +20,10 @@ impl Session {
         let attributed = self.containers.attributed_to(container);
         let known = NodeElements::new(node, granted, types, attributed);
         let devices = self.nodes.joined(container, host.clone(), known);
-        let wants = self.containers.joined(container, devices);
+        let cores = self.nodes.core_classes(container);
+        let wants = self.containers.joined(container, devices, &cores);
         self.want(wants);
+        self.look_at_cores();
         let first = self.nodes.opens_port(container, host);
         self.carry_out_for_nodes(vec![first]);
     }
@@ -28,8 +32,23 @@ impl Session {
     pub(super) fn devices_found(&mut self, container: &ContainerId, found: wire::NodeElements) {
         let host = self.edge.holding.host_of(container).unwrap_or_default();
         if let Some(devices) = self.nodes.found(container, host, found) {
-            let count = self.containers.devices_found(container, &devices);
-            self.with_slots(|slots, now| slots.devices_changed(now, container, devices, count));
+            let cores = self.nodes.core_classes(container);
+            let cut = (self.containers).devices_found(container, &devices, &cores);
+            self.with_slots(|slots, now| slots.devices_changed(now, container, devices, cut));
+            self.look_at_cores();
+        }
+    }
+
+    /// A session whose policy tells fast cores from slow ones ends where no node has both.
+    fn look_at_cores(&mut self) {
+        if self.plan.core_slots.is_none() {
+            return;
+        }
+        let offers = self.slots.offers().map(|(offer, _)| offer);
+        let why = self.nodes.without_both(offers);
+        let wants_both = goes_by_speed(&self.plan.policy) && self.containers.missing() == 0;
+        if let Some(why) = why.filter(|_| wants_both) {
+            self.stop(true, FinalApplicationStatus::Failed, why);
         }
     }
 

@@ -57,6 +57,9 @@ impl Session {
                 self.ledger.task_begins(now, job, name, &start);
                 self.tell(job, WorkEvent::OfTasks(MapReduceEvent::Placed(start)));
             }
+            Allotted::Move { job, moved } => {
+                self.tell(job, WorkEvent::OfTasks(MapReduceEvent::Move(moved)));
+            }
             Allotted::Stop { job, attempt, why } => {
                 let stop = MapReduceEvent::Stop { attempt, why };
                 self.tell(job, WorkEvent::OfTasks(stop));

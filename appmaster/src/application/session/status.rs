@@ -23,7 +23,7 @@ impl Session {
         let containers = containers.map(|(offer, lent)| wire::SessionContainer {
             container: offer.container.to_string(),
             host: offer.host.clone(),
-            slots: offer.slots,
+            slots: offer.size(),
             lent,
             leaves: self
                 .containers

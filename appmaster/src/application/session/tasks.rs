@@ -48,6 +48,9 @@ impl Session {
             MapReduceEffect::Began(attempt) => {
                 self.with_slots(|slots, now| slots.began(now, attempt));
             }
+            MapReduceEffect::Moved { attempt, why_not } => {
+                self.with_slots(|slots, now| slots.moved(now, attempt, why_not.as_deref()));
+            }
             MapReduceEffect::Progress { attempt, done, of } => {
                 self.with_slots(|slots, now| slots.progress(now, attempt, done, of));
             }

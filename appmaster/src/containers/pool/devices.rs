@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use holding::Asking;
 use policy::elements::{GPU, Trust, counted_by, is_taken_whole};
+use policy::lending::{CoreClass, OfferedSlot};
 use policy::{ClusterView, ContainerId, NodeId, Resources};
 
 use super::place::PlaceState;
@@ -100,12 +101,22 @@ impl Pool {
             .unwrap_or_default()
     }
 
-    /// How many slots a container has whose node has these elements: on a node with GPUs as many as its memory
-    /// is for.
-    pub(crate) fn slots(&self, container: &ContainerId, elements: &BTreeMap<String, u64>) -> u32 {
-        match elements.get(GPU) {
-            Some(1..) => self.plan.gpu_slots.get().min(self.room(container)),
+    /// The slots of a container whose node has these elements and classes of cores: on a node with GPUs as many as its
+    /// memory is for.
+    pub(crate) fn slots(
+        &self,
+        container: &ContainerId,
+        elements: &BTreeMap<String, u64>,
+        cores: &[CoreClass],
+    ) -> Vec<OfferedSlot> {
+        let room = self.room(container);
+        let most = match elements.get(GPU) {
+            Some(1..) => self.plan.gpu_slots.get().min(room),
             Some(0) | None => self.plan.slots.get(),
+        };
+        match &self.plan.core_slots {
+            Some(by_cores) => by_cores.slots(cores, most),
+            None => OfferedSlot::alike(most),
         }
     }
 

@@ -123,7 +123,7 @@ mod tests {
         assert_eq!(nodes[..], [1, 1, 2, 2, 3].map(node));
         granted(&mut pool, NOW, wants, 1);
         for number in 1..=5 {
-            pool.joined(&id(number), BTreeMap::new());
+            pool.joined(&id(number), BTreeMap::new(), &[]);
         }
         assert_eq!(pool.missing(), 0);
         assert!(pool.is_complete());
@@ -139,7 +139,7 @@ mod tests {
         // The ResourceManager counts what it has granted, and the pool does not count it again.
         granted(&mut pool, NOW, wants, 1);
         for number in 1..=3 {
-            pool.joined(&id(number), BTreeMap::new());
+            pool.joined(&id(number), BTreeMap::new(), &[]);
         }
         let wants = pool.tick(pool.wakes_at().unwrap());
         assert!(matches!(wants[..], [Want::Snapshot]));
@@ -176,7 +176,7 @@ mod tests {
             let elements = elements
                 .iter()
                 .map(|(name, count)| ((*name).to_owned(), *count));
-            pool.joined(&ContainerId("c1".into()), elements.collect());
+            pool.joined(&ContainerId("c1".into()), elements.collect(), &[]);
             pool.open(NOW);
             asked(&pool.snapshot(NOW, &Ok(used(view(1), &[1024]))))
         };

@@ -145,7 +145,7 @@ mod tests {
         pool.begin(NOW);
         let wants = pool.snapshot(NOW, &Ok(view(4)));
         granted(&mut pool, NOW, wants, 1);
-        pool.joined(&id(1), BTreeMap::new());
+        pool.joined(&id(1), BTreeMap::new(), &[]);
         pool
     }
 
@@ -175,8 +175,8 @@ mod tests {
         pool.resize(NOW, 4, &BTreeSet::new());
         let wants = pool.snapshot(NOW, &Ok(view(4)));
         granted(&mut pool, NOW, wants, 2);
-        pool.joined(&id(2), BTreeMap::new());
-        pool.joined(&id(3), BTreeMap::new());
+        pool.joined(&id(2), BTreeMap::new(), &[]);
+        pool.joined(&id(3), BTreeMap::new(), &[]);
         let used = BTreeSet::from([id(2)]);
         assert!(pool.resize(NOW, 0, &used).is_empty());
         let due = pool.idle_until().unwrap();

@@ -20,6 +20,7 @@ pub(crate) fn plan(containers: u32) -> SessionPlan {
         slot: Resources::new(512, 1),
         types: ResourceTypes::default(),
         policy: "fifo".into(),
+        core_slots: None,
         running: None,
         idle: None,
         scan: Scan::default(),
@@ -135,11 +136,11 @@ fn containers_lie_on_as_many_nodes_and_one_that_is_lost_is_replaced_elsewhere() 
     assert_eq!(started(&wants), [&id(1), &id(2)]);
     assert_eq!(pool.missing(), 2);
     for number in [1, 2] {
-        let wants = pool.joined(&id(number), BTreeMap::new());
+        let wants = pool.joined(&id(number), BTreeMap::new(), &[]);
         let [Want::Offer(offer)] = &wants[..] else {
             panic!("{wants:?}");
         };
-        assert_eq!((offer.slots, offer.pool.memory), (2, MiB(1024)));
+        assert_eq!((offer.size(), offer.pool.memory), (2, MiB(1024)));
     }
     assert_eq!((pool.missing(), pool.wakes_at()), (0, None));
 
@@ -152,7 +153,7 @@ fn containers_lie_on_as_many_nodes_and_one_that_is_lost_is_replaced_elsewhere() 
     assert!(!nodes.contains(&asked(&wants)[0]));
     let wants = granted(&mut pool, now, wants, 3);
     assert_eq!(started(&wants), [&id(3)]);
-    pool.joined(&id(3), BTreeMap::new());
+    pool.joined(&id(3), BTreeMap::new(), &[]);
     // No node is left, and none has room.
     pool.lost(now, &id(2), true);
     let full = || Ok(used(view(3), &[4096; 3]));
@@ -176,7 +177,7 @@ fn the_only_node_is_tried_again_soon() {
     pool.begin(Millis(0));
     let wants = pool.snapshot(Millis(0), &Ok(view(1)));
     granted(&mut pool, Millis(0), wants, 1);
-    pool.joined(&id(1), BTreeMap::new());
+    pool.joined(&id(1), BTreeMap::new(), &[]);
     let lost = Millis(60_000);
     pool.lost(lost, &id(1), true);
     assert_eq!(asked(&pool.snapshot(lost, &Ok(view(1)))), []);
@@ -197,8 +198,8 @@ fn what_comes_is_used_and_what_does_not_is_waited_for() {
     let wants = granted(&mut pool, now, wants, 1);
     assert_eq!(started(&wants).len(), 2);
     assert_eq!(pool.missing(), 3);
-    pool.joined(&id(1), BTreeMap::new());
-    pool.joined(&id(2), BTreeMap::new());
+    pool.joined(&id(1), BTreeMap::new(), &[]);
+    pool.joined(&id(2), BTreeMap::new(), &[]);
     assert_eq!(pool.missing(), 1);
     assert!(matches!(pool.phase(), Some(GangPhase::WaitingForRoom(_))));
     assert!(pool.wakes_at().is_some());
@@ -218,7 +219,7 @@ fn a_launcher_that_does_not_join_is_replaced() {
     let wants = granted(&mut pool, JOIN, wants, 2);
     assert_eq!(started(&wants), [&id(2)]);
     // It comes too late.
-    assert!(pool.joined(&id(1), BTreeMap::new()).is_empty());
+    assert!(pool.joined(&id(1), BTreeMap::new(), &[]).is_empty());
 }
 
 #[test]
@@ -258,7 +259,7 @@ fn a_place_whose_request_is_refused_is_asked_for_anew_after_a_while() {
     let wants = granted(&mut pool, now, wants, 1);
     assert_eq!(started(&wants), [&id(1)]);
     assert_eq!(released(&wants), [id(2)]);
-    pool.joined(&id(1), BTreeMap::new());
+    pool.joined(&id(1), BTreeMap::new(), &[]);
     assert_eq!(pool.wakes_at(), Some(LOOK_AGAIN));
     assert!(matches!(pool.tick(LOOK_AGAIN)[..], [Want::Snapshot]));
     let wants = pool.snapshot(LOOK_AGAIN, &Ok(view(2)));
@@ -291,7 +292,7 @@ fn a_node_is_left_alone_when_it_loses_a_second_container() {
         let wants = pool.snapshot(now, &Ok(view(2)));
         nodes.extend(asked(&wants));
         granted(&mut pool, now, wants, number);
-        pool.joined(&id(number), BTreeMap::new());
+        pool.joined(&id(number), BTreeMap::new(), &[]);
         now = now.plus(Millis(60_000));
         pool.lost(now, &id(number), false);
     }
@@ -343,13 +344,13 @@ fn a_node_s_gpus_are_asked_for_with_its_container_which_has_more_slots_there() {
     assert_eq!(sizes(&wants, &seen.types), [(2048, gpus(1))]);
     granted(&mut pool, now, wants, 1);
     let elements: BTreeMap<String, u64> = [("gpu".to_owned(), 1)].into();
-    assert_eq!(pool.slots(&id(1), &elements), 4);
+    assert_eq!(pool.slots(&id(1), &elements, &[]).len(), 4);
     // Found to be broken: the memory is there for those who come when it is back.
-    let wants = pool.joined(&id(1), BTreeMap::new());
+    let wants = pool.joined(&id(1), BTreeMap::new(), &[]);
     let [Want::Offer(offer)] = &wants[..] else {
         panic!("{wants:?}");
     };
-    assert_eq!((offer.slots, offer.pool.memory), (1, MiB(2048)));
+    assert_eq!((offer.size(), offer.pool.memory), (1, MiB(2048)));
 
     let mut plain = Pool::new(plan, 1);
     plain.begin(now);
@@ -357,5 +358,5 @@ fn a_node_s_gpus_are_asked_for_with_its_container_which_has_more_slots_there() {
     assert_eq!(sizes(&wants, &seen.types), [(512, Vec::new())]);
     granted(&mut plain, now, wants, 1);
     // YARN counts none, and the launcher has found one.
-    assert_eq!(plain.slots(&id(1), &elements), 1);
+    assert_eq!(plain.slots(&id(1), &elements, &[]).len(), 1);
 }

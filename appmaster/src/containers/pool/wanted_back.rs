@@ -105,8 +105,8 @@ mod tests {
         pool.begin(NOW);
         let wants = pool.snapshot(NOW, &Ok(view(4)));
         granted(&mut pool, NOW, wants, 1);
-        pool.joined(&id(1), BTreeMap::new());
-        pool.joined(&id(2), BTreeMap::new());
+        pool.joined(&id(1), BTreeMap::new(), &[]);
+        pool.joined(&id(2), BTreeMap::new(), &[]);
         pool
     }
 
@@ -148,7 +148,7 @@ mod tests {
         let mut pool = pool();
         let wants = pool.snapshot(NOW, &Ok(view(4)));
         granted(&mut pool, NOW, wants, 3);
-        pool.joined(&id(3), BTreeMap::new());
+        pool.joined(&id(3), BTreeMap::new(), &[]);
         let (mut now, used) = (NOW, BTreeSet::from([id(1)]));
         let wants = pool.wanted_back(now, &id(1), "preemption", true).unwrap();
         assert!(wants.is_empty() && pool.pauses(), "{wants:?}");

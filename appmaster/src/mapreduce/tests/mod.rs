@@ -6,6 +6,7 @@ mod ended;
 mod fetches;
 mod gathered;
 mod leaving;
+mod moves;
 
 use gerbil_task::{FromTask, Piece, ReduceOrder, ToTask};
 use holding::ContainerEvent;
@@ -161,6 +162,7 @@ impl Bed {
             host: format!("n{container}"),
             place: ContainerIx(container),
             slot: 0,
+            cpus: Vec::new(),
             level: Level::Node,
         })));
         attempt
@@ -328,6 +330,10 @@ fn words(wanted: &MapReduceEffect) -> String {
         MapReduceEffect::Folder(FolderWork::GiveUp) => "give up".into(),
         MapReduceEffect::Avoid(container) => format!("avoid {container}"),
         MapReduceEffect::NoMore => "no more".into(),
+        MapReduceEffect::Moved { attempt, why_not } => {
+            let why = why_not.iter().map(|why| format!(": {why}"));
+            format!("moved {}{}", attempt.0, why.collect::<String>())
+        }
         MapReduceEffect::NoRoom(container) => format!("no room in {container}"),
         MapReduceEffect::Keep(folder, history) => {
             let of = |end: &TaskAttempt| format!("{:?} {} {:?}", end.stage, end.task, end.end);

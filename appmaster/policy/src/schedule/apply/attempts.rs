@@ -102,6 +102,7 @@ impl ScheduleState {
             stay: None,
             progress: None,
             stopping: false,
+            stuck: None,
         };
         self.attempts.insert(ix, attempt);
         self.take(slot, SlotUse::Reserved(why.clone()));
@@ -208,10 +209,14 @@ impl ScheduleState {
     }
 
     pub(super) fn moved(&mut self, ix: AttemptIx, ok: bool) {
+        let now = self.now;
         let Some(attempt) = self.attempts.get_mut(&ix) else {
             return;
         };
         let (from, to, with) = (attempt.slot, attempt.to.take(), attempt.swaps.take());
+        if !ok {
+            attempt.stuck = Some(now);
+        }
         let stays = to.filter(|_| ok).unwrap_or(from);
         if stays != from {
             self.comes(ix, stays);

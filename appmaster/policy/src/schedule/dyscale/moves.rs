@@ -10,6 +10,9 @@ use crate::schedule::{
     remaining,
 };
 
+/// One that its launcher could not move is ordered elsewhere again after this at the earliest.
+const AGAIN: Nanos = Nanos::from_secs(10);
+
 impl DyScale {
     /// Takes into account where attempts run.
     pub(super) fn note(&mut self, session: &Session, event: &Event) {
@@ -160,7 +163,10 @@ impl DyScale {
         let attempt = session.attempt(ix)?;
         let slot = session.slot(attempt.slot)?;
         let settled = slot.taken == SlotUse::Busy(ix) && !attempt.stopping;
+        let stuck = attempt
+            .stuck
+            .is_some_and(|at| session.now().since(at) < AGAIN);
         let left = remaining(session, ix).map_or(Nanos(u64::MAX), |(left, _)| left);
-        (settled && left >= self.move_least).then_some(left)
+        (settled && !stuck && left >= self.move_least).then_some(left)
     }
 }

@@ -45,7 +45,7 @@ pub const WRAPPERS: &[(&str, &[&str])] = &[
 /// What `lift-batch` may be.
 const LIFT: &str = "idle, always or off";
 
-/// Policies that tell fast slots from slow ones, which sessions do not cut.
+/// Policies that tell fast slots from slow ones.
 const BY_SPEED: [&str; 3] = ["dyscale", "dyscale-basic", "maps-fast"];
 
 /// After so long a stage has waited for too long.
@@ -84,12 +84,6 @@ pub fn named(text: &str) -> Result<Box<dyn Scheduler>, UnknownPolicy> {
 ///
 /// As [`named`].
 pub fn of_session(text: &str) -> Result<Box<dyn Scheduler>, UnknownPolicy> {
-    let (name, _) = text.split_once(['+', ':']).unwrap_or((text, ""));
-    if BY_SPEED.contains(&name) {
-        return Err(UnknownPolicy::BySpeed {
-            name: name.to_owned(),
-        });
-    }
     let has = |name: &str| {
         text.split('+')
             .any(|part| NamedPart::parse(part).name == name)
@@ -106,6 +100,13 @@ pub fn of_session(text: &str) -> Result<Box<dyn Scheduler>, UnknownPolicy> {
     let added = added.map(|(_, part)| part);
     let all: Vec<&str> = std::iter::once(text).chain(added).collect();
     named(&all.join("+"))
+}
+
+/// Whether `text` names a policy that tells slots on fast cores from slots on slow ones.
+#[must_use]
+pub fn goes_by_speed(text: &str) -> bool {
+    let (name, _) = text.split_once(['+', ':']).unwrap_or((text, ""));
+    BY_SPEED.contains(&name)
 }
 
 fn bare(part: &NamedPart<'_>) -> Result<Box<dyn Scheduler>, UnknownPolicy> {

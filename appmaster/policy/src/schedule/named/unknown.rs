@@ -11,15 +11,6 @@ pub enum UnknownPolicy {
         /// What was given.
         name: String,
     },
-    /// Sessions do not cut what it needs.
-    #[error(
-        "policy {name} wants slots on fast and on slow cores, and a session's slots are not cut by cores; \
-         gerbil-sim plays it"
-    )]
-    BySpeed {
-        /// What was given.
-        name: String,
-    },
     /// No such wrapper.
     #[error("wrapper {name:?} is not known; there are {}", names(WRAPPERS))]
     Wrapper {

@@ -71,6 +71,9 @@ pub struct Attempt {
     pub progress: Option<(AttemptPhase, u64, u64, Nanos)>,
     /// It was ordered to end.
     pub stopping: bool,
+    /// When its launcher last could not move it.
+    #[serde(default)]
+    pub stuck: Option<Nanos>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -295,6 +298,11 @@ impl Session {
         self.job(job)?.stages.get(&stage)
     }
 
+    /// What class of need a stage of a job has.
+    pub(super) fn class_of(&self, job: JobIx, stage: Stage) -> Option<Class> {
+        self.state.jobs.get(&job)?.class.get(&stage).copied()
+    }
+
     /// Jobs that are not over, by number.
     pub fn jobs(&self) -> impl Iterator<Item = (JobIx, &Job)> {
         let there = self.state.jobs.iter().filter(|(_, record)| !record.left);
@@ -316,6 +324,18 @@ impl Session {
     /// Attempts that are not over, by number.
     pub fn attempts(&self) -> impl Iterator<Item = (AttemptIx, &Attempt)> {
         self.state.attempts.iter()
+    }
+
+    /// The number that the next attempt has.
+    #[must_use]
+    pub fn next_attempt(&self) -> AttemptIx {
+        AttemptIx(self.state.next_attempt)
+    }
+
+    /// Attempts that are not over, from this number on.
+    pub fn attempts_from(&self, first: AttemptIx) -> impl Iterator<Item = (AttemptIx, &Attempt)> {
+        let numbers = first.0..self.state.next_attempt;
+        numbers.filter_map(|number| Some((AttemptIx(number), self.attempt(AttemptIx(number))?)))
     }
 
     /// Attempts that are not over although the results of their tasks are there, by number.

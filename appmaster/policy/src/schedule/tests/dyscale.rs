@@ -3,7 +3,7 @@
 use super::bed::{Bed, started};
 use crate::schedule::{
     AttemptIx, AttemptOutcome, Bundle, Decision, Event, Nanos, Slot, SlotIx, Speed, Stage,
-    of_session,
+    goes_by_speed, of_session,
 };
 
 /// A node of so many fast slots, and then so many slow ones, that run maps.
@@ -123,9 +123,12 @@ fn an_interactive_task_goes_up_when_none_waits() {
     bed.begin_all();
     let decisions = done(&mut bed, 0);
     assert!(is_move(&decisions[0], 1, 0, &bed), "{decisions:?}");
-    // A launcher that cannot leaves all as it was, and is asked again.
+    // A launcher that cannot leaves all as it was, and is asked again after a while.
     let attempt = bed.on(1);
-    let again = bed.tell(&Event::Moved { attempt, ok: false });
+    let at_once = bed.tell(&Event::Moved { attempt, ok: false });
+    assert!(at_once.is_empty(), "{at_once:?}");
+    bed.now = bed.now.plus(Nanos::from_secs(10));
+    let again = bed.tell(&Event::Wake);
     assert!(is_move(&again[0], 1, 0, &bed), "{again:?}");
     // What waits goes first.
     let mut bed = joined("dyscale", 1, 1, 1);
@@ -222,11 +225,42 @@ fn what_is_nearly_done_stays() {
 }
 
 #[test]
-fn a_session_says_that_its_slots_are_not_cut_so() {
+fn what_goes_by_speed_is_told_from_what_does_not() {
     for name in ["dyscale", "dyscale-basic:most=3", "maps-fast+delay"] {
-        let said = of_session(name).unwrap_err().to_string();
-        assert!(said.contains("gerbil-sim plays it"), "{said}");
+        assert!(goes_by_speed(name) && of_session(name).is_ok(), "{name}");
     }
+    assert!(!goes_by_speed("fifo+age"));
+}
+
+#[test]
+fn an_attempt_that_could_not_be_moved_is_not_waited_for() {
+    let mut bed = Bed::new("dyscale:move-least=0", 0, 0);
+    let of = |speed| Slot {
+        speed,
+        ..Slot::free(&[Stage::Map])
+    };
+    bed.join_cut(
+        0,
+        Bundle::new(),
+        [Speed::Fast, Speed::Slow].map(of).to_vec(),
+    );
+    // The fast slot is spare, once the slow one is taken; the slow one ends first.
+    assert_eq!(places(&bed.submit("batch", Stage::Map, 2)).len(), 2);
+    bed.begin_all();
+    let slow = bed.on(1);
+    let ended = bed.tell(&Event::Ended {
+        attempt: slow,
+        how: AttemptOutcome::Done,
+        phases: Vec::new(),
+    });
+    assert_eq!(ended, []);
+    // An interactive task waits for the fast slot: what runs there is to go down.
+    let moves = bed.submit("interactive", Stage::Map, 1);
+    let [Decision::Move { attempt, .. }] = moves[..] else {
+        panic!("{moves:?}")
+    };
+    let then = bed.tell(&Event::Moved { attempt, ok: false });
+    assert!(matches!(then[..], [Decision::Start { .. }]), "{then:?}");
 }
 
 #[test]

@@ -7,6 +7,10 @@
 //! after it by the same order, and only where the session has enough slots for it at all. What it holds is given up
 //! after `hold`, and for as long again others may have it.
 //!
+//! All ranks of a gang are on slots of one speed, since the slowest sets the pace: the fastest of which the session has
+//! enough slots is held for it, and where it finds its room first it starts. One that is larger than that has slots of
+//! all speeds.
+//!
 //! Cost: O(priorities · owners · classes of need · sizes) to find that gang, however many wait, and once after each
 //! event O(free slots) to look for its room.
 
@@ -16,8 +20,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::schedule::can_run::could_run;
 use crate::schedule::{
     Class, Decision, Event, JobIx, Nanos, Need, NodeIx, Saved, Scheduler, Session, Share, SlotIx,
-    Stage,
+    Speed, Stage,
 };
+
+/// The fastest first; of slots whose speed is not known nobody knows that they are slow.
+const SPEEDS: [Speed; 3] = [Speed::Fast, Speed::Plain, Speed::Slow];
 
 /// Starts gangs, and holds slots for the next one.
 #[derive(Debug)]
@@ -30,8 +37,8 @@ pub struct GangScheduling {
     pub until: Option<Nanos>,
     /// Nothing is held before.
     pub rests: Nanos,
-    /// How many slots could take a rank of each class, until slots come or go.
-    all: BTreeMap<Class, usize>,
+    /// How many slots of each speed could take a rank of each class, until slots come or go.
+    all: BTreeMap<Class, BTreeMap<Speed, usize>>,
     /// A gang that has found no room since something last happened.
     without_room: Option<JobIx>,
 }
@@ -63,10 +70,21 @@ impl GangScheduling {
             }
         }
         session.first_gang(
-            |class| self.all.get(&class).copied().unwrap_or(0),
+            |class| {
+                let all = self.all.get(&class).into_iter().flatten();
+                all.map(|(_, count)| *count).sum()
+            },
             |job| self.inner.standing(session, job),
             |job| self.inner.lets(session, job),
         )
+    }
+
+    /// The speed of the slots that are held for a gang: the fastest of which there are enough; of none, any.
+    fn held_speed(&self, session: &Session, job: JobIx) -> Option<Speed> {
+        let wanted = session.stage(job, Stage::Gang)?.pending as usize;
+        let all = self.all.get(&session.class_of(job, Stage::Gang)?)?;
+        let enough = |speed: &Speed| all.get(speed).is_some_and(|count| *count >= wanted);
+        SPEEDS.into_iter().find(enough)
     }
 
     /// The time to which slots are held now; none while a hold that failed rests.
@@ -98,10 +116,28 @@ fn turn(inner: &dyn Scheduler, session: &Session, job: JobIx) -> Option<GangTurn
     Some((Reverse(known.priority), standing, known.seq))
 }
 
-/// Slots on which all ranks of a gang can start now: its own and free ones, on as few nodes as may be.
-fn room(session: &Session, job: JobIx, need: &Need) -> Option<Vec<SlotIx>> {
-    let wanted = session.stage(job, Stage::Gang)?.pending as usize;
+/// Slots on which all ranks of a gang can start now, all of one speed, fast ones first, or of any where no speed has enough
+/// at all: its own and free ones, on as few nodes as may be.
+fn room(session: &Session, job: JobIx, need: &Need, enough: Option<Speed>) -> Option<Vec<SlotIx>> {
+    let speed_of = |slot: &SlotIx| session.slot(*slot).map(|slot| slot.speed);
     let held: Vec<SlotIx> = session.held(job).collect();
+    if enough.is_none() {
+        return room_of(session, (job, need), &held, None);
+    }
+    let mut speeds = SPEEDS.into_iter().filter(|speed| {
+        let is_free = session.free_for(Stage::Gang, *speed).next().is_some();
+        is_free || held.iter().any(|slot| speed_of(slot) == Some(*speed))
+    });
+    speeds.find_map(|speed| room_of(session, (job, need), &held, Some(speed)))
+}
+
+fn room_of(
+    session: &Session,
+    (job, need): (JobIx, &Need),
+    held: &[SlotIx],
+    speed: Option<Speed>,
+) -> Option<Vec<SlotIx>> {
+    let wanted = session.stage(job, Stage::Gang)?.pending as usize;
     let of_held = held.iter().filter_map(|slot| session.node_of(*slot));
     // There may be many more nodes, which have input and no container.
     let places: BTreeSet<NodeIx> = session.free_nodes().chain(of_held).collect();
@@ -111,7 +147,12 @@ fn room(session: &Session, job: JobIx, need: &Need) -> Option<Vec<SlotIx>> {
             .iter()
             .copied()
             .filter(|slot| session.node_of(*slot) == Some(node));
-        let mut slots: Vec<SlotIx> = own.chain(session.free_slots(node)).collect();
+        let there = own.chain(session.free_slots(node));
+        let is_of_it = |slot: &SlotIx| {
+            let of = session.slot(*slot).map(|of| of.speed);
+            speed.is_none() || of == speed
+        };
+        let mut slots: Vec<SlotIx> = there.filter(is_of_it).collect();
         slots.sort_unstable();
         let slots = together(session, need, slots);
         if !slots.is_empty() {
@@ -163,12 +204,16 @@ fn together(session: &Session, need: &Need, slots: Vec<SlotIx>) -> Vec<SlotIx> {
     fitting
 }
 
-/// Slots of the session that could take such a rank, whoever has them now.
-fn all(session: &Session, need: &Need) -> usize {
-    let slots = session.slots().map(|(slot, _)| slot);
-    slots
-        .filter(|slot| could_run(session, need, Stage::Gang, *slot))
-        .count()
+/// Slots of the session that could take such a rank, whoever has them now, by their speed.
+fn all(session: &Session, need: &Need) -> BTreeMap<Speed, usize> {
+    let mut all = BTreeMap::new();
+    for (ix, slot) in session.slots() {
+        if could_run(session, need, Stage::Gang, ix) {
+            let count: &mut usize = all.entry(slot.speed).or_default();
+            *count = count.saturating_add(1);
+        }
+    }
+    all
 }
 
 impl Scheduler for GangScheduling {
@@ -213,7 +258,7 @@ impl Scheduler for GangScheduling {
         };
         // No other gang starts before the first, which might never find its room again.
         if self.without_room != Some(job) {
-            if let Some(slots) = room(session, job, need) {
+            if let Some(slots) = room(session, job, need, self.held_speed(session, job)) {
                 return Some(Decision::Gang { job, slots });
             }
             self.without_room = Some(job);
@@ -230,7 +275,11 @@ impl Scheduler for GangScheduling {
             return decision;
         };
         let later = turn(&*self.inner, session, *other).is_some_and(|other| other > first);
-        if !later || !could_run(session, need, Stage::Gang, *slot) {
+        let is_of_use = could_run(session, need, Stage::Gang, *slot)
+            && self
+                .held_speed(session, job)
+                .is_none_or(|speed| session.slot(*slot).is_some_and(|slot| slot.speed == speed));
+        if !later || !is_of_use {
             return decision;
         }
         match self.hold(now) {

@@ -1,0 +1,57 @@
+//! Attempts that have another slot while they run.
+
+use job::wire;
+use job::wire::task_order::Order;
+use policy::ContainerId;
+use policy::lending::TaskMove;
+use policy::schedule::AttemptIx;
+
+use super::{MapReduce, MapReduceEffect};
+
+impl MapReduce {
+    /// The policies want an attempt in another slot of its container. One that is over settles that by its end.
+    pub(super) fn move_attempt(&mut self, moved: TaskMove) {
+        let Some(attempt) = self.attempts.get_mut(moved.attempt) else {
+            return;
+        };
+        if !attempt.is_ordered || attempt.is_stopped {
+            let why = "it does not run, or ends already".to_owned();
+            return self.want(MapReduceEffect::Moved {
+                attempt: moved.attempt,
+                why_not: Some(why),
+            });
+        }
+        let to = attempt.container.clone();
+        let order = wire::MoveTask {
+            process: moved.attempt.0,
+            slot: moved.slot,
+            cpus: moved.cpus.clone(),
+        };
+        attempt.moves_to.push_back((moved.slot, moved.cpus));
+        let order = Box::new(Order::Move(order));
+        self.want(MapReduceEffect::Tell { to, order });
+    }
+
+    /// A launcher has answered the first of its orders that it had not.
+    pub(super) fn moved(&mut self, container: &ContainerId, told: wire::TaskMoved) {
+        let ix = AttemptIx(told.process);
+        let attempt = self.attempts.get_mut(ix);
+        let Some(attempt) = attempt.filter(|of| of.container == *container) else {
+            return;
+        };
+        let Some((slot, cpus)) = attempt.moves_to.pop_front() else {
+            return;
+        };
+        if told.ok {
+            tracing::info!(
+                "attempt {ix} goes on in slot {slot}, on cores {cpus:?}, after {} us",
+                told.took_us
+            );
+            (attempt.slot, attempt.cpus) = (slot, cpus);
+        }
+        self.want(MapReduceEffect::Moved {
+            attempt: ix,
+            why_not: (!told.ok).then_some(told.why),
+        });
+    }
+}

@@ -1,0 +1,69 @@
+use policy::lending::TaskMove;
+
+use super::*;
+
+fn moves(bed: &mut Bed, attempt: AttemptIx, slot: u32, cpus: &[u32]) {
+    bed.tell(WorkEvent::OfTasks(MapReduceEvent::Move(TaskMove {
+        job: 0,
+        attempt,
+        container: id(1),
+        slot,
+        cpus: cpus.to_vec(),
+    })));
+}
+
+fn answers(bed: &mut Bed, attempt: AttemptIx, ok: bool) {
+    let moved = wire::TaskMoved {
+        process: attempt.0,
+        ok,
+        why: if ok {
+            String::new()
+        } else {
+            "it cannot".to_owned()
+        },
+        took_us: 7,
+    };
+    let event = Box::new(OfTask::Moved(moved));
+    bed.tell(WorkEvent::OfTasks(MapReduceEvent::Said {
+        container: id(1),
+        event,
+    }));
+}
+
+#[test]
+fn an_attempt_has_the_slot_that_its_launcher_has_moved_it_to() {
+    let mut bed = Bed::new(1, 0);
+    let attempt = bed.place(Stage::Map, 0, 1);
+    bed.joined(1);
+    bed.orders.clear();
+    bed.wanted();
+    moves(&mut bed, attempt, 3, &[1]);
+    let expected = wire::MoveTask {
+        process: attempt.0,
+        slot: 3,
+        cpus: vec![1],
+    };
+    assert_eq!(bed.orders, [(id(1), Order::Move(expected))]);
+    answers(&mut bed, attempt, true);
+    let known = bed.job.attempts.get(attempt).unwrap();
+    assert_eq!((known.slot, known.cpus.as_slice()), (3, &[1][..]));
+    moves(&mut bed, attempt, 0, &[0]);
+    answers(&mut bed, attempt, false);
+    assert_eq!(bed.job.attempts.get(attempt).unwrap().slot, 3);
+    assert_eq!(bed.wanted(), ["moved 0", "moved 0: it cannot"]);
+    // Nobody has asked.
+    answers(&mut bed, attempt, true);
+    assert_eq!(bed.wanted(), Vec::<String>::new());
+}
+
+#[test]
+fn one_that_was_not_started_or_is_over_is_not_ordered_elsewhere() {
+    let mut bed = Bed::new(1, 0);
+    let attempt = bed.place(Stage::Map, 0, 1);
+    bed.wanted();
+    moves(&mut bed, attempt, 3, &[1]);
+    assert_eq!(bed.wanted(), ["moved 0: it does not run, or ends already"]);
+    moves(&mut bed, AttemptIx(9), 3, &[1]);
+    assert_eq!(bed.wanted(), Vec::<String>::new());
+    assert!(bed.orders.is_empty());
+}
