@@ -65,7 +65,7 @@ pub enum ContainerEvent {
         /// Its container.
         container: ContainerId,
         /// Its message, of a job or of the launcher itself.
-        event: wire::launcher_event::Event,
+        event: Box<wire::launcher_event::Event>,
     },
     /// A link broke; its launcher may come by another.
     Cut,

@@ -246,6 +246,7 @@ impl Attending {
             );
             if let Some(event) = said.event {
                 let container = self.container.clone();
+                let event = Box::new(event);
                 let said = ContainerEvent::Said { container, event };
                 if self.heard.send(said).await.is_err() {
                     return Err(ConversationEnd::Over);

@@ -159,7 +159,7 @@ impl SingleJob {
             Of::Joined {
                 container, node, ..
             } => return Some(WorkEvent::Joined { container, node }),
-            Of::Said { container, event } => return said(container, event),
+            Of::Said { container, event } => return said(container, *event),
             Of::Lost(container) => return Some(WorkEvent::Lost(container)),
             Of::WantedBack(containers) => {
                 let sentence = containers::of_containers(containers.len());

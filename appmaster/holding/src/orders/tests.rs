@@ -60,10 +60,10 @@ impl ScriptedLauncher {
     /// What the loop hears next: the trouble with files, or another kind of news.
     async fn heard(&mut self) -> String {
         match self.inbox.recv().await.unwrap() {
-            ContainerEvent::Said {
-                event: Said::FilesFetched(fetched),
-                ..
-            } => fetched.trouble,
+            ContainerEvent::Said { event, .. } => match *event {
+                Said::FilesFetched(fetched) => fetched.trouble,
+                _ => panic!("other news"),
+            },
             ContainerEvent::Cut => "cut".into(),
             ContainerEvent::Lost(container) => format!("{container} lost"),
             ContainerEvent::Misbehaved { what, .. } => what,

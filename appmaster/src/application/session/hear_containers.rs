@@ -37,7 +37,7 @@ impl Session {
             Of::Joined {
                 container, node, ..
             } => self.launcher_joined(&container, &node),
-            Of::Said { container, event } => self.launcher_said(container, event),
+            Of::Said { container, event } => self.launcher_said(container, *event),
             Of::Freed => self.all_hear(&GangEvent::Freed),
             Of::Nodes(view) => {
                 let wants = self.containers.nodes_read(now, &view);
