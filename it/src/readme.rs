@@ -10,6 +10,7 @@ use crate::cargo;
 
 /// The pages of the guide, in `client/guide`.
 pub const GUIDE: &[&str] = &[
+    "admins.md",
     "coming-from.md",
     "data.md",
     "devices.md",

@@ -39,6 +39,7 @@ const PRINTS: &[(&str, i32)] = &[
     ("gerbil run --help", 0),
     ("gerbil ps", 0),
     ("gerbil ps --json", 0),
+    ("gerbil clean STAGING", 0),
     ("gerbil probe", 0),
     ("gerbil probe --json", 0),
     ("gerbil probe --node-attributes", 0),
