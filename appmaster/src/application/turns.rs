@@ -18,10 +18,6 @@ use crate::loop_event::LoopEvent;
 pub(super) type Dues = Vec<(&'static str, Option<Millis>)>;
 
 /// One turn of the loop.
-#[expect(
-    clippy::large_enum_variant,
-    reason = "there is one at a time, and news is what most turns are about"
-)]
 pub(super) enum Turn {
     /// A piece of news.
     News(LoopEvent),
