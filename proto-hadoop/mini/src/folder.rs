@@ -228,7 +228,7 @@ mod tests {
         assert!(!RunFolder::is_held(&dead));
         let shared = RunFolder::of_user(base.path());
         fs::create_dir(shared.join("results-1")).unwrap();
-        assert_eq!(RunFolder::left(&shared), [dead.clone()]);
+        assert_eq!(RunFolder::left(&shared), std::slice::from_ref(&dead));
         assert_eq!(RunFolder::live(&shared), [second.path()]);
         assert_eq!(RunFolder::results(&shared), [shared.join("results-1")]);
         let _third = RunFolder::create(base.path()).unwrap();
