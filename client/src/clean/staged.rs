@@ -20,41 +20,41 @@ const FOLDERS: [(&str, &str, Need); 6] = [
     (
         "cache",
         "programs, libraries, environments and files",
-        Need::OfRunning,
+        Need::RunningJobs,
     ),
     (
         "own",
         "programs, libraries, environments and files",
-        Need::OfRunning,
+        Need::RunningJobs,
     ),
     (
         collect::COMMITS,
         "where jobs were with their output",
-        Need::OfRunning,
+        Need::RunningJobs,
     ),
     (
         collect::HISTORY,
         "what became of MapReduce jobs",
-        Need::OfNobody,
+        Need::Nothing,
     ),
     (
         "get",
         "results that did not come home",
-        Need::OfUser("fetch what you want with hdfs dfs -get"),
+        Need::User("fetch what you want with hdfs dfs -get"),
     ),
     (
         "checkpoints",
         "checkpoints of jobs",
-        Need::OfUser("--restore begins from them"),
+        Need::User("--restore begins from them"),
     ),
 ];
 
 #[derive(Clone, Copy)]
 enum Need {
-    OfRunning,
-    OfNobody,
+    RunningJobs,
+    Nothing,
     /// It is no file of gerbil's alone.
-    OfUser(&'static str),
+    User(&'static str),
 }
 
 /// The staging folder.
@@ -90,18 +90,18 @@ impl Staging {
                 continue;
             }
             let entries = self.storage.list_some(&folder, ENTRIES_MAX).await?;
-            let of_user = matches!(need, Need::OfUser(_));
+            let of_user = matches!(need, Need::User(_));
             let is_ours = |entry: &&Status| {
                 entry.is_ours && (of_user || collect::is_made_by_us(name, entry, now_ms))
             };
             let (ours, others): (Vec<&Status>, Vec<&Status>) = entries.iter().partition(is_ours);
             let fate = match need {
-                Need::OfUser(why) => Fate::Stays(why.to_owned()),
-                Need::OfRunning => match running.first() {
+                Need::User(why) => Fate::Stays(why.to_owned()),
+                Need::RunningJobs => match running.first() {
                     Some(id) => Fate::Stays(format!("{id} may need it, which is not over")),
                     None => Fate::Goes,
                 },
-                Need::OfNobody => Fate::Goes,
+                Need::Nothing => Fate::Goes,
             };
             all.push(self.row(what, &folder, &ours, fate).await?);
             let why = "gerbil has not made it, it is another user's, or it is being uploaded";
