@@ -78,15 +78,15 @@ async fn what_makes_no_sense_is_refused_before_anything_is_staged() {
     // An application of its own is not beside a session.
     let mut other = night.command("gerbil");
     other.env("GERBIL_SESSION", "night");
-    other.args(["mr", "--queue", "q"]);
+    other.args(["mr", "--memory", "1g"]);
     other.arg(program()).args([&input, &out]);
     let (code, _, said) = told(output(other).await);
     assert_eq!(code, Some(64), "{said}");
     assert!(
-        said.contains("--queue: GERBIL_SESSION names session night"),
+        said.contains("--memory: GERBIL_SESSION names session night"),
         "{said}"
     );
-    let other = mr(&night, &["--queue", "q"], &program(), &[&input, &out]);
+    let other = mr(&night, &["--memory", "1g"], &program(), &[&input, &out]);
     let (code, _, said) = told(output(other).await);
     assert_eq!(code, Some(64), "{said}");
     assert!(said.contains("--session"), "{said}");

@@ -512,9 +512,9 @@ mod tests {
                 "there are fifo, fifo-barrier",
             ),
             (
-                &["start", "x", "--policy", "dyscale"][..],
+                &["start", "x", "--cores", "fast="][..],
                 64,
-                "a session's slots are not cut by cores; gerbil-sim plays it",
+                "names no cores: a number, or a range such as 4-11",
             ),
             (&["start", "a/b"][..], 64, "is no name of a session"),
             (
