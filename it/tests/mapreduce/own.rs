@@ -283,15 +283,16 @@ fn listed(given: &Given, words: &[&str]) -> Result<String> {
     Ok(finished.success("a list")?.stdout_text())
 }
 
-/// It is among the jobs that run, in words and as JSON.
+/// It comes to be among the jobs that run, in words and as JSON.
 fn is_listed(given: &Given, id: &str) -> Result<()> {
-    let list = listed(given, &["mr", "list"])?;
     let job = format!("{} ", short(id)?);
-    let row = list.lines().find(|line| line.starts_with(&job));
-    ensure!(
-        row.is_some_and(|row| row.contains("RUNNING") && row.ends_with("faulty")),
-        "{list}"
-    );
+    wait::until("a job that runs in the list", DEADLINE, || {
+        let list = listed(given, &["mr", "list"])?;
+        let row = list.lines().find(|line| line.starts_with(&job));
+        let row = row.with_context(|| list.clone())?;
+        ensure!(row.contains("faulty"), "{list}");
+        Ok(row.contains("RUNNING").then_some(()))
+    })?;
     let all: Value = serde_json::from_str(&listed(given, &["ps", "--json"])?)?;
     let rows = all.as_array().map(Vec::as_slice).unwrap_or_default();
     let row = rows.iter().find(|row| row["application"] == id);
