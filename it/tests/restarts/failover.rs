@@ -72,6 +72,10 @@ fn session(given: &Given) -> Result<()> {
     running.wait_for_stdout("ready")?;
     fail_over(given)?;
     given.cluster.wait_for_nodes(3)?;
+    // Until its ApplicationMaster has come to the other ResourceManager, that one has the session as accepted.
+    wait::until("the session's registration", DEADLINE, || {
+        Ok((given.newest()?.state == "RUNNING").then_some(()))
+    })?;
     let before = given.applications()?.len();
     let next = of_session(&["-n", "4", "true"])?.finish()?;
     next.success("a job of the session")?;
