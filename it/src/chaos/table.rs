@@ -26,6 +26,10 @@ impl<'a> Sum<'a> {
         sums.filter(|sum| !sum.runs.is_empty()).collect()
     }
 
+    fn title(&self) -> String {
+        format!("{}. {}", self.number, self.case.name)
+    }
+
     fn row(&self) -> [String; 8] {
         let mut codes: Vec<i32> = self.runs.iter().map(|run| run.code).collect();
         codes.sort_unstable();
@@ -34,7 +38,7 @@ impl<'a> Sum<'a> {
         let right = self.runs.iter().filter(|run| run.is_right()).count();
         let left: usize = self.runs.iter().map(|run| run.leftovers.len()).sum();
         [
-            format!("{}. {}", self.number, self.case.name),
+            self.title(),
             self.case.verdict.words().to_owned(),
             self.runs.len().to_string(),
             right.to_string(),
@@ -122,7 +126,7 @@ pub fn figure(
         chart: Chart {
             x: Axis::linear("case"),
             y: Axis::linear("s, longest of all runs"),
-            names: sums.iter().map(|sum| sum.number.to_string()).collect(),
+            names: sums.iter().map(Sum::title).collect(),
             series: vec![
                 most("told or up again", |run| run.told),
                 most("nothing left", |run| run.clean),

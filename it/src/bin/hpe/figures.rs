@@ -177,8 +177,7 @@ pub(crate) fn figure(
         rows.iter().enumerate().map(at).collect()
     };
     let number = name.text().trim_start_matches("fig");
-    let queues =
-        |(place, played): (usize, &&Played)| format!("{} {}", place + 1, played.run.cluster.name);
+    let queues = |played: &&Played| played.run.row().join(" ");
     Ok(Figure {
         name: format!("hpe-{}", name.text()),
         title: format!(
@@ -211,9 +210,9 @@ pub(crate) fn figure(
         setting,
         table,
         chart: Chart {
-            x: Axis::linear("rows of the table"),
+            x: Axis::linear(""),
             y: Axis::linear("the queue, s"),
-            names: rows.iter().enumerate().map(queues).collect(),
+            names: rows.iter().map(queues).collect(),
             stacked: false,
             series: vec![
                 Series::measured("ApplicationMaster", bars(Played::wall)),

@@ -66,8 +66,12 @@ impl Measured {
 }
 
 fn median(all: &[Took], of: fn(&Took) -> f64) -> Option<f64> {
+    spread(all, of).map(|spread| spread.median)
+}
+
+fn spread(all: &[Took], of: fn(&Took) -> f64) -> Option<Spread> {
     let values: Vec<f64> = all.iter().map(of).collect();
-    Spread::of(&values).map(|spread| spread.median)
+    Spread::of(&values)
 }
 
 pub(crate) fn figure(
@@ -79,9 +83,13 @@ pub(crate) fn figure(
     measured.iter().for_each(|one| table.row(one.row()));
     let bars = |of: fn(&Measured) -> &[Took]| {
         let at = |(place, one): (usize, &Measured)| {
-            Some((place as f64, median(of(one), |took| took.wall)?))
+            Some((place as f64, spread(of(one), |took| took.wall)?))
         };
-        measured.iter().enumerate().filter_map(at).collect()
+        measured
+            .iter()
+            .enumerate()
+            .filter_map(at)
+            .collect::<Vec<_>>()
     };
     Figure {
         name: "mapreduce".into(),
@@ -109,8 +117,8 @@ pub(crate) fn figure(
             names: measured.iter().map(|one| one.name.to_owned()).collect(),
             stacked: false,
             series: vec![
-                Series::measured("gerbil mr", bars(|one| &one.ours)),
-                Series::measured("Hadoop", bars(|one| &one.theirs)),
+                Series::spread("gerbil mr", &bars(|one| &one.ours)),
+                Series::spread("Hadoop", &bars(|one| &one.theirs)),
             ],
         },
     }

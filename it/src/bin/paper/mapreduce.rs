@@ -129,7 +129,7 @@ fn least(rows: &[MapReduceRow]) -> f64 {
     ratios.fold(f64::INFINITY, f64::min)
 }
 
-fn over(rows: &[MapReduceRow], value: impl Fn(&MapReduceRow) -> f64) -> Vec<(f64, f64)> {
+fn over<T>(rows: &[MapReduceRow], value: impl Fn(&MapReduceRow) -> T) -> Vec<(f64, T)> {
     rows.iter().map(|row| (row.at, value(row))).collect()
 }
 
@@ -170,8 +170,8 @@ pub(crate) fn figures_8_9(quick: bool) -> Result<Vec<Figure>> {
             names: both.iter().map(|row| row.name.clone()).collect(),
             stacked: false,
             series: vec![
-                Series::measured("gerbil-run", over(&both, |row| row.ours.median)),
-                Series::measured("MapReduce", over(&both, |row| row.theirs.median)),
+                Series::spread("gerbil-run", &over(&both, |row| row.ours)),
+                Series::spread("MapReduce", &over(&both, |row| row.theirs)),
             ],
         },
     };

@@ -97,7 +97,7 @@ fn names(rows: &[SmallRow]) -> Vec<String> {
     rows.iter().map(|row| row.name.to_owned()).collect()
 }
 
-fn bars(rows: &[SmallRow], value: impl Fn(&SmallRow) -> f64) -> Vec<(f64, f64)> {
+fn bars<T>(rows: &[SmallRow], value: impl Fn(&SmallRow) -> T) -> Vec<(f64, T)> {
     let points = rows.iter().enumerate();
     points
         .map(|(place, row)| (place as f64, value(row)))
@@ -153,11 +153,11 @@ fn figure_4(rows: &[SmallRow], shell: Spread, setting: Setting) -> Figure {
             names: names(rows),
             stacked: false,
             series: vec![
-                Series::measured("native mpiexec", bars(rows, |row| row.native.median)),
-                Series::measured("gerbil-run", bars(rows, |row| row.ours.median)),
-                Series::measured(
+                Series::spread("native mpiexec", &bars(rows, |row| row.native)),
+                Series::spread("gerbil-run", &bars(rows, |row| row.ours)),
+                Series::spread(
                     "DistributedShell, processes that do nothing",
-                    bars(rows, |_| shell.median),
+                    &bars(rows, |_| shell),
                 ),
                 Series::given(
                     "native and the paper's 9 s",
