@@ -69,6 +69,8 @@ pub mod readme;
 pub mod reported;
 pub mod resource_manager;
 pub mod results;
+#[cfg(test)]
+mod second_times;
 pub mod session;
 pub mod settings;
 pub mod shared_cluster;
