@@ -26,9 +26,7 @@ use super::can_run::fits;
 use super::element::needs_element;
 use super::fifo::{ONE_BY_ONE, start};
 use super::hpe::{maps_first, preferred_home};
-use super::{
-    Decision, JobIx, Nanos, Need, NodeIx, Saved, Scheduler, Session, SlotIx, SlotUse, Stage,
-};
+use super::{Decision, JobIx, Nanos, Need, NodeIx, Saved, Scheduler, Session, SlotIx, Stage};
 
 /// The policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -124,18 +122,7 @@ impl HpeConserve {
 
 /// What the attempt on a slot needs.
 fn taken_by(session: &Session, slot: SlotIx) -> Option<&Need> {
-    let (job, stage) = match &session.slot(slot)?.taken {
-        SlotUse::Busy(attempt) | SlotUse::Moving(attempt) => {
-            let attempt = session.attempt(*attempt)?;
-            (attempt.job, attempt.stage)
-        }
-        SlotUse::Reserved(Decision::Start { job, stage, .. }) => (*job, *stage),
-        SlotUse::Reserved(Decision::Copy { of, .. }) => {
-            let attempt = session.attempt(*of)?;
-            (attempt.job, attempt.stage)
-        }
-        SlotUse::Reserved(Decision::Gang { job, .. }) => (*job, Stage::Gang),
-        SlotUse::Reserved(_) | SlotUse::Free => return None,
-    };
-    session.stage(job, stage).map(|state| &state.need)
+    let attempt = session.attempt(session.slot(slot)?.taken.attempt()?)?;
+    let state = session.stage(attempt.job, attempt.stage);
+    state.map(|state| &state.need)
 }

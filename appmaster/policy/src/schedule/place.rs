@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use super::{AttemptIx, Bundle, ContainerIx, Decision, NodeIx, Stage};
+use super::{AttemptIx, Bundle, ContainerIx, JobIx, NodeIx, Stage};
 
 /// A host.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -122,9 +122,33 @@ pub enum SlotUse {
     /// Nobody: a task may start on it.
     Free,
     /// Kept for what was decided and is not confirmed.
-    Reserved(Decision),
+    Reserved(Reservation),
     /// An attempt runs on it.
     Busy(AttemptIx),
     /// An attempt that is ordered elsewhere still runs on it.
     Moving(AttemptIx),
+}
+
+/// For whom a slot is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Reservation {
+    /// An attempt that has not begun.
+    Start(AttemptIx),
+    /// An attempt that still runs on another slot.
+    Arrival(AttemptIx),
+    /// A gang that waits for more slots.
+    Hold(JobIx),
+}
+
+impl SlotUse {
+    /// The attempt that counts as being there: it is to begin there, runs there, or runs there until it goes elsewhere.
+    #[must_use]
+    pub const fn attempt(&self) -> Option<AttemptIx> {
+        match self {
+            Self::Reserved(Reservation::Start(attempt))
+            | Self::Busy(attempt)
+            | Self::Moving(attempt) => Some(*attempt),
+            Self::Free | Self::Reserved(Reservation::Arrival(_) | Reservation::Hold(_)) => None,
+        }
+    }
 }

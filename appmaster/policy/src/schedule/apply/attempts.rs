@@ -3,8 +3,8 @@
 use super::record_stage;
 use crate::schedule::session::{Attempt, ScheduleState, Stay};
 use crate::schedule::{
-    AttemptIx, AttemptOutcome, AttemptPhase, Container, Decision, JobIx, Node, SlotIx, SlotUse,
-    Speed, Stage, TaskIx,
+    AttemptIx, AttemptOutcome, AttemptPhase, Container, Decision, JobIx, Node, Reservation, SlotIx,
+    SlotUse, Speed, Stage, TaskIx,
 };
 
 impl ScheduleState {
@@ -15,13 +15,17 @@ impl ScheduleState {
                 stage,
                 task,
                 slot,
-            } => self.start(*job, *stage, *task, *slot, decision),
+            } => {
+                self.start(*job, *stage, *task, *slot);
+                self.index(*job, *stage);
+            }
             Decision::Copy { of, slot } => {
                 let Some(attempt) = self.attempts.get(of) else {
                     return;
                 };
                 let (job, stage, task) = (attempt.job, attempt.stage, attempt.task);
-                self.start(job, stage, task, *slot, decision);
+                self.start(job, stage, task, *slot);
+                self.index(job, stage);
             }
             Decision::Move { attempt, to } => {
                 let Some(moved) = self.attempts.get_mut(attempt) else {
@@ -30,7 +34,7 @@ impl ScheduleState {
                 moved.to = Some(*to);
                 let from = moved.slot;
                 self.take(from, SlotUse::Moving(*attempt));
-                self.take(*to, SlotUse::Reserved(decision.clone()));
+                self.take(*to, SlotUse::Reserved(Reservation::Arrival(*attempt)));
             }
             Decision::Swap { one, other } => {
                 for (whose, with) in [(*one, *other), (*other, *one)] {
@@ -67,26 +71,21 @@ impl ScheduleState {
                     .flat_map(|tasks| tasks.pending.clone())
                     .collect();
                 for (task, slot) in tasks.into_iter().zip(slots) {
-                    self.start(*job, Stage::Gang, task, *slot, decision);
+                    self.start(*job, Stage::Gang, task, *slot);
                 }
+                self.index(*job, Stage::Gang);
             }
             Decision::Hold { job, slots, until } => {
                 for slot in slots {
-                    self.take(*slot, SlotUse::Reserved(decision.clone()));
+                    self.take(*slot, SlotUse::Reserved(Reservation::Hold(*job)));
                     self.hold(*slot, *job, *until);
                 }
             }
         }
     }
 
-    pub(super) fn start(
-        &mut self,
-        job: JobIx,
-        stage: Stage,
-        task: TaskIx,
-        slot: SlotIx,
-        why: &Decision,
-    ) {
+    /// A task starts; the orders that its job stands in are brought in line when all of a decision have.
+    fn start(&mut self, job: JobIx, stage: Stage, task: TaskIx, slot: SlotIx) {
         let ix = AttemptIx(self.next_attempt);
         self.next_attempt = self.next_attempt.saturating_add(1);
         let ordered = self.now;
@@ -105,7 +104,7 @@ impl ScheduleState {
             stuck: None,
         };
         self.attempts.insert(ix, attempt);
-        self.take(slot, SlotUse::Reserved(why.clone()));
+        self.take(slot, SlotUse::Reserved(Reservation::Start(ix)));
         self.take_pending(job, stage, task);
         self.spend(job, stage, slot, u64::saturating_add);
         self.count(job, stage, 1, 0);
@@ -119,7 +118,6 @@ impl ScheduleState {
                 self.late.insert(ix);
             }
         }
-        self.index(job, stage);
     }
 
     /// Counts attempts under way, of the job and of whom it belongs to.

@@ -3,8 +3,8 @@
 use super::bed::{Bed, jobs};
 use crate::schedule::legal::legal;
 use crate::schedule::{
-    AttemptIx, AttemptOutcome, Bundle, ContainerIx, Decision, Event, JobIx, Nanos, Slot, SlotIx,
-    SlotUse, Stage, Task, TaskIx, Why,
+    AttemptIx, AttemptOutcome, Bundle, ContainerIx, Decision, Event, JobIx, Nanos, Reservation,
+    Slot, SlotIx, SlotUse, Stage, Task, TaskIx, Why,
 };
 
 fn taken(bed: &Bed, slot: u32) -> &SlotUse {
@@ -14,9 +14,11 @@ fn taken(bed: &Bed, slot: u32) -> &SlotUse {
 #[test]
 fn a_slot_is_reserved_until_the_launcher_says_that_the_attempt_runs() {
     let mut bed = Bed::new("fifo", 1, 1);
-    let decisions = bed.submit("ann", Stage::Map, 1);
-    assert_eq!(*taken(&bed, 0), SlotUse::Reserved(decisions[0].clone()));
+    bed.submit("ann", Stage::Map, 1);
+    let start = Reservation::Start(AttemptIx(0));
+    assert_eq!(*taken(&bed, 0), SlotUse::Reserved(start));
     let attempt = bed.begin(0);
+    assert_eq!(attempt, AttemptIx(0));
     assert_eq!(*taken(&bed, 0), SlotUse::Busy(attempt));
     bed.end(0, AttemptOutcome::Done);
     assert_eq!(*taken(&bed, 0), SlotUse::Free);
@@ -50,7 +52,10 @@ fn a_move_that_fails_restores_what_was() {
     bed.tell(&Event::Ordered(order.clone()));
     assert_eq!(
         (taken(&bed, 0), taken(&bed, 1)),
-        (&SlotUse::Moving(attempt), &SlotUse::Reserved(order.clone()))
+        (
+            &SlotUse::Moving(attempt),
+            &SlotUse::Reserved(Reservation::Arrival(attempt))
+        )
     );
     bed.tell(&Event::Moved { attempt, ok: false });
     assert_eq!(
