@@ -65,6 +65,8 @@ pub struct Lending {
     types: ResourceTypes,
     driver: SessionDriver,
     offers: BTreeMap<ContainerIx, Offer>,
+    /// Under which number each container is offered.
+    containers: BTreeMap<ContainerId, ContainerIx>,
     jobs: BTreeMap<u32, Borrower>,
     numbers: BTreeMap<JobIx, u32>,
     next_container: u32,
@@ -84,6 +86,7 @@ impl Lending {
             types,
             driver: SessionDriver::new(policy).without_rehoming(),
             offers: BTreeMap::new(),
+            containers: BTreeMap::new(),
             jobs: BTreeMap::new(),
             numbers: BTreeMap::new(),
             next_container: 0,
@@ -110,6 +113,7 @@ impl Lending {
         let slots = cut(&offer.slots);
         let ix = ContainerIx(self.next_container);
         self.next_container = self.next_container.saturating_add(1);
+        self.containers.insert(offer.container.clone(), ix);
         self.offers.insert(ix, offer);
         self.happened(now, &Event::Joined(node, container, slots))
     }
@@ -122,18 +126,20 @@ impl Lending {
         elements: BTreeMap<String, u64>,
         slots: Vec<OfferedSlot>,
     ) -> Vec<Word> {
-        let mut offers = self.offers.iter_mut();
-        let Some((ix, offer)) = offers.find(|(_, offer)| offer.container == *container) else {
+        let Some(ix) = self.containers.get(container).copied() else {
+            return Vec::new();
+        };
+        let Some(offer) = self.offers.get_mut(&ix) else {
             return Vec::new();
         };
         let changed = Event::Pool {
-            container: *ix,
+            container: ix,
             pool: sizes::of_node(&elements),
         };
         offer.elements = elements;
         if offer.slots != slots {
             let recut = Event::Slots {
-                container: *ix,
+                container: ix,
                 now: cut(&slots),
             };
             offer.slots = slots;
@@ -165,21 +171,19 @@ impl Lending {
     /// A container is gone. Gangs in it keep what they have elsewhere until they [return](Self::returned)
     /// it; one that starts again wants slots anew, under another number. Tasks in it may start again.
     pub fn lost(&mut self, now: Millis, container: &ContainerId) -> Vec<Word> {
-        let found = self.offers.iter();
-        let found = found.filter(|(_, offer)| offer.container == *container);
-        let Some(ix) = found.map(|(ix, _)| *ix).next() else {
+        let Some(ix) = self.containers.remove(container) else {
             return Vec::new();
         };
         self.offers.remove(&ix);
         let session = self.driver.session();
         let (mut gangs, mut tasks) = (BTreeSet::new(), Vec::new());
-        for (number, attempt) in session.attempts() {
-            let slot = session.slot(attempt.slot);
-            if slot.is_some_and(|slot| slot.container == ix) {
-                match attempt.stage {
-                    Stage::Gang => drop(gangs.insert(attempt.job)),
-                    Stage::Map | Stage::Reduce => tasks.push((attempt.job, number)),
-                }
+        let slots = session.slots_of(ix).iter();
+        let there = slots.filter_map(|slot| session.slot(*slot)?.taken.attempt());
+        for number in there {
+            match session.attempt(number) {
+                Some(attempt) if attempt.stage == Stage::Gang => drop(gangs.insert(attempt.job)),
+                Some(attempt) => tasks.push((attempt.job, number)),
+                None => {}
             }
         }
         for job in gangs {
@@ -195,12 +199,11 @@ impl Lending {
 
     /// A container is wanted back, and will be taken at about `by`: nothing more is lent of it. What runs there goes on.
     pub fn leaving(&mut self, now: Millis, container: &ContainerId, by: Millis) -> Vec<Word> {
-        let mut offers = self.offers.iter();
-        let Some((ix, _)) = offers.find(|(_, offer)| offer.container == *container) else {
+        let Some(ix) = self.containers.get(container).copied() else {
             return Vec::new();
         };
         let wanted = Event::Preempt {
-            containers: vec![*ix],
+            containers: vec![ix],
             by: nanos(by),
         };
         self.happened(now, &wanted)
@@ -343,14 +346,26 @@ impl Lending {
         Some(Millis(at.0.div_ceil(1_000_000)))
     }
 
-    /// The containers that offer slots, in the order of joining, with the slots of each that are lent.
+    /// The containers that offer slots, in the order of joining, with the slots of each that are lent. Cost: O(slots).
     pub fn offers(&self) -> impl Iterator<Item = (&Offer, u32)> {
+        let session = self.driver.session();
         self.offers.iter().map(|(ix, offer)| {
-            let slots = self.driver.session().slots();
-            let lent =
-                slots.filter(|(_, slot)| slot.container == *ix && slot.taken != SlotUse::Free);
+            let slots = session.slots_of(*ix).iter();
+            let slots = slots.filter_map(|slot| session.slot(*slot));
+            let lent = slots.filter(|slot| slot.taken != SlotUse::Free);
             (offer, u32::try_from(lent.count()).unwrap_or(u32::MAX))
         })
+    }
+
+    /// How often the policy was asked so far: what an event costs, counted.
+    #[must_use]
+    pub const fn asks(&self) -> u64 {
+        self.driver.asks()
+    }
+
+    /// What a container offers.
+    fn offer(&self, container: &ContainerId) -> Option<&Offer> {
+        self.offers.get(self.containers.get(container)?)
     }
 
     /// What was lent as the whole cluster of a job: one node a container, which bears the container's id, with just
@@ -358,10 +373,9 @@ impl Lending {
     /// what their processes share is not always the same.
     #[must_use]
     pub fn view(&self, lent: &Lent, unit: Resources) -> ClusterView {
-        let offer = |id: &ContainerId| self.offers.values().find(|offer| offer.container == *id);
         let shares = lent.shares.iter();
         let nodes = shares.filter_map(|(id, processes)| {
-            let offer = offer(id)?;
+            let offer = self.offer(id)?;
             Some(NodeView {
                 id: NodeId(offer.container.0.clone()),
                 host: offer.host.clone(),
@@ -401,18 +415,12 @@ impl Lending {
 
     fn decided(&mut self, now: Millis) -> Vec<Word> {
         let mut words = self.end_swaps();
-        let first = self.driver.session().next_attempt();
-        let decisions = self.driver.decide(nanos(now));
-        // Those that were just decided on, each on a slot of its own.
-        let begun = self.driver.session().attempts_from(first);
-        let mut begun: BTreeMap<SlotIx, AttemptIx> =
-            begun.map(|(ix, attempt)| (attempt.slot, ix)).collect();
-        for decision in decisions {
-            match decision {
-                Decision::Gang { job, .. } => words.extend(self.gang(now, job)),
-                Decision::Start { slot, .. } | Decision::Copy { slot, .. } => {
-                    let attempt = begun.remove(&slot);
-                    words.extend(attempt.and_then(|attempt| self.start(attempt)));
+        for decided in self.driver.decide_attempts(nanos(now)) {
+            let attempts = decided.attempts();
+            match decided.decision {
+                Decision::Gang { job, .. } => words.extend(self.gang(now, job, attempts)),
+                Decision::Start { .. } | Decision::Copy { .. } => {
+                    words.extend(attempts.filter_map(|attempt| self.start(attempt)));
                 }
                 Decision::Stop { attempt, why } => {
                     let of = self.driver.session().attempt(attempt);
@@ -428,14 +436,18 @@ impl Lending {
         words
     }
 
-    /// A gang has all its slots.
-    fn gang(&mut self, now: Millis, job: JobIx) -> Option<Word> {
+    /// A gang has all its slots, and these attempts begin.
+    fn gang(
+        &mut self,
+        now: Millis,
+        job: JobIx,
+        attempts: impl Iterator<Item = AttemptIx>,
+    ) -> Option<Word> {
         let number = *self.numbers.get(&job)?;
         let session = self.driver.session();
-        let attempts = session.attempts();
+        let slot_of = |ix| session.slot(session.attempt(ix)?.slot);
         let own: Vec<(AttemptIx, ContainerIx)> = attempts
-            .filter(|(_, attempt)| attempt.job == job)
-            .filter_map(|(ix, attempt)| Some((ix, session.slot(attempt.slot)?.container)))
+            .filter_map(|ix| Some((ix, slot_of(ix)?.container)))
             .collect();
         let mut shares: BTreeMap<ContainerIx, u32> = BTreeMap::new();
         for (_, container) in &own {

@@ -35,12 +35,15 @@ impl Lending {
             return Vec::new();
         };
         let session = self.driver.session();
-        let offers = self.offers.iter();
-        let named = offers.filter(|(_, offer)| containers.contains(&offer.container));
+        let named: BTreeSet<_> = containers
+            .iter()
+            .filter_map(|container| self.containers.get(container).copied())
+            .collect();
         let avoided = Event::Avoided {
             job: borrower.ix,
             nodes: named
-                .filter_map(|(ix, _)| Some(session.container(*ix)?.node))
+                .into_iter()
+                .filter_map(|ix| Some(session.container(ix)?.node))
                 .collect(),
         };
         self.happened(now, &avoided)

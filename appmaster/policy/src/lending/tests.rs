@@ -1,3 +1,4 @@
+mod idle_slots;
 mod long_session;
 mod moves;
 

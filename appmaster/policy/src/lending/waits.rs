@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::messages::{Waits, Wants};
 use super::{Borrower, Lending, sizes};
 use crate::Resources;
-use crate::schedule::{JobIx, Need, SlotUse, Stage, can_run};
+use crate::schedule::{JobIx, Need, Slot, SlotUse, Stage, can_run};
 
 /// Those that wait as they stand now: looked at once, and then one after the other.
 ///
@@ -96,13 +96,27 @@ impl Lending {
     fn slots_for(&self, job: JobIx, stage: Stage, unit: Resources) -> (u32, u32) {
         let session = self.driver.session();
         let (mut free, mut all) = (0_u32, 0_u32);
-        for (ix, slot) in session.slots() {
-            let offer = self.offers.get(&slot.container);
-            let stays = !session.is_leaving(slot.container);
-            if stays && offer.is_some_and(|offer| sizes::fits(unit, offer.pool)) {
+        for (container, offer) in &self.offers {
+            if session.is_leaving(*container) || !sizes::fits(unit, offer.pool) {
+                continue;
+            }
+            // What runs on one of a container's slots runs on each that is like it.
+            let mut known: Option<(&Slot, bool)> = None;
+            for ix in session.slots_of(*container) {
+                let Some(slot) = session.slot(*ix) else {
+                    continue;
+                };
                 all = all.saturating_add(1);
-                let fits = can_run(session, job, stage, ix).is_ok();
-                free = free.saturating_add(u32::from(fits && slot.taken == SlotUse::Free));
+                if slot.taken != SlotUse::Free {
+                    continue;
+                }
+                let alike = known.filter(|(other, _)| other.stages == slot.stages);
+                let fits = match alike {
+                    Some((_, fits)) => fits,
+                    None => can_run(session, job, stage, *ix).is_ok(),
+                };
+                known = Some((slot, fits));
+                free = free.saturating_add(u32::from(fits));
             }
         }
         (free, all)

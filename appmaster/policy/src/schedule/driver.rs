@@ -1,10 +1,13 @@
 //! Asks a policy for decisions until it has none, and keeps it honest.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 
 use super::element::has_element;
 use super::legal::legal;
-use super::{By, Decision, Event, JobIx, Nanos, NodeIx, Owner, Saved, Session, Share, Snapshot};
+use super::{
+    AttemptIx, By, Decision, Event, JobIx, Nanos, NodeIx, Owner, Saved, Session, Share, Snapshot,
+};
 
 /// One policy's way of choosing between jobs.
 pub trait Scheduler: std::fmt::Debug + Send + Sync {
@@ -111,6 +114,24 @@ pub struct SessionDriver {
     /// Partitions may be ordered to other homes.
     rehomes: bool,
     refused: Vec<Illegal>,
+    /// How often the policy was asked.
+    asks: u64,
+}
+
+/// A decision, and the attempts that it begins.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Decided {
+    /// The decision.
+    pub decision: Decision,
+    /// Of a start and a copy one, of a gang as many as ranks, in the order of its slots; none of all others.
+    begun: Range<u32>,
+}
+
+impl Decided {
+    /// The attempts that it begins.
+    pub fn attempts(&self) -> impl Iterator<Item = AttemptIx> + use<> {
+        self.begun.clone().map(AttemptIx)
+    }
 }
 
 /// A decision that cannot be carried out, and why.
@@ -132,6 +153,7 @@ impl SessionDriver {
             asked: Nanos(0),
             rehomes: true,
             refused: Vec::new(),
+            asks: 0,
         }
     }
 
@@ -164,6 +186,7 @@ impl SessionDriver {
             session: snapshot.session,
             scheduler: snapshot.scheduler.scheduler(),
             refused: Vec::new(),
+            asks: 0,
         }
     }
 
@@ -198,6 +221,12 @@ impl SessionDriver {
     /// Decisions that could not be carried out since this was last called: faults of the policy.
     pub fn refused(&mut self) -> Vec<Illegal> {
         std::mem::take(&mut self.refused)
+    }
+
+    /// How often the policy was asked so far: for one node, or for the whole session.
+    #[must_use]
+    pub const fn asks(&self) -> u64 {
+        self.asks
     }
 
     /// When to tell [`Event::Wake`], if nothing happens before: always after the policy was last asked.
@@ -242,15 +271,25 @@ impl SessionDriver {
     /// Nodes with free slots by number, one decision each, so that work spreads, until a round has none; then for
     /// the whole session, until there is none. Nodes that have an element come after all others have as much as
     /// they take, so that what needs none leaves them free, unless the policy knows of no elements. A node without
-    /// a decision is not asked again before something happens, unless the policy says that others make way.
+    /// a decision is not asked again before something happens, unless the policy says that others make way. Nodes without
+    /// elements are not asked where all that is pending needs some.
     pub fn decide(&mut self, now: Nanos) -> Vec<Decision> {
+        let decided = self.decide_attempts(now).into_iter();
+        decided.map(|one| one.decision).collect()
+    }
+
+    /// The same, with the attempts that each decision begins.
+    pub fn decide_attempts(&mut self, now: Nanos) -> Vec<Decided> {
         self.asked = now;
         let mut decisions = Vec::new();
         let tells_apart = !self.scheduler.is_blind();
+        let everywhere = self.scheduler.looks_everywhere(now);
         let special = |session: &Session, node| tells_apart && has_element(session, node);
         loop {
             let before = decisions.len();
-            self.rounds(now, &mut decisions, |session, node| !special(session, node));
+            if everywhere || !tells_apart || self.session.needs_plain_nodes() {
+                self.rounds(now, &mut decisions, |session, node| !special(session, node));
+            }
             self.rounds(now, &mut decisions, special);
             if decisions.len() == before || !self.scheduler.asks_again() {
                 break;
@@ -260,29 +299,33 @@ impl SessionDriver {
         decisions
     }
 
-    /// Asks the nodes that `are` meant in turn, until none has a decision.
+    /// Asks the nodes that `are` meant in turn, until none has a decision. Whether a gang starts does not depend on the
+    /// node: while nothing has happened since one was asked, no other is asked for gangs alone.
     fn rounds(
         &mut self,
         now: Nanos,
-        decisions: &mut Vec<Decision>,
+        decisions: &mut Vec<Decided>,
         are: impl Fn(&Session, NodeIx) -> bool,
     ) {
         let everywhere = self.scheduler.looks_everywhere(now);
-        let next = |session: &Session, after| match everywhere {
+        let next = |session: &Session, after, gangs| match everywhere {
             true => session.free_node_after(after),
-            false => session.open_node_after(after),
+            false => session.open_node_after(after, gangs),
         };
         let again = self.scheduler.asks_again();
         let mut silent = BTreeSet::new();
+        let mut gangs = true;
         loop {
             let before = decisions.len();
-            let mut at = next(&self.session, None);
+            let mut at = next(&self.session, None, gangs);
             while let Some(node) = at {
-                let is_meant = !silent.contains(&node) && are(&self.session, node);
-                if !(is_meant && self.ask(now, Some(node), decisions)) {
-                    silent.insert(node);
+                if !silent.contains(&node) && are(&self.session, node) {
+                    gangs = self.ask(now, Some(node), decisions);
+                    if !gangs {
+                        silent.insert(node);
+                    }
                 }
-                at = next(&self.session, Some(node));
+                at = next(&self.session, Some(node), gangs);
             }
             if decisions.len() == before {
                 break;
@@ -293,7 +336,8 @@ impl SessionDriver {
         }
     }
 
-    fn ask(&mut self, now: Nanos, node: Option<NodeIx>, decisions: &mut Vec<Decision>) -> bool {
+    fn ask(&mut self, now: Nanos, node: Option<NodeIx>, decisions: &mut Vec<Decided>) -> bool {
+        self.asks = self.asks.saturating_add(1);
         let Some(decision) = self.scheduler.next(now, &self.session, node) else {
             return false;
         };
@@ -303,8 +347,10 @@ impl SessionDriver {
             self.refused.push(Illegal { decision, why });
             return false;
         }
+        let first = self.session.next_attempt();
         self.tell(now, &Event::Ordered(decision.clone()));
-        decisions.push(decision);
+        let begun = first.0..self.session.next_attempt().0;
+        decisions.push(Decided { decision, begun });
         true
     }
 

@@ -84,7 +84,7 @@ pub use can_run::{Misfit, can_run, has_locks};
 pub use capacity::Capacity;
 pub use cut::Cut;
 pub use dominant::{Share, dominant};
-pub use driver::{Illegal, Scheduler, SessionDriver};
+pub use driver::{Decided, Illegal, Scheduler, SessionDriver};
 pub use dyscale::{DyScale, LiftBatch};
 pub use event::{AttemptOutcome, AttemptPhase, Decision, Event, Why};
 pub use fair::{By, Fair};

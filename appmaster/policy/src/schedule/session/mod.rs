@@ -332,12 +332,6 @@ impl Session {
         AttemptIx(self.state.next_attempt)
     }
 
-    /// Attempts that are not over, from this number on.
-    pub fn attempts_from(&self, first: AttemptIx) -> impl Iterator<Item = (AttemptIx, &Attempt)> {
-        let numbers = first.0..self.state.next_attempt;
-        numbers.filter_map(|number| Some((AttemptIx(number), self.attempt(AttemptIx(number))?)))
-    }
-
     /// Attempts that are not over although the results of their tasks are there, by number.
     pub fn late(&self) -> impl Iterator<Item = (AttemptIx, &Attempt)> {
         let late = self.state.late.iter();

@@ -1,6 +1,8 @@
 //! Looking for nodes, containers and slots.
 
-use crate::schedule::element::has_each;
+use std::collections::BTreeSet;
+
+use crate::schedule::element::{has_each, needs_element};
 use crate::schedule::place::{SlotKind, StageBits};
 use crate::schedule::{
     Container, ContainerIx, JobIx, Nanos, Node, NodeIx, Session, Slot, SlotIx, SlotUse, Speed,
@@ -38,6 +40,18 @@ impl Session {
     pub fn is_leaving(&self, container: ContainerIx) -> bool {
         let record = self.state.containers.get(&container);
         record.is_some_and(|record| record.leaving.is_some())
+    }
+
+    /// The container that joined last.
+    pub(in crate::schedule) fn newest_container(&self) -> ContainerIx {
+        ContainerIx(self.state.next_container.saturating_sub(1))
+    }
+
+    /// How many free slots of one speed there are for a stage.
+    #[must_use]
+    pub fn free_count(&self, stage: Stage, speed: Speed) -> usize {
+        let slots = self.state.free_by.get(&(stage, speed));
+        slots.map_or(0, BTreeSet::len)
     }
 
     /// Slots of a container, by position.
@@ -102,15 +116,28 @@ impl Session {
             .flat_map(|record| record.free.iter().copied())
     }
 
-    /// The next node after `node`, or the first, with a free slot for a stage of which tasks are pending.
+    /// The next node after `node`, or the first, with a free slot for a stage of which tasks are pending; of gangs only
+    /// where these are to count.
     #[must_use]
-    pub fn open_node_after(&self, node: Option<NodeIx>) -> Option<NodeIx> {
+    pub fn open_node_after(&self, node: Option<NodeIx>, gangs: bool) -> Option<NodeIx> {
         use std::ops::Bound::{Excluded, Unbounded};
         let from = node.map_or(Unbounded, |node| Excluded((node, SlotIx(u32::MAX))));
         let open = self.state.free_by.iter();
-        let open = open.filter(|((stage, _), _)| self.is_pending(*stage));
+        let open = open.filter(|((stage, _), _)| {
+            let counts = gangs || *stage != Stage::Gang;
+            counts && self.is_pending(*stage)
+        });
         let next = open.filter_map(|(_, slots)| slots.range((from, Unbounded)).next());
         next.map(|(node, _)| *node).min()
+    }
+
+    /// Whether tasks are pending that need no element.
+    pub(in crate::schedule) fn needs_plain_nodes(&self) -> bool {
+        let stages = [Stage::Map, Stage::Reduce, Stage::Gang].into_iter();
+        let mut needs = stages
+            .flat_map(|stage| self.classes(stage))
+            .filter_map(|class| self.need(class));
+        needs.any(|need| !needs_element(need))
     }
 
     /// Free slots of a node for stages of which tasks are pending, by number; of those that are alike the first.

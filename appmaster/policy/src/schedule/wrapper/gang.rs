@@ -19,8 +19,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::schedule::can_run::could_run;
 use crate::schedule::{
-    Class, Decision, Event, JobIx, Nanos, Need, NodeIx, Saved, Scheduler, Session, Share, SlotIx,
-    Speed, Stage,
+    Class, Decision, Event, JobIx, Nanos, Need, NodeIx, Saved, Scheduler, Session, Share, Slot,
+    SlotIx, Speed, Stage,
 };
 
 /// The fastest first; of slots whose speed is not known nobody knows that they are slow.
@@ -79,6 +79,20 @@ impl GangScheduling {
         )
     }
 
+    /// The slots of the container that has just joined count, too.
+    fn count_newest(&mut self, session: &Session) {
+        let slots = session.slots_of(session.newest_container());
+        for (class, all) in &mut self.all {
+            let Some(need) = session.need(*class) else {
+                continue;
+            };
+            let slots = slots.iter();
+            for slot in slots.filter_map(|ix| Some((*ix, session.slot(*ix)?))) {
+                count(session, need, slot, all);
+            }
+        }
+    }
+
     /// The speed of the slots that are held for a gang: the fastest of which there are enough; of none, any.
     fn held_speed(&self, session: &Session, job: JobIx) -> Option<Speed> {
         let wanted = session.stage(job, Stage::Gang)?.pending as usize;
@@ -121,13 +135,21 @@ fn turn(inner: &dyn Scheduler, session: &Session, job: JobIx) -> Option<GangTurn
 fn room(session: &Session, job: JobIx, need: &Need, enough: Option<Speed>) -> Option<Vec<SlotIx>> {
     let speed_of = |slot: &SlotIx| session.slot(*slot).map(|slot| slot.speed);
     let held: Vec<SlotIx> = session.held(job).collect();
+    let wanted = session.stage(job, Stage::Gang)?.pending as usize;
+    // How many there are is known without looking at each.
+    let count = |speed: Speed| {
+        let own = held.iter().filter(|slot| speed_of(slot) == Some(speed));
+        own.count()
+            .saturating_add(session.free_count(Stage::Gang, speed))
+    };
     if enough.is_none() {
-        return room_of(session, (job, need), &held, None);
+        let all: usize = SPEEDS.into_iter().map(count).sum();
+        let is_enough = all >= wanted;
+        return is_enough
+            .then(|| room_of(session, (job, need), &held, None))
+            .flatten();
     }
-    let mut speeds = SPEEDS.into_iter().filter(|speed| {
-        let is_free = session.free_for(Stage::Gang, *speed).next().is_some();
-        is_free || held.iter().any(|slot| speed_of(slot) == Some(*speed))
-    });
+    let mut speeds = SPEEDS.into_iter().filter(|speed| count(*speed) >= wanted);
     speeds.find_map(|speed| room_of(session, (job, need), &held, Some(speed)))
 }
 
@@ -138,16 +160,18 @@ fn room_of(
     speed: Option<Speed>,
 ) -> Option<Vec<SlotIx>> {
     let wanted = session.stage(job, Stage::Gang)?.pending as usize;
-    let of_held = held.iter().filter_map(|slot| session.node_of(*slot));
+    let mut own: BTreeMap<NodeIx, Vec<SlotIx>> = BTreeMap::new();
+    for slot in held {
+        if let Some(node) = session.node_of(*slot) {
+            own.entry(node).or_default().push(*slot);
+        }
+    }
     // There may be many more nodes, which have input and no container.
-    let places: BTreeSet<NodeIx> = session.free_nodes().chain(of_held).collect();
+    let places: BTreeSet<NodeIx> = session.free_nodes().chain(own.keys().copied()).collect();
     let mut nodes: Vec<Vec<SlotIx>> = Vec::new();
     for node in places {
-        let own = held
-            .iter()
-            .copied()
-            .filter(|slot| session.node_of(*slot) == Some(node));
-        let there = own.chain(session.free_slots(node));
+        let held = own.get(&node).into_iter().flatten().copied();
+        let there = held.chain(session.free_slots(node));
         let is_of_it = |slot: &SlotIx| {
             let of = session.slot(*slot).map(|of| of.speed);
             speed.is_none() || of == speed
@@ -208,12 +232,21 @@ fn together(session: &Session, need: &Need, slots: Vec<SlotIx>) -> Vec<SlotIx> {
 fn all(session: &Session, need: &Need) -> BTreeMap<Speed, usize> {
     let mut all = BTreeMap::new();
     for (ix, slot) in session.slots() {
-        if could_run(session, need, Stage::Gang, ix) {
-            let count: &mut usize = all.entry(slot.speed).or_default();
-            *count = count.saturating_add(1);
-        }
+        count(session, need, (ix, slot), &mut all);
     }
     all
+}
+
+fn count(
+    session: &Session,
+    need: &Need,
+    (ix, slot): (SlotIx, &Slot),
+    all: &mut BTreeMap<Speed, usize>,
+) {
+    if could_run(session, need, Stage::Gang, ix) {
+        let count = all.entry(slot.speed).or_default();
+        *count = count.saturating_add(1);
+    }
 }
 
 impl Scheduler for GangScheduling {
@@ -228,8 +261,9 @@ impl Scheduler for GangScheduling {
     fn hear(&mut self, now: Nanos, session: &Session, event: &Event) {
         self.hold_ends(now, session);
         self.without_room = None;
-        if let Event::Joined(..)
-        | Event::Slots { .. }
+        if let Event::Joined(..) = event {
+            self.count_newest(session);
+        } else if let Event::Slots { .. }
         | Event::Pool { .. }
         | Event::Preempt { .. }
         | Event::Lost(_) = event
