@@ -45,7 +45,7 @@ pub(crate) struct Containers {
 
 impl Containers {
     /// None is asked for yet; `seed` is to differ from that of other sessions.
-    pub(crate) const fn new(plan: SessionPlan, seed: u64) -> Self {
+    pub(crate) fn new(plan: SessionPlan, seed: u64) -> Self {
         Self {
             pool: Pool::new(plan, seed),
             settling: BTreeMap::new(),

@@ -24,10 +24,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use holding::Asking;
 use job::SessionPlan;
-use policy::gang::{GangEvent, Grant};
+use policy::gang::{GangEvent, Grant, Suspects};
 use policy::lending::{CoreClass, Offer};
 use policy::{ClusterView, ContainerId, Millis, NodeId};
 
+use nodes::NodesRead;
 use pause::Pause;
 use place::{PlaceState, PooledContainer};
 use step::nothing;
@@ -74,8 +75,12 @@ pub(crate) struct Pool {
     avoided: BTreeMap<NodeId, Millis>,
     /// Nodes that have lost a container, and when that is forgotten.
     failed: BTreeMap<NodeId, Millis>,
+    /// The numbers of the places whose containers are at a node, or asked for there.
+    at: BTreeMap<NodeId, BTreeSet<u32>>,
     /// The nodes as they were read last.
-    view: Option<ClusterView>,
+    nodes: Option<NodesRead>,
+    /// Nodes that may not answer.
+    suspects: Suspects,
     /// The nodes are being read.
     looking: bool,
     /// For some place no node is left that has none: every one has a container, or is avoided.
@@ -90,7 +95,7 @@ pub(crate) struct Pool {
 
 impl Pool {
     /// One that has asked for nothing; `seed` is to differ from that of other sessions.
-    pub(crate) const fn new(plan: SessionPlan, seed: u64) -> Self {
+    pub(crate) fn new(plan: SessionPlan, seed: u64) -> Self {
         Self {
             plan,
             seed,
@@ -99,7 +104,9 @@ impl Pool {
             next: 0,
             avoided: BTreeMap::new(),
             failed: BTreeMap::new(),
-            view: None,
+            at: BTreeMap::new(),
+            nodes: None,
+            suspects: Suspects::new(seed),
             looking: false,
             is_everywhere: false,
             refusal: None,
@@ -124,22 +131,15 @@ impl Pool {
         self.avoided.retain(|_, until| *until > now);
         self.failed.retain(|_, until| *until > now);
         self.is_everywhere = false;
-        if let Ok(view) = view {
-            self.view = Some(view.clone());
+        match view {
+            Ok(view) => {
+                self.nodes = Some(NodesRead::new(view.clone()));
+                let mut wants = self.ask_less();
+                wants.extend(self.choose(now));
+                wants
+            }
+            Err(why) => self.all_hear(now, &GangEvent::SnapshotFailed(why.clone())),
         }
-        let numbers: Vec<u32> = self.places.keys().copied().collect();
-        let mut wants = match view {
-            Ok(view) => self.ask_less(view),
-            Err(_) => Vec::new(),
-        };
-        for number in numbers {
-            let event = match view {
-                Ok(view) => GangEvent::Snapshot(self.free_for(now, number, view)),
-                Err(why) => GangEvent::SnapshotFailed(why.clone()),
-            };
-            wants.extend(self.step(now, number, event));
-        }
-        wants
     }
 
     /// A container was granted for the request of this number.
@@ -168,18 +168,17 @@ impl Pool {
         self.refusal = Some(words);
         let mut wants = Vec::new();
         for number in requests {
-            let Some(place) = self.places.get_mut(number) else {
+            let place = self.places.get_mut(number);
+            let Some(place) = place.filter(|place| matches!(place.state, PlaceState::Asked)) else {
                 continue;
             };
-            if matches!(place.state, PlaceState::Asked) {
-                wants.push(Want::Release(place.gang.end()));
-                wants.push(Want::Ask(*number, nothing()));
-                place.asked = None;
-                place.share = None;
-                place.state = PlaceState::Nowhere {
-                    until: now.plus(LOOK_AGAIN),
-                };
-            }
+            wants.push(Want::Release(place.gang.end()));
+            wants.push(Want::Ask(*number, nothing()));
+            place.asked = None;
+            place.state = PlaceState::Nowhere {
+                until: now.plus(LOOK_AGAIN),
+            };
+            self.set_share(*number, None);
         }
         wants
     }
@@ -244,11 +243,11 @@ impl Pool {
                     wants.extend(self.lost(now, &container, true));
                 }
                 Some(PlaceState::Nowhere { until }) if now >= *until => {
-                    self.places.remove(&number);
+                    self.remove(number);
                     wants.extend(self.open(now));
                 }
                 Some(PlaceState::Pausing) if now >= self.pause.until() => {
-                    self.places.remove(&number);
+                    self.remove(number);
                     wants.extend(self.open(now));
                 }
                 Some(PlaceState::Asked) => wants.extend(self.step(now, number, GangEvent::Tick)),
@@ -269,6 +268,7 @@ impl Pool {
         let mut all = Vec::new();
         let mut wants = Vec::new();
         self.numbers.clear();
+        self.at.clear();
         for (number, mut place) in std::mem::take(&mut self.places) {
             all.extend(place.container().cloned());
             all.extend(place.gang.end());

@@ -1,5 +1,7 @@
 //! Looking at the cluster, placing, asking.
 
+use std::sync::Arc;
+
 use super::limits::{LONGEST_LOOK, LONGEST_ROOM_LOOK};
 use super::members::Members;
 use super::shortfall::Shortfall;
@@ -19,6 +21,16 @@ impl Gang {
     pub(super) fn place(&mut self, now: Millis, view: ClusterView) -> Vec<GangAction> {
         let _none_is_asked = self.silent.look(now, &view, Vec::new());
         let answer = self.place_on(now, &view, &[]);
+        self.placed(now, Arc::new(view), answer)
+    }
+
+    /// The same, where it is known where it is placed.
+    pub(super) fn placed(
+        &mut self,
+        now: Millis,
+        view: Arc<ClusterView>,
+        answer: Result<Placement, Rejection>,
+    ) -> Vec<GangAction> {
         self.view = Some(view);
         self.looked = now;
         match answer {

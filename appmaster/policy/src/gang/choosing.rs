@@ -3,8 +3,10 @@
 use std::collections::BTreeSet;
 
 use super::limits::AVOID_FULL;
-use super::{Gang, GangState, silence};
-use crate::{ClusterView, Millis, Mode, NodeId, NodeShare, NodeView, Placement, Rejection};
+use super::{Chance, Gang, GangState, silence};
+use crate::{
+    ClusterView, Millis, Mode, NodeId, NodeShare, NodeView, Placement, Rejection, Resources,
+};
 
 /// Nodes that look alike are passed over only where more of them are left than this, for each that is missing.
 const ALIKE: usize = 4;
@@ -92,7 +94,7 @@ impl Gang {
         let processes = usize::try_from(demand.processes.get()).unwrap_or(usize::MAX);
         match equals.len() < processes.saturating_mul(MANY_ALIKE) {
             true => BTreeSet::new(),
-            false => self.some_of(equals, processes),
+            false => some_of(&mut self.chance, equals, processes),
         }
     }
 
@@ -103,38 +105,45 @@ impl Gang {
     /// order of their names, as this one would be, and the next in that order are most likely reserved for it,
     /// too.
     fn neighbours_of_silent(&mut self, view: &ClusterView) -> BTreeSet<NodeId> {
-        let is_silent = |node: &&NodeView| self.silent.has(&node.id);
-        let silent: Vec<_> = view.nodes.iter().filter(is_silent).collect();
-        let looks_so = |node: &NodeView| {
-            let room = view.room(node);
-            silent.iter().any(|silent| view.room(silent) == room)
-        };
-        let nodes = view.nodes.iter();
-        let alike: BTreeSet<&NodeId> = nodes
-            .filter(|node| !self.silent.has(&node.id) && looks_so(node))
-            .map(|node| &node.id)
-            .collect();
-        if silent.is_empty() {
-            return BTreeSet::new();
-        }
         let wanted = self.members.outstanding().len().max(1);
-        self.some_of(alike, wanted)
-    }
-
-    /// The first of `alike`, as many as chance says; [`ALIKE`] for each that is wanted stay.
-    fn some_of(&mut self, alike: BTreeSet<&NodeId>, wanted: usize) -> BTreeSet<NodeId> {
-        let most = alike.len().saturating_sub(wanted.saturating_mul(ALIKE));
-        if most == 0 {
-            return BTreeSet::new();
-        }
-        let most = Millis(u64::try_from(most).unwrap_or(u64::MAX));
-        let passed = self.chance.between(Millis(0), most);
-        let passed = usize::try_from(passed.0).unwrap_or(usize::MAX);
-        alike.into_iter().take(passed).cloned().collect()
+        let alike = alike(view, |node| self.silent.has(node));
+        some_of(&mut self.chance, alike, wanted)
     }
 
     /// Whether the mode leaves no choice of nodes.
     pub(super) const fn is_bound(&self) -> bool {
         matches!(self.demand.mode, Mode::None | Mode::Dist)
     }
+}
+
+/// Nodes that have as much room as one that does not answer.
+pub(super) fn alike(view: &ClusterView, is_silent: impl Fn(&NodeId) -> bool) -> BTreeSet<&NodeId> {
+    let silent = view.nodes.iter().filter(|node| is_silent(&node.id));
+    let rooms: Vec<Resources> = silent.map(|node| view.room(node)).collect();
+    let looks_so = |node: &&NodeView| !is_silent(&node.id) && rooms.contains(&view.room(node));
+    match rooms.is_empty() {
+        true => BTreeSet::new(),
+        false => view
+            .nodes
+            .iter()
+            .filter(looks_so)
+            .map(|node| &node.id)
+            .collect(),
+    }
+}
+
+/// The first of `alike`, as many as chance says; [`ALIKE`] for each that is wanted stay.
+pub(super) fn some_of(
+    chance: &mut Chance,
+    alike: BTreeSet<&NodeId>,
+    wanted: usize,
+) -> BTreeSet<NodeId> {
+    let most = alike.len().saturating_sub(wanted.saturating_mul(ALIKE));
+    if most == 0 {
+        return BTreeSet::new();
+    }
+    let most = Millis(u64::try_from(most).unwrap_or(u64::MAX));
+    let passed = chance.between(Millis(0), most);
+    let passed = usize::try_from(passed.0).unwrap_or(usize::MAX);
+    alike.into_iter().take(passed).cloned().collect()
 }

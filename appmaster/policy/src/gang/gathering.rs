@@ -1,11 +1,17 @@
 //! From asking to the last grant: placing the rest again, and letting go.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use super::limits::{LONGEST_PAUSE, LONGEST_REST};
 use super::shortfall::Shortfall;
-use super::{Gang, GangAction, GangEvent, GangPhase, GangState, GivenUp, LetGo, Unused, unused};
-use crate::{ClusterView, Millis, Placement, Rejection};
+use super::silence::Unanswered;
+use super::suspects::by_id;
+use super::{
+    Chosen, Gang, GangAction, GangEvent, GangPhase, GangState, GivenUp, LetGo, Silent, Unused,
+    unused,
+};
+use crate::{ClusterView, Millis, NodeId, NodeView, Placement, Rejection};
 
 impl Gang {
     pub(super) fn gather(&mut self, now: Millis, event: GangEvent) -> Vec<GangAction> {
@@ -46,6 +52,7 @@ impl Gang {
             }
             GangEvent::ResourceManagerRestarted => self.ask_anew(now),
             GangEvent::Snapshot(view) if look_at.is_none() => self.place_rest(now, view),
+            GangEvent::Chosen(chosen) if look_at.is_none() => self.rest_placed(now, chosen),
             GangEvent::SnapshotFailed(_) if look_at.is_none() => {
                 self.looked = now;
                 *look_at = Some(now.plus(self.limits.reissue));
@@ -101,21 +108,58 @@ impl Gang {
     /// The requests have stalled, and the look that was ordered for it is answered: what is held
     /// stays, the rest is placed again.
     fn place_rest(&mut self, now: Millis, view: ClusterView) -> Vec<GangAction> {
+        let unanswered = self.unanswered(now, &view, &by_id(&view));
         let span = self.until_next_look(now, self.limits.reissue, self.longest_look());
         let GangState::Gathering { look_at, .. } = &mut self.state else {
             return Vec::new();
         };
         *look_at = Some(now.plus(span));
         let held = self.members.held_shares();
-        let asked_before = now.0.checked_sub(self.limits.unanswered.0).map(Millis);
-        let unanswered = asked_before.map(|before| self.members.unanswered(&view, before));
-        let unanswered = unanswered.unwrap_or_default();
         let new = self.silent.look(now, &view, unanswered);
         let answer = self.place_on(now, &view, &held);
-        self.view = Some(view);
+        self.view = Some(Arc::new(view));
         self.looked = now;
         let mut actions: Vec<GangAction> = self.say_silent(new).into_iter().collect();
-        actions.extend(match answer {
+        actions.extend(self.rest_answered(now, answer));
+        let silent = self.silent.among(now, &self.members.outstanding());
+        actions.extend(self.show_silent(silent));
+        actions
+    }
+
+    /// The same, where it is known where the rest is placed.
+    fn rest_placed(&mut self, now: Millis, chosen: Chosen) -> Vec<GangAction> {
+        let span = self.until_next_look(now, self.limits.reissue, self.longest_look());
+        if let GangState::Gathering { look_at, .. } = &mut self.state {
+            *look_at = Some(now.plus(span));
+        }
+        self.view = Some(chosen.view);
+        self.looked = now;
+        let mut actions = self.rest_answered(now, chosen.answer);
+        actions.extend(self.show_silent(chosen.silent));
+        actions
+    }
+
+    /// What it has asked for long ago and not been given, though there is room.
+    pub(super) fn unanswered(
+        &self,
+        now: Millis,
+        view: &ClusterView,
+        nodes: &BTreeMap<&NodeId, &NodeView>,
+    ) -> Vec<Unanswered> {
+        let GangState::Gathering { look_at: None, .. } = self.state else {
+            return Vec::new();
+        };
+        let before = now.0.checked_sub(self.limits.unanswered.0).map(Millis);
+        let unanswered = before.map(|before| self.members.unanswered(view, nodes, before));
+        unanswered.unwrap_or_default()
+    }
+
+    fn rest_answered(
+        &mut self,
+        now: Millis,
+        answer: Result<Placement, Rejection>,
+    ) -> Vec<GangAction> {
+        match answer {
             Ok(placement) => self.ask(now, placement),
             Err(rejection) if self.may_pass(&rejection) => {
                 // What was lost, or does not answer, cannot be had beside what is held.
@@ -126,9 +170,7 @@ impl Gang {
                 }
             }
             Err(rejection) => self.end_for(GivenUp::Impossible(Box::new(rejection))),
-        });
-        actions.extend(self.show_silent(now));
-        actions
+        }
     }
 
     /// Whether what is held keeps the job from starting: beside it there is only a node that does not
@@ -154,11 +196,11 @@ impl Gang {
     }
 
     /// Who is waited for and silent, and for how long.
-    fn show_silent(&self, now: Millis) -> Option<GangAction> {
+    fn show_silent(&self, silent: Option<Silent>) -> Option<GangAction> {
         let GangState::Gathering { .. } = self.state else {
             return None;
         };
-        let silent = self.silent.among(now, &self.members.outstanding())?;
+        let silent = silent?;
         let (granted, wanted) = self.members.progress();
         Some(GangAction::Show(GangPhase::WaitingForNodes {
             granted,

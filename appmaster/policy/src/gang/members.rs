@@ -128,9 +128,12 @@ impl Members {
 
     /// Requests that have not been served since `before`, though node and queue have room for them in
     /// `view`; of a queue that names none nobody knows whether it has.
-    pub(super) fn unanswered(&self, view: &ClusterView, before: Millis) -> Vec<Unanswered> {
-        let nodes = view.nodes.iter().map(|node| (&node.id, node));
-        let nodes: BTreeMap<&NodeId, &NodeView> = nodes.collect();
+    pub(super) fn unanswered(
+        &self,
+        view: &ClusterView,
+        nodes: &BTreeMap<&NodeId, &NodeView>,
+        before: Millis,
+    ) -> Vec<Unanswered> {
         let queue = view.queue.headroom;
         if view.queue.names_no_room {
             return Vec::new();

@@ -1,6 +1,7 @@
 //! What a gang hears and what it says.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use super::Missing;
 use crate::{ClusterView, ContainerId, Millis, NodeId, NodeShare, Placement, Rejection, Resources};
@@ -12,6 +13,8 @@ pub enum GangEvent {
     Begin,
     /// The cluster as it is now.
     Snapshot(ClusterView),
+    /// The cluster as it is now, and what its owner has chosen there for this gang and others.
+    Chosen(Chosen),
     /// The cluster could not be read, for this reason.
     SnapshotFailed(String),
     /// A container was granted.
@@ -33,6 +36,17 @@ pub enum GangEvent {
     ResourceManagerRestarted,
     /// Nothing happened, but time passed: see [`super::Gang::wakes_at`].
     Tick,
+}
+
+/// What was chosen for a gang by its owner, who looks at the cluster once for many.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Chosen {
+    /// The cluster, which all of them see.
+    pub view: Arc<ClusterView>,
+    /// Where its containers are asked for, or why nowhere.
+    pub answer: Result<Placement, Rejection>,
+    /// What it has asked for already does not answer.
+    pub silent: Option<Silent>,
 }
 
 /// A granted container.

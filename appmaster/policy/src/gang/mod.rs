@@ -23,15 +23,21 @@ mod members;
 mod messages;
 mod shortfall;
 mod silence;
+mod spread;
+mod suspects;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 pub use chance::Chance;
 pub use limits::{GangLimits, LONGEST_GATHER, LONGEST_LOOK, LONGEST_PAUSE, SHORTEST_REISSUE};
 pub use messages::{
-    GangAction, GangEvent, GangPhase, GivenUp, Grant, LetGo, Loss, Member, NoRoom, Silent, Unused,
+    Chosen, GangAction, GangEvent, GangPhase, GivenUp, Grant, LetGo, Loss, Member, NoRoom, Silent,
+    Unused,
 };
 pub use shortfall::Missing;
+pub use spread::{Spot, Spread, Suspicion};
+pub use suspects::{Suspected, Suspects};
 
 use self::members::Members;
 use self::shortfall::Shortfall;
@@ -55,7 +61,7 @@ pub struct Gang {
     /// How often it was let go.
     let_go: u32,
     /// The newest look at the cluster, and when it was answered.
-    view: Option<ClusterView>,
+    view: Option<Arc<ClusterView>>,
     looked: Millis,
     /// The last look said that it can never be placed.
     doubted: bool,
@@ -154,6 +160,15 @@ impl Gang {
         }
     }
 
+    /// Whether it waits for the nodes to be read.
+    #[must_use]
+    pub const fn awaits_nodes(&self) -> bool {
+        matches!(
+            self.state,
+            GangState::Looking | GangState::Gathering { look_at: None, .. }
+        )
+    }
+
     /// Whether nothing is held, nor asked for.
     #[must_use]
     pub const fn has_nothing(&self) -> bool {
@@ -206,6 +221,7 @@ impl Gang {
             },
             GangState::Looking => match event {
                 GangEvent::Snapshot(view) => self.place(now, view),
+                GangEvent::Chosen(chosen) => self.placed(now, chosen.view, chosen.answer),
                 GangEvent::SnapshotFailed(why) => self.wait_for_room(now, NoRoom::Unseen(why)),
                 other => surplus(other),
             },

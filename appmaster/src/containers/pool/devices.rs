@@ -6,32 +6,34 @@ use std::collections::{BTreeMap, BTreeSet};
 use holding::Asking;
 use policy::elements::{GPU, Trust, counted_by, is_taken_whole};
 use policy::lending::{CoreClass, OfferedSlot};
-use policy::{ClusterView, ContainerId, NodeId, Resources};
+use policy::{ContainerId, NodeId, Resources};
 
+use super::nodes::NodesRead;
 use super::place::PlaceState;
 use super::{Pool, Want};
 
 impl Pool {
     /// The same, with what the nodes have free of elements.
     pub(super) fn with_elements(&self, number: u32, mut asking: Asking) -> Asking {
-        let Some(view) = &self.view else {
+        let Some(nodes) = &self.nodes else {
             return asking;
         };
         if self.plan.elements != Trust::Scan {
             for share in &mut asking.placement.shares {
-                share.ask = self.ask(number, view, &share.node);
+                share.ask = self.ask(number, nodes, &share.node);
             }
         }
         asking
     }
 
     /// What is asked for at a node.
-    fn ask(&self, number: u32, view: &ClusterView, node: &NodeId) -> Resources {
+    fn ask(&self, number: u32, nodes: &NodesRead, node: &NodeId) -> Resources {
         let all = self.plan.slot.times(self.plan.room.get());
-        let Some(there) = view.nodes.iter().find(|there| there.id == *node) else {
+        let Some(there) = nodes.node(node) else {
             return all;
         };
-        let room = view.room(&self.beside(number, there.clone(), view));
+        let view = nodes.view();
+        let room = view.room(&self.beside(number, there.clone(), view.step));
         let mut counts = all.counts;
         let mut has_gpu = false;
         for (index, name) in view.types.iter() {
@@ -49,17 +51,21 @@ impl Pool {
     }
 
     /// The nodes were read: what is asked for and is not there any more is asked for no longer.
-    pub(super) fn ask_less(&mut self, view: &ClusterView) -> Vec<Want> {
+    pub(super) fn ask_less(&mut self) -> Vec<Want> {
         let mut wants: Vec<(u32, Asking)> = Vec::new();
         if self.plan.elements == Trust::Scan {
             return Vec::new();
         }
+        let Some(nodes) = &self.nodes else {
+            return Vec::new();
+        };
+        let view = nodes.view();
         for (number, place) in &self.places {
             let (PlaceState::Asked, Some(asked)) = (&place.state, &place.asked) else {
                 continue;
             };
             let is_short = asked.fresh().any(|share| {
-                let there = view.nodes.iter().find(|there| there.id == share.node);
+                let there = nodes.node(&share.node);
                 there.is_some_and(|there| !share.ask.counts.fit(view.room(there).counts))
             });
             if is_short {
@@ -94,8 +100,8 @@ impl Pool {
     pub(crate) fn attributed_to(&self, container: &ContainerId) -> BTreeMap<String, u64> {
         let place = self.place_of(container);
         let node = place.and_then(|place| Some(&place.share.as_ref()?.node));
-        let nodes = self.view.iter().flat_map(|view| &view.nodes);
-        let there = nodes.into_iter().find(|there| Some(&there.id) == node);
+        let nodes = self.nodes.as_ref();
+        let there = nodes.zip(node).and_then(|(nodes, node)| nodes.node(node));
         there
             .map(|there| there.elements.clone())
             .unwrap_or_default()

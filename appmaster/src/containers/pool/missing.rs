@@ -4,6 +4,7 @@ use policy::ClusterView;
 use policy::gang::GangPhase;
 
 use super::Pool;
+use super::nodes::NodesRead;
 use super::place::{PlaceState, PooledContainer};
 
 impl Pool {
@@ -52,7 +53,7 @@ impl Pool {
     }
 
     /// The nodes as they were read last.
-    pub(crate) const fn view(&self) -> Option<&ClusterView> {
-        self.view.as_ref()
+    pub(crate) fn view(&self) -> Option<&ClusterView> {
+        self.nodes.as_ref().map(NodesRead::view)
     }
 }

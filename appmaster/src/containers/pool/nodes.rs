@@ -5,94 +5,145 @@
 //! largest that YARN gives is often a fraction of a node. A node with devices has one container only, so that
 //! no other container offers them.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use policy::elements::{Trust, is_taken_whole};
-use policy::{ClusterView, MiB, Millis, NodeId, NodeView, Resources};
+use policy::gang::{Chosen, GangEvent, Spot, Spread, Suspected};
+use policy::{ClusterView, Demand, MiB, Millis, NodeId, NodeView, Resources};
 
 use super::place::PlaceState;
-use super::{AVOID, AVOID_ALONE, Pool};
+use super::{AVOID, AVOID_ALONE, Pool, Want};
 
-impl Pool {
-    /// The nodes on which a place may be; those that have lost a container are left alone, but where that leaves
-    /// none and the session holds nothing, those that have been for a while.
-    pub(super) fn free_for(&mut self, now: Millis, number: u32, view: &ClusterView) -> ClusterView {
-        let mut sound = view.clone();
-        self.leave_alone(now, &mut sound.nodes);
-        let others = self.places.iter().filter(|(other, _)| **other != number);
-        let taken: BTreeSet<&NodeId> = others
-            .filter_map(|(_, place)| Some(&place.share.as_ref()?.node))
-            .collect();
-        // Nodes are many, and are copied once.
-        let all = std::mem::take(&mut sound.nodes).into_iter();
-        let (own, others): (Vec<NodeView>, Vec<NodeView>) =
-            all.partition(|node| taken.contains(&node.id));
-        let is_everywhere = others.is_empty() && !view.nodes.is_empty();
-        let wanted = self.plan.slot.times(self.plan.room.get());
-        let has_room = |node: &NodeView| view.fits(wanted, view.room(node));
-        let mut free = ClusterView {
-            nodes: others,
-            ..sound
-        };
-        if !free.nodes.iter().any(has_room) {
-            let beside = own.into_iter().map(|node| self.beside(number, node, view));
-            let mut beside = beside.filter(|node| has_room(node) && !self.has_elements(view, node));
-            if let Some(first) = beside.next() {
-                free.nodes = vec![first];
-                free.nodes.extend(beside);
-            }
+/// The nodes as they were read, which all places see.
+#[derive(Debug)]
+pub(super) struct NodesRead {
+    view: Arc<ClusterView>,
+    places: BTreeMap<NodeId, usize>,
+}
+
+impl NodesRead {
+    pub(super) fn new(view: ClusterView) -> Self {
+        let nodes = view.nodes.iter().enumerate();
+        Self {
+            places: nodes
+                .map(|(place, node)| (node.id.clone(), place))
+                .collect(),
+            view: Arc::new(view),
         }
-        self.is_everywhere |= is_everywhere;
-        free
     }
 
-    /// Takes those away that have lost a container.
-    fn leave_alone(&self, now: Millis, nodes: &mut Vec<NodeView>) {
+    pub(super) fn view(&self) -> &ClusterView {
+        &self.view
+    }
+
+    pub(super) fn node(&self, node: &NodeId) -> Option<&NodeView> {
+        self.view.nodes.get(*self.places.get(node)?)
+    }
+}
+
+impl Pool {
+    /// Chooses nodes for all places that wait for them, in one pass.
+    pub(super) fn choose(&mut self, now: Millis) -> Vec<Want> {
+        let Some(view) = self.nodes.as_ref().map(|nodes| Arc::clone(&nodes.view)) else {
+            return Vec::new();
+        };
+        let gangs = self.places.values().map(|place| &place.gang);
+        let waiting = gangs.filter(|gang| gang.awaits_nodes());
+        let suspected = self.suspects.look(now, &view, waiting);
+        let demand = self.demand();
+        let mut spread = self.spread(now, &view, &demand, &suspected);
+        let numbers: Vec<u32> = self.places.keys().copied().collect();
+        for (node, asked) in numbers
+            .iter()
+            .filter_map(|number| self.takes(*number, view.step))
+        {
+            spread.takes(&node, asked);
+        }
+        let mut wants = Vec::new();
+        for number in numbers {
+            if let Some((node, asked)) = self.takes(number, view.step) {
+                spread.leaves(&node, asked);
+            }
+            self.is_everywhere |= spread.is_everywhere() && !view.nodes.is_empty();
+            let place = self.places.get(&number);
+            if let Some(place) = place.filter(|place| place.gang.awaits_nodes()) {
+                let chosen = Chosen {
+                    view: Arc::clone(&view),
+                    answer: spread.choose(),
+                    silent: self.suspects.silent(now, &place.gang),
+                };
+                wants.extend(self.step(now, number, GangEvent::Chosen(chosen)));
+            }
+            if let Some((node, asked)) = self.takes(number, view.step) {
+                spread.takes(&node, asked);
+            }
+        }
+        wants
+    }
+
+    /// The nodes on which a place may be; those that have lost a container are left alone, but where that leaves
+    /// none and the session holds nothing, those that have been for a while.
+    fn spread<'a>(
+        &self,
+        now: Millis,
+        view: &'a ClusterView,
+        demand: &'a Demand,
+        suspected: &Suspected,
+    ) -> Spread<'a> {
         let is_sound = |node: &NodeView| !self.avoided.contains_key(&node.id);
         let is_alone = self.places.values().all(|place| place.granted.is_none());
-        if is_alone && !nodes.iter().any(is_sound) {
+        let rested = (is_alone && !view.nodes.iter().any(is_sound)).then(|| {
             let rested = now.plus(AVOID).0.saturating_sub(AVOID_ALONE.0);
-            let has_rested = |until: &Millis| until.0 <= rested;
-            nodes.retain(|node| self.avoided.get(&node.id).is_none_or(has_rested));
-        } else {
-            nodes.retain(is_sound);
-        }
+            Millis(rested)
+        });
+        let found = self.places.values().filter(|place| place.has_elements);
+        let found: BTreeSet<&NodeId> = found
+            .filter_map(|place| Some(&place.share.as_ref()?.node))
+            .collect();
+        Spread::new(view, demand, |node| {
+            let until = self.avoided.get(&node.id);
+            let is_meant = until.is_none_or(|until| rested.is_some_and(|rested| *until <= rested));
+            is_meant.then(|| Spot {
+                suspicion: suspected.of(&node.id),
+                is_shared: !found.contains(&node.id) && !self.has_elements(view, node),
+            })
+        })
+    }
+
+    /// The node that a place takes, and what of it is asked for and not granted.
+    fn takes(&self, number: u32, step: MiB) -> Option<(NodeId, Resources)> {
+        let place = self.places.get(&number)?;
+        let node = &place.share.as_ref()?.node;
+        let asks = matches!(place.state, PlaceState::Asked);
+        let asked = place.asked.as_ref().filter(|_| asks);
+        let shares = asked.into_iter().flat_map(|asked| asked.fresh());
+        let there = shares.filter(|share| share.node == *node);
+        let rounded = there.map(|share| Resources {
+            memory: MiB(share.ask.memory.0.next_multiple_of(step.0.max(1))),
+            ..share.ask
+        });
+        let sum = rounded.fold(Resources::default(), Resources::plus);
+        Some((node.clone(), sum))
     }
 
     /// The node with what the other places there have asked for and not been granted.
-    pub(super) fn beside(&self, number: u32, mut node: NodeView, view: &ClusterView) -> NodeView {
-        let step = view.step.0.max(1);
-        for (other, place) in &self.places {
-            let Some(asked) = place.asked.as_ref().filter(|_| *other != number) else {
-                continue;
-            };
-            if !matches!(place.state, PlaceState::Asked) {
-                continue;
-            }
-            for share in asked.fresh().filter(|share| share.node == node.id) {
-                let rounded = Resources {
-                    memory: MiB(share.ask.memory.0.next_multiple_of(step)),
-                    ..share.ask
-                };
-                node.used = node.used.plus(rounded);
-            }
+    pub(super) fn beside(&self, number: u32, mut node: NodeView, step: MiB) -> NodeView {
+        let there = self.at.get(&node.id).into_iter().flatten();
+        let others = there.filter(|other| **other != number);
+        for (_, asked) in others.filter_map(|other| self.takes(*other, step)) {
+            node.used = node.used.plus(asked);
         }
         node
     }
 
-    /// Whether the container that is there has elements of its node, or may have.
+    /// Whether YARN counts elements of a node, or its attributes do.
     fn has_elements(&self, view: &ClusterView, node: &NodeView) -> bool {
         let mut counts = view.types.iter();
         let counted = self.plan.elements != Trust::Scan
             && counts
                 .any(|(index, name)| is_taken_whole(name) && node.capability.counts.of(index) > 0);
-        let mut places = self.places.values();
-        counted
-            || !node.elements.is_empty()
-            || places.any(|place| {
-                let there = place.share.as_ref().map(|share| &share.node);
-                place.has_elements && there == Some(&node.id)
-            })
+        counted || !node.elements.is_empty()
     }
 }
 

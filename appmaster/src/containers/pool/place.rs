@@ -2,7 +2,7 @@
 
 use holding::Asking;
 use policy::gang::{Gang, GangPhase};
-use policy::{ContainerId, Millis, NodeShare, Resources};
+use policy::{ContainerId, Millis, NodeId, NodeShare, Resources};
 
 use super::Pool;
 
@@ -77,9 +77,36 @@ impl Pool {
         self.places.get_mut(&self.number_of(container)?)
     }
 
+    /// A place's container is asked for here, or is here; `None`: nowhere.
+    pub(super) fn set_share(&mut self, number: u32, share: Option<NodeShare>) {
+        let Some(place) = self.places.get_mut(&number) else {
+            return;
+        };
+        let after = share.as_ref().map(|share| share.node.clone());
+        let before = std::mem::replace(&mut place.share, share);
+        if let Some(before) = before {
+            self.leave_node(number, &before.node);
+        }
+        if let Some(after) = after {
+            self.at.entry(after).or_default().insert(number);
+        }
+    }
+
+    fn leave_node(&mut self, number: u32, node: &NodeId) {
+        if let Some(there) = self.at.get_mut(node) {
+            there.remove(&number);
+            if there.is_empty() {
+                self.at.remove(node);
+            }
+        }
+    }
+
     /// A place is no more.
     pub(super) fn remove(&mut self, number: u32) -> Option<PooledContainer> {
         let place = self.places.remove(&number)?;
+        if let Some(share) = &place.share {
+            self.leave_node(number, &share.node);
+        }
         if let Some(container) = place.container() {
             self.numbers.remove(container);
         }

@@ -35,12 +35,11 @@ impl Pool {
         let lacking = slots.div_ceil(self.plan.slots.get());
         let (floor, most) = (self.plan.containers.get(), self.plan.most.get());
         let wanted = joined.saturating_add(lacking).clamp(floor, most);
-        while self.staying() < wanted {
+        let staying = self.staying();
+        for _ in staying..wanted {
             wants.extend(self.open(now));
         }
-        while self.staying() > wanted
-            && let Some(number) = self.newest_not_there()
-        {
+        for number in self.newest_not_there(staying.saturating_sub(wanted)) {
             wants.extend(self.close(number));
         }
         self.note_use(now, used);
@@ -68,11 +67,12 @@ impl Pool {
         Millis(self.plan.idle_container.0.saturating_mul(hundredths) / 100)
     }
 
-    /// The newest place whose container was not granted.
-    fn newest_not_there(&self) -> Option<u32> {
+    /// The newest places whose containers were not granted, so many at the most.
+    fn newest_not_there(&self, most: u32) -> Vec<u32> {
         let places = self.places.iter().rev();
-        let mut asked = places.filter(|(_, place)| place.container().is_none());
-        asked.next().map(|(number, _)| *number)
+        let asked = places.filter(|(_, place)| place.container().is_none());
+        let most = usize::try_from(most).unwrap_or(usize::MAX);
+        asked.take(most).map(|(number, _)| *number).collect()
     }
 
     /// A place is wanted no more.

@@ -14,20 +14,9 @@ impl Pool {
     pub(super) fn open(&mut self, now: Millis) -> Vec<Want> {
         let number = self.next;
         self.next = self.next.saturating_add(1);
-        let one = std::num::NonZeroU32::MIN;
-        let demand = Demand {
-            memory_is_explicit: true,
-            oversubscribe: false,
-            mode: Mode::Loc,
-            listed: vec![ListedHost {
-                host: None,
-                processes: 1,
-            }],
-            ..Demand::anywhere(one, self.plan.slot.times(self.plan.room.get()))
-        };
         let place = PooledContainer {
             gang: Gang::new(
-                demand,
+                self.demand(),
                 GangLimits::default(),
                 self.seed.wrapping_add(number.into()),
             ),
@@ -47,6 +36,21 @@ impl Pool {
         self.step(now, number, GangEvent::Begin)
     }
 
+    /// What a container is asked for with.
+    pub(super) fn demand(&self) -> Demand {
+        let one = std::num::NonZeroU32::MIN;
+        Demand {
+            memory_is_explicit: true,
+            oversubscribe: false,
+            mode: Mode::Loc,
+            listed: vec![ListedHost {
+                host: None,
+                processes: 1,
+            }],
+            ..Demand::anywhere(one, self.plan.slot.times(self.plan.room.get()))
+        }
+    }
+
     pub(super) fn step(&mut self, now: Millis, number: u32, event: GangEvent) -> Vec<Want> {
         let alone = self.places.len() == 1 && self.avoided.is_empty();
         let place = self.places.get_mut(&number);
@@ -55,6 +59,9 @@ impl Pool {
         };
         let (mut wants, mut asks) = (Vec::new(), Vec::new());
         for action in place.gang.step(now, event) {
+            let Some(place) = self.places.get_mut(&number) else {
+                break;
+            };
             match action {
                 GangAction::TakeSnapshot => {
                     if !std::mem::replace(&mut self.looking, true) {
@@ -67,7 +74,7 @@ impl Pool {
                     held,
                     kept,
                 } => {
-                    place.share = placement.shares.first().cloned();
+                    self.set_share(number, placement.shares.first().cloned());
                     let asking = Asking {
                         round,
                         placement,
@@ -82,12 +89,14 @@ impl Pool {
                 GangAction::Silent { .. } => {}
                 GangAction::Complete(members) => {
                     for member in members {
-                        place.share = Some(member.share);
-                        place.granted = Some(member.grant.resources);
-                        place.state = PlaceState::Starting {
-                            container: member.grant.container.clone(),
-                            join_by: now.plus(JOIN),
-                        };
+                        if let Some(place) = self.places.get_mut(&number) {
+                            place.granted = Some(member.grant.resources);
+                            place.state = PlaceState::Starting {
+                                container: member.grant.container.clone(),
+                                join_by: now.plus(JOIN),
+                            };
+                        }
+                        self.set_share(number, Some(member.share));
                         self.numbers.insert(member.grant.container.clone(), number);
                         wants.push(Want::Start(member.grant.container));
                     }

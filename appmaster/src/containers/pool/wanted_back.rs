@@ -38,7 +38,7 @@ impl Pool {
             | PlaceState::Pausing => Vec::new(),
         };
         self.note_gone(now);
-        while self.staying() < self.plan.containers.get() {
+        for _ in self.staying()..self.plan.containers.get() {
             wants.extend(self.open(now));
         }
         Some(wants)
