@@ -1,5 +1,7 @@
 //! Whose count of a node's elements holds: what its launcher has found, or what YARN has granted.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
 /// Policies' name of graphics processors.
@@ -29,6 +31,87 @@ pub fn counted_by(type_name: &str) -> Option<&'static str> {
 #[must_use]
 pub fn is_taken_whole(type_name: &str) -> bool {
     counted_by(type_name).is_some() || type_name.starts_with(ACCELERATORS)
+}
+
+/// Whether a type counts functions of accelerators, of which each task takes its own.
+#[must_use]
+pub fn is_function(type_name: &str) -> bool {
+    counted_by(type_name).is_none() && type_name.starts_with(ACCELERATORS)
+}
+
+/// So many of an element, as a task needs it: `gpu`, `acc/kmeans-map`, `acc/kmeans-map=2`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct ElementNeed {
+    /// As policies call it.
+    pub name: String,
+    /// At least 1.
+    pub count: u64,
+}
+
+impl ElementNeed {
+    /// One of it.
+    pub fn one(name: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            count: 1,
+        }
+    }
+
+    /// Whether each task takes its own of them; else all tasks on a node wait in turn for what is there.
+    #[must_use]
+    pub fn is_counted(&self) -> bool {
+        ![GPU, FPGA].contains(&self.name.as_str())
+    }
+}
+
+impl fmt::Display for ElementNeed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.count {
+            1 => f.write_str(&self.name),
+            count => write!(f, "{}={count}", self.name),
+        }
+    }
+}
+
+impl From<ElementNeed> for String {
+    fn from(need: ElementNeed) -> Self {
+        need.to_string()
+    }
+}
+
+impl TryFrom<String> for ElementNeed {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        text.parse()
+    }
+}
+
+impl std::str::FromStr for ElementNeed {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let Some((name, count)) = text.rsplit_once('=') else {
+            return Ok(Self::one(text));
+        };
+        let need = Self {
+            name: name.to_owned(),
+            count: count
+                .parse()
+                .ok()
+                .filter(|count| *count > 0)
+                .ok_or_else(|| {
+                    format!("{text}: {count:?} is no number of {name}; write {name}=N, N from 1")
+                })?,
+        };
+        match need.is_counted() || need.count == 1 {
+            true => Ok(need),
+            false => Err(format!(
+                "{text}: tasks use each {name} of a node in turn, and need no number of them; write {name}"
+            )),
+        }
+    }
 }
 
 /// Whose count of a node's elements holds.
@@ -128,6 +211,31 @@ mod tests {
             ..count(1, None)
         };
         assert!(alike.differs());
+    }
+
+    #[test]
+    fn a_need_is_a_name_and_a_number_which_devices_that_are_used_in_turn_have_not() {
+        let read = |text: &str| text.parse::<ElementNeed>();
+        let two = ElementNeed {
+            name: "acc/kmeans-map".into(),
+            count: 2,
+        };
+        assert_eq!(read("acc/kmeans-map=2"), Ok(two.clone()));
+        assert_eq!(read("acc/kmeans-map=1"), read("acc/kmeans-map"));
+        assert!(two.is_counted() && !ElementNeed::one(GPU).is_counted());
+        let json = serde_json::to_string(&two).unwrap();
+        assert_eq!(json, "\"acc/kmeans-map=2\"");
+        assert_eq!(serde_json::from_str::<ElementNeed>(&json).unwrap(), two);
+        assert_eq!(read("gpu=1"), read("gpu"));
+        for (bad, why) in [
+            ("acc/kmeans-map=0", "no number of acc/kmeans-map"),
+            ("acc/kmeans-map=", "write acc/kmeans-map=N"),
+            ("acc/kmeans-map=-1", "\"-1\" is no number"),
+            ("gpu=2", "in turn"),
+        ] {
+            let said = read(bad).unwrap_err();
+            assert!(said.contains(why), "{said}");
+        }
     }
 
     #[test]

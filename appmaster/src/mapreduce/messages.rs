@@ -5,8 +5,9 @@ use std::collections::BTreeSet;
 use job::history::{HistoryFolder, JobHistory};
 use job::wire;
 use job::wire::{task_event, task_order};
+use policy::elements::ElementNeed;
 use policy::lending::{Home, TaskInput, TaskMove, TaskStart};
-use policy::schedule::{AttemptIx, AttemptOutcome, ResourceName, Stage, TaskIx, Why};
+use policy::schedule::{AttemptIx, AttemptOutcome, Stage, TaskIx, Why};
 use policy::{ContainerId, Millis};
 
 use super::folder::{FolderDone, FolderWork};
@@ -70,7 +71,7 @@ pub(crate) enum MapReduceEffect {
         /// The stage that needs them.
         stage: Stage,
         /// What the node of each must have.
-        needs: Vec<ResourceName>,
+        needs: Vec<ElementNeed>,
     },
     /// The device of this container's node has too little memory for its tasks: they go where one has more.
     NoRoom(ContainerId),

@@ -63,7 +63,6 @@ pub(crate) use commit_records::{Book, Record};
 pub(crate) use folder::{Folder, FolderWork, Others};
 pub(crate) use history_file::keep;
 pub(crate) use messages::{MapReduceEffect, MapReduceEvent};
-pub(crate) use needs::elements;
 pub(crate) use printed::{Logged, Place, Wanted};
 
 /// Between two words to the client of how far the tasks are.

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use gerbil_task::settings::{NEEDS_MAP, NEEDS_REDUCE};
 use job::StageTerms;
-use policy::elements::{FPGA, GPU, counted_by, is_taken_whole};
-use policy::schedule::{AttemptIx, AttemptOutcome, ResourceName, Stage};
+use policy::elements::{ElementNeed, FPGA, GPU, counted_by, is_taken_whole};
+use policy::schedule::{AttemptIx, AttemptOutcome, Stage};
 
 use super::attempts::PlacedAttempt;
 use super::{MapReduce, MapReduceEffect, sentences};
@@ -18,11 +18,6 @@ fn need_of(device: &str) -> &str {
         None if device == FPGA || is_taken_whole(device) => device,
         None => GPU,
     }
-}
-
-/// Needs as the policies know them.
-pub(crate) fn elements(needs: &[String]) -> Vec<ResourceName> {
-    needs.iter().cloned().map(ResourceName).collect()
 }
 
 impl MapReduce {
@@ -66,7 +61,7 @@ impl MapReduce {
             Stage::Map => (&mut self.description.map, NEEDS_MAP, "maps"),
             Stage::Reduce | Stage::Gang => (&mut self.description.reduce, NEEDS_REDUCE, "reduces"),
         };
-        let needs = vec![found.to_owned()];
+        let needs = vec![ElementNeed::one(found)];
         terms.needs.clone_from(&needs);
         let label = self.description.settings.get(setting);
         let label = label.map(|label| format!(" instead of {label}, as they are labelled"));
@@ -75,11 +70,8 @@ impl MapReduce {
              {setting}={found} says at once",
             label.unwrap_or_default()
         ));
-        self.want(MapReduceEffect::Needed {
-            stage,
-            needs: elements(&needs),
-        });
-        self.found_needs.insert(stage, needs);
+        self.want(MapReduceEffect::Needed { stage, needs });
+        self.found_needs.insert(stage, vec![found.to_owned()]);
     }
 
     /// What stages turned out to need, by their names.

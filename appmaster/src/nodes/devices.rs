@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use job::element::{Element, ElementKind, usable};
 use job::wire;
-use policy::elements::{Count, FPGA, GPU, Trust, counted_by, is_taken_whole};
+use policy::elements::{Count, ElementNeed, FPGA, GPU, Trust, counted_by, is_taken_whole};
 use policy::lending::{CoreClass, Offer};
-use policy::schedule::{ResourceName, Speed};
+use policy::schedule::Speed;
 use policy::{ResourceTypes, Resources};
 
 /// Kinds of which YARN may have a count of its own, and the policies' names of them.
@@ -110,15 +110,18 @@ impl NodeElements {
     }
 
     /// Why tasks that need these cannot run there; `None`: they can.
-    pub(super) fn without(&self, trust: Trust, needs: &[ResourceName]) -> Option<String> {
+    pub(super) fn without(&self, trust: Trust, needs: &[ElementNeed]) -> Option<String> {
         let offered = self.offered(trust, 1);
-        let missing = needs.iter().map(|need| need.0.as_str());
-        let missing = missing.filter(|need| !offered.contains_key(*need));
+        let there = |need: &ElementNeed| offered.get(&need.name).copied().unwrap_or(0);
+        let missing = needs.iter().filter(|need| there(need) < need.count);
         let words = missing.map(|need| {
-            let why = self.why_none(trust, need);
+            let why = match there(need) {
+                0 => self.why_none(trust, &need.name),
+                some => format!("{some} there"),
+            };
             match needs {
                 [_] => why,
-                _ => format!("{need}: {why}"),
+                _ => format!("{}: {why}", need.name),
             }
         });
         let words: Vec<String> = words.collect();
@@ -246,7 +249,7 @@ mod tests {
 
     #[test]
     fn a_node_says_why_it_has_none() {
-        let why = |node: &NodeElements, trust| node.without(trust, &[GPU.into()]);
+        let why = |node: &NodeElements, trust| node.without(trust, &[ElementNeed::one(GPU)]);
         let said = |found, granted| {
             let types: &[&str] = match granted {
                 Some(_) => &["acc/gpu"],
@@ -275,8 +278,11 @@ mod tests {
         let none = known(Vec::new(), &["acc/gpu"], 0);
         assert_eq!(why(&none, Trust::Yarn).unwrap(), "YARN has granted 0");
         assert_eq!(
-            none.without(Trust::Scan, &[GPU.into(), "acc/kmeans-map".into()])
-                .unwrap(),
+            none.without(
+                Trust::Scan,
+                &[ElementNeed::one(GPU), ElementNeed::one("acc/kmeans-map")]
+            )
+            .unwrap(),
             "gpu: no device, acc/kmeans-map: YARN has granted no acc/kmeans-map"
         );
     }

@@ -19,9 +19,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use job::wire;
 use policy::ContainerId;
-use policy::elements::Trust;
+use policy::elements::{ElementNeed, Trust};
 use policy::lending::Offer;
-use policy::schedule::ResourceName;
 
 use cores::Cores;
 use devices::NO_DEVICE;
@@ -150,7 +149,7 @@ impl Nodes {
     }
 
     /// Why the node of a container does not serve tasks with these needs.
-    pub(crate) fn why_not(&self, container: &ContainerId, needs: &[ResourceName]) -> String {
+    pub(crate) fn why_not(&self, container: &ContainerId, needs: &[ElementNeed]) -> String {
         let known = self.devices.get(container);
         let words = known.and_then(|known| known.without(self.trust, needs));
         words.unwrap_or_else(|| NO_DEVICE.to_owned())

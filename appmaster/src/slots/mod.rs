@@ -34,8 +34,8 @@ use std::num::NonZeroU32;
 use std::time::Instant;
 
 use job::JobId;
+use policy::elements::ElementNeed;
 use policy::lending::{Lack, Lending, Offer, OfferedSlot, Word};
-use policy::schedule::ResourceName;
 use policy::{ContainerId, Millis};
 
 use deciding::Deciding;
@@ -180,7 +180,7 @@ impl Slots {
     /// What the tasks of a wish need and no node has, each of which says why.
     fn lack(&self, number: u32, nodes: &Nodes) -> Option<Lack> {
         let why_not =
-            |container: &ContainerId, needs: &[ResourceName]| nodes.why_not(container, needs);
+            |container: &ContainerId, needs: &[ElementNeed]| nodes.why_not(container, needs);
         self.lending.lack(number, &why_not)
     }
 

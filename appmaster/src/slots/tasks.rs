@@ -3,8 +3,9 @@
 use std::collections::BTreeSet;
 
 use job::JobId;
+use policy::elements::ElementNeed;
 use policy::lending::{Home, Lending, TaskInput, Word};
-use policy::schedule::{AttemptIx, AttemptOutcome, ResourceName, Stage, TaskIx};
+use policy::schedule::{AttemptIx, AttemptOutcome, Stage, TaskIx};
 use policy::{ContainerId, Millis};
 
 use super::Slots;
@@ -18,7 +19,7 @@ impl Slots {
     }
 
     /// Tasks of a stage need these devices from now on.
-    pub(crate) fn needed(&mut self, now: Millis, job: JobId, stage: Stage, needs: &[ResourceName]) {
+    pub(crate) fn needed(&mut self, now: Millis, job: JobId, stage: Stage, needs: &[ElementNeed]) {
         self.of_wish(now, job, |lending, number| {
             lending.needed(now, number, stage, needs)
         });

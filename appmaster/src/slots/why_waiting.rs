@@ -163,6 +163,7 @@ mod tests {
                 unit: Resources::new(2048, 1),
                 free: 3,
                 all: 5,
+                short: None,
                 holders: (0..holders).map(|job| (job, 1)).collect(),
                 ahead: 2,
             }),

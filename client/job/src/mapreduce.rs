@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use gerbil_task::{Counters, Piece};
 use policy::Resources;
+use policy::elements::ElementNeed;
 use serde::{Deserialize, Serialize};
 use storage::Address;
 
@@ -63,9 +64,9 @@ pub struct MapReduceJob {
 pub struct StageTerms {
     /// What it takes of its container, beside a slot; memory 0: a slot's.
     pub unit: Resources,
-    /// Elements that its node must have: `gpu`, `fpga`, or a type of the cluster's; empty: none.
+    /// Elements that its node must have: `gpu`, `fpga`, or so many of a type of the cluster's, each once; empty: none.
     #[serde(default)]
-    pub needs: Vec<String>,
+    pub needs: Vec<ElementNeed>,
     /// Attempts of one task that may fail; the last of them ends the job. At least 1.
     pub attempts: u32,
     /// Whether one that takes much longer than others may be tried a second time beside the first.

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use gerbil_task::inputs::InputError;
 use gerbil_task::pattern::PatternError;
 use job::exit::Exit;
+use scan::BadLabel;
 use session::SessionError;
 use staging::StageError;
 use storage::StorageError;
@@ -42,6 +43,9 @@ pub enum MapReduceError {
     /// A setting that nobody would read, or whose value makes no sense.
     #[error("{0}")]
     Setting(String),
+    /// A stage needs a function of accelerators that the cluster does not count.
+    #[error(transparent)]
+    Uncounted(BadLabel),
     /// What was asked for makes no sense.
     #[error("{0}")]
     Asked(String),
@@ -111,6 +115,7 @@ impl MapReduceError {
         match self {
             Self::NoJob { .. } | Self::Start { .. } => Exit::NotExecutable,
             Self::System { .. } => Exit::Lost,
+            Self::Uncounted(_) => Exit::Impossible,
             Self::Setting(_)
             | Self::Asked(_)
             | Self::Input(_)

@@ -1,14 +1,18 @@
 //! What the stages of a program's jobs need of their nodes: as settings say it, else as the program does, else as is
 //! found in its files.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use gerbil_task::PlannedJob;
 use gerbil_task::settings::{NEEDS_MAP, NEEDS_REDUCE};
 use job::StageNeed;
+use policy::elements::ElementNeed;
 use proto_hadoop::ApplicationClient;
-use scan::{Declared, Detected, Finding, Label, ProgramStage, ScanRequest, detect, findings};
+use scan::{
+    BadLabel, Declared, Detected, Finding, Label, ProgramStage, ScanRequest, detect, findings,
+};
 use tokio::sync::OnceCell;
 
 use crate::error::MapReduceError;
@@ -28,7 +32,8 @@ pub struct Needs {
     /// Tells what the cluster counts; `None`: nobody does.
     rm: Option<Arc<ApplicationClient>>,
     detected: OnceCell<Detected>,
-    types: OnceCell<Vec<String>>,
+    /// What it counts; `None`: it does not tell.
+    types: OnceCell<Option<Vec<String>>>,
 }
 
 /// What tasks of a job need.
@@ -37,9 +42,9 @@ pub struct OfJob {
     /// Each of its stages.
     pub findings: Vec<Finding>,
     /// Of a map, what its combiner needs included.
-    pub map: Vec<String>,
+    pub map: Vec<ElementNeed>,
     /// Of a reduce.
-    pub reduce: Vec<String>,
+    pub reduce: Vec<ElementNeed>,
 }
 
 impl Needs {
@@ -57,7 +62,7 @@ impl Needs {
     /// What a job needs with these `settings`.
     ///
     /// # Errors
-    /// A label is known neither everywhere nor on this cluster.
+    /// A label is known neither everywhere nor on this cluster, or its number is none.
     pub async fn of(
         &self,
         planned: &PlannedJob,
@@ -137,14 +142,18 @@ impl Needs {
         let asking = async || match &self.rm {
             // One that does not answer is said where jobs are submitted.
             Some(rm) => match rm.resource_types().await {
-                Ok(types) => types.iter().map(|counted| counted.name.clone()).collect(),
-                Err(_unanswered) => Vec::new(),
+                Ok(types) => Some(types.iter().map(|counted| counted.name.clone()).collect()),
+                Err(_unanswered) => None,
             },
-            None => Vec::new(),
+            None => None,
         };
         let types = self.types.get_or_init(asking).await;
-        let label = Label::of(text, types);
-        label.map_err(|unknown| MapReduceError::Setting(format!("{said_of} {unknown}")))
+        Label::of(text, types.as_deref()).map_err(|bad| match bad {
+            BadLabel::Uncounted(_) => MapReduceError::Uncounted(bad),
+            BadLabel::Unknown { .. } | BadLabel::Number(_) => {
+                MapReduceError::Setting(format!("{said_of} {bad}"))
+            }
+        })
     }
 }
 
@@ -173,12 +182,19 @@ fn type_name(name: &str) -> &str {
 
 impl OfJob {
     fn of(findings: Vec<Finding>) -> Self {
-        let needs = |stages: &[ProgramStage]| {
+        let needs = |stages: &[ProgramStage]| -> Vec<ElementNeed> {
             let of_stage = findings.iter().filter(|of| stages.contains(&of.stage));
-            let mut needs: Vec<String> = of_stage.filter_map(|of| of.need.clone()).collect();
-            needs.sort_unstable();
-            needs.dedup();
+            let of_stage = of_stage.filter_map(|of| of.need.as_ref());
+            let mut most: BTreeMap<String, u64> = BTreeMap::new();
+            for need in of_stage.filter_map(|need| need.parse::<ElementNeed>().ok()) {
+                // A map and its combiner have the same ones by turns.
+                let count = most.entry(need.name).or_default();
+                *count = need.count.max(*count);
+            }
+            let needs = most.into_iter();
             needs
+                .map(|(name, count)| ElementNeed { name, count })
+                .collect()
         };
         let (map, reduce) = (
             needs(&[ProgramStage::Map, ProgramStage::Combine]),
@@ -287,12 +303,46 @@ mod tests {
         found.map_err(|error| error.to_string())
     }
 
+    fn words(needs: &[ElementNeed]) -> String {
+        let words: Vec<String> = needs.iter().map(ToString::to_string).collect();
+        words.join(" ")
+    }
+
+    #[tokio::test]
+    async fn a_task_needs_so_many_of_a_function_as_its_map_or_its_combiner_and_is_labelled_so() {
+        let needs = [
+            ("map", "acc/kmeans-map"),
+            ("combine", "acc/kmeans-map=3"),
+            ("reduce", "acc/kmeans-reduce=2"),
+        ];
+        let found = of(&needs, &[]).await.unwrap();
+        assert_eq!(words(&found.map), "acc/kmeans-map=3");
+        assert_eq!(words(&found.reduce), "acc/kmeans-reduce=2");
+        assert_eq!(found.report()[1].need.as_deref(), Some("acc/kmeans-map=3"));
+        let found = of(&needs, &[(NEEDS_MAP, " acc/kmeans-map=2")])
+            .await
+            .unwrap();
+        assert_eq!(words(&found.map), "acc/kmeans-map=2");
+        let mut settings = Settings::new();
+        found.settle(&mut settings);
+        assert_eq!(
+            (&*settings[NEEDS_MAP], &*settings[NEEDS_REDUCE]),
+            ("acc/kmeans-map=2", "acc/kmeans-reduce=2")
+        );
+        assert_eq!(
+            of(&[], &[(NEEDS_MAP, "acc/kmeans-map=0")])
+                .await
+                .unwrap_err(),
+            "needs.map = acc/kmeans-map=0: \"0\" is no number of acc/kmeans-map; write acc/kmeans-map=N, N from 1"
+        );
+    }
+
     #[tokio::test]
     async fn a_map_task_needs_what_its_mapper_and_its_combiner_need() {
         let needs = [("map", "gpgpu"), ("combine", "fpga"), ("reduce", "cpu")];
         let found = of(&needs, &[]).await.unwrap();
         assert_eq!(
-            (found.map.join(" "), found.reduce.len()),
+            (words(&found.map), found.reduce.len()),
             ("fpga gpu".into(), 0)
         );
         let notes = [
@@ -303,7 +353,7 @@ mod tests {
         // A setting stands over the program, for the whole of the task.
         let found = of(&needs, &[(NEEDS_MAP, "cpu"), (NEEDS_REDUCE, " gpu")]).await;
         let found = found.unwrap();
-        assert_eq!((found.map.len(), found.reduce.join(" ")), (0, "gpu".into()));
+        assert_eq!((found.map.len(), words(&found.reduce)), (0, "gpu".into()));
         let mut settings = Settings::new();
         found.settle(&mut settings);
         assert_eq!(

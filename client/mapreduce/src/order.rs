@@ -148,7 +148,7 @@ impl JobOrders {
         needs: &OfJob,
         settings: &Settings,
     ) -> Result<Option<(u64, String)>, MapReduceError> {
-        match needs.map.iter().any(|need| need == GPU) {
+        match needs.map.iter().any(|need| need.name == GPU) {
             true => device_split::most(self.smallest_device, settings, job.expansion),
             false => Ok(None),
         }

@@ -76,7 +76,7 @@ impl Finding {
             stage: declared.stage,
             need: match &declared.label {
                 Label::Cpu => None,
-                Label::Needs(need) => Some(need.clone()),
+                Label::Needs(need) => Some(need.to_string()),
             },
             level: 1,
             evidence: vec![declared.by.clone()],

@@ -32,7 +32,7 @@ pub mod tables;
 pub mod walk;
 
 pub use finding::{Confidence, Finding, ProgramStage};
-pub use label::{Declared, Label, UnknownLabel};
+pub use label::{BadLabel, Declared, Label};
 pub use tables::Element;
 pub use walk::{Detected, ScanRequest, detect};
 

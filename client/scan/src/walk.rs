@@ -7,6 +7,8 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use policy::elements::ElementNeed;
+
 use crate::finding::{Confidence, Finding, ProgramStage};
 use crate::label::{Declared, Label, NeedsLine};
 use crate::script::{Language, language, shell};
@@ -84,7 +86,10 @@ impl Detected {
     #[must_use]
     pub fn declared(&self, stage: ProgramStage) -> Vec<Finding> {
         let of = |line: &NeedsLine| {
-            let as_written = || Label::Needs(line.need.clone());
+            let as_written = || {
+                let need = line.need.parse();
+                Label::Needs(need.unwrap_or_else(|_| ElementNeed::one(&*line.need)))
+            };
             Finding::declared(&Declared {
                 stage,
                 label: Label::known_everywhere(&line.need).unwrap_or_else(as_written),

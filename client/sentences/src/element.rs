@@ -1,6 +1,6 @@
 //! Nodes that lack what tasks need, in sentences.
 
-use policy::elements::{Count, Trust};
+use policy::elements::{Count, ElementNeed, Trust};
 use policy::lending::Lack;
 use policy::schedule::Stage;
 
@@ -53,13 +53,22 @@ pub fn elements_differ(host: &str, name: &str, count: Count, trust: Trust) -> St
 }
 
 fn needs(lack: &Lack) -> String {
-    let needs: Vec<&str> = lack.needs.iter().map(|need| need.0.as_str()).collect();
+    let needs: Vec<String> = lack.needs.iter().map(in_words).collect();
     needs.join(" and ")
 }
 
+/// `gpu`, `2 acc/kmeans-map`.
+pub(crate) fn in_words(need: &ElementNeed) -> String {
+    match need.count {
+        1 => need.name.clone(),
+        count => format!("{count} {}", need.name),
+    }
+}
+
 fn nowhere(lack: &Lack) -> String {
-    let one = match lack.needs.len() {
-        1 => "have one",
+    let one = match lack.needs.as_slice() {
+        [need] if need.count == 1 => "have one",
+        [need] => &format!("have {}", need.count),
         _ => "have them",
     };
     let named = lack.nodes.iter().take(NAMED);
@@ -87,7 +96,7 @@ mod tests {
         let node = |number: u32| (format!("node{number}"), "no device".to_owned());
         let mut of = Lack {
             stage: Stage::Map,
-            needs: vec!["gpu".into()],
+            needs: vec![ElementNeed::one("gpu")],
             nodes: vec![node(1), ("node2".into(), "libcuda.so.1 missing".into())],
         };
         assert_eq!(
@@ -95,7 +104,12 @@ mod tests {
             "map needs gpu; 0 of 2 nodes have one (node1: no device; node2: libcuda.so.1 missing); hold containers \
              where one is, say -D needs.map=cpu if it needs none, or wait with --wait-for-nodes"
         );
-        of.needs.push("fpga".into());
+        of.needs = vec!["acc/kmeans-map=3".parse().unwrap()];
+        assert!(
+            lack(&of)
+                .starts_with("map needs 3 acc/kmeans-map; 0 of 2 nodes have 3 (node1: no device; ")
+        );
+        of.needs = vec![ElementNeed::one("gpu"), ElementNeed::one("fpga")];
         of.nodes = (0..10).map(node).collect();
         let said = waits_for_element(&of);
         assert!(

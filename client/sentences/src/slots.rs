@@ -1,5 +1,6 @@
 //! What a job of a session waits for, in sentences.
 
+use policy::counted;
 use policy::lending::Waits;
 
 /// Jobs that a sentence names.
@@ -13,6 +14,7 @@ pub fn waits_for_slots(waits: &Waits, joining: u32) -> String {
         unit,
         free,
         all,
+        short,
         holders,
         ahead,
     } = waits;
@@ -21,6 +23,14 @@ pub fn waits_for_slots(waits: &Waits, joining: u32) -> String {
         _ => format!("{count} {of}s"),
     };
     let mut parts = vec![format!("{free} free")];
+    if let Some(short) = short {
+        parts.push(format!(
+            "a task takes {}, of which {} of {} are free",
+            counted(&short.need.name, short.need.count),
+            short.free,
+            short.of
+        ));
+    }
     let holders_named = holders.iter().take(NAMED);
     parts.extend(holders_named.map(|(job, slots)| format!("job {job} holds {slots}")));
     if let Some(more) = holders.len().checked_sub(NAMED).filter(|more| *more > 0) {
@@ -50,6 +60,8 @@ pub fn waits_for_slots(waits: &Waits, joining: u32) -> String {
 #[cfg(test)]
 mod tests {
     use policy::Resources;
+    use policy::elements::ElementNeed;
+    use policy::lending::ShortElement;
 
     use super::*;
 
@@ -60,6 +72,7 @@ mod tests {
             unit: Resources::new(2048, 1),
             free: 3,
             all: 8,
+            short: None,
             holders: vec![(5, 2)].into(),
             ahead: 0,
         };
@@ -71,13 +84,18 @@ mod tests {
             wanted: 1,
             free: 0,
             all: 0,
+            short: Some(ShortElement {
+                need: ElementNeed::one("acc/kmeans-map"),
+                free: 0,
+                of: 4,
+            }),
             holders: Vec::new().into(),
             ahead: 1,
             ..waits
         };
         assert_eq!(
             waits_for_slots(&waits, 2),
-            "waits for 1 slot of 2048 MiB: 0 free, 1 job came earlier, 0 are there, and 2 containers \
+            "waits for 1 slot of 2048 MiB: 0 free, a task takes 1 acc/kmeans-map, of which 0 of 4 are free, 1 job came earlier, 0 are there, and 2 containers \
              of the session are still to come"
         );
     }

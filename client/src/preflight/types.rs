@@ -1,8 +1,10 @@
 //! What the cluster counts beside memory and cores, and what of it a process wants.
 
+use policy::elements::is_function;
 use policy::{Counts, ResourceTypes};
 use proto_hadoop::yarn::{GPU, MEMORY, ResourceType, VCORES};
 use proto_hadoop::{ApplicationClient, CallError};
+use scan::BadLabel;
 
 use super::PreflightError;
 use crate::plan::Plan;
@@ -56,6 +58,9 @@ pub(super) fn wanted(
 }
 
 fn unknown(name: &str, known: &[ResourceType]) -> String {
+    if is_function(name) {
+        return BadLabel::Uncounted(name.to_owned()).to_string();
+    }
     let others: Vec<&str> = known
         .iter()
         .map(|counted| counted.name.as_str())
@@ -102,8 +107,18 @@ mod tests {
         };
         let (exit, sentence) = refused(&[MEMORY, VCORES]);
         assert_eq!(exit, Exit::Impossible);
+        assert_eq!(
+            sentence,
+            "acc/map is no resource type of this cluster: add it to resource-types.xml (gerbil fpga profile --xml)"
+        );
+        let license = [("license".to_owned(), 3)];
+        let refused = |known: &[&str]| {
+            let failure = wanted(&types(known), None, &license).unwrap_err();
+            (failure.exit(), failure.to_string())
+        };
+        let (_, sentence) = refused(&[MEMORY, VCORES]);
         assert!(
-            sentence.contains("does not count acc/map; it counts nothing but memory and cores")
+            sentence.contains("does not count license; it counts nothing but memory and cores")
         );
         let (_, sentence) = refused(&[MEMORY, VCORES, GPU, "fpga"]);
         assert!(

@@ -71,9 +71,12 @@ fn where_it_is(given: &Given) -> Result<()> {
 
 fn refused(given: &Given) -> Result<()> {
     let unknown = [
-        "does not count acc/other",
+        "does not count license",
         "it counts yarn.io/gpu, acc/kmeans-map",
     ];
+    let line = ["-n", "1", "--resource", "license=1", "true"];
+    given.fails(&line, 65, &unknown)?;
+    let unknown = ["acc/other is no resource type of this cluster: add it to resource-types.xml"];
     let line = ["-n", "1", "--resource", "acc/other=1", "true"];
     given.fails(&line, 65, &unknown)?;
     let line = ["-n", "1", "--resource", "acc/kmeans-map=4", "true"];

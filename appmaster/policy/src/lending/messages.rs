@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::OfferedSlot;
-use crate::schedule::{AttemptIx, ContainerIx, Level, Nanos, ResourceName, Stage, TaskIx, Why};
+use crate::elements::ElementNeed;
+use crate::schedule::{AttemptIx, ContainerIx, Level, Nanos, Stage, TaskIx, Why};
 use crate::{ContainerId, NodeId, Resources};
 
 /// A container that offers slots.
@@ -80,8 +81,8 @@ pub enum Wants {
 pub struct StageTerms {
     /// What it takes of its container.
     pub unit: Resources,
-    /// Elements that its node must have, such as `gpu`; empty: none.
-    pub needs: Vec<ResourceName>,
+    /// Elements that its node must have, such as `gpu`, each once; empty: none.
+    pub needs: Vec<ElementNeed>,
     /// Whether it may be tried a second time while it still runs.
     pub speculative: bool,
 }
@@ -164,6 +165,17 @@ pub struct Lent {
     pub shares: Vec<(ContainerId, u32)>,
 }
 
+/// An element of which too few are free.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ShortElement {
+    /// What one process takes.
+    pub need: ElementNeed,
+    /// How many are free, on all nodes of the session together.
+    pub free: u64,
+    /// How many there are.
+    pub of: u64,
+}
+
 /// Why a job has no slots yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Waits {
@@ -175,6 +187,8 @@ pub struct Waits {
     pub free: u32,
     /// The same if nobody else had any.
     pub all: u32,
+    /// Elements of which each process takes its own, and which keep it off slots that are free.
+    pub short: Option<ShortElement>,
     /// Jobs that have slots, and how many; those with the most first.
     pub holders: Arc<[(u32, u32)]>,
     /// Jobs that wait as well and came earlier.
@@ -186,8 +200,8 @@ pub struct Waits {
 pub struct Lack {
     /// Of which stage.
     pub stage: Stage,
-    /// What they need.
-    pub needs: Vec<ResourceName>,
+    /// What each of them needs.
+    pub needs: Vec<ElementNeed>,
     /// The hosts where the session has containers, and what is missing there, in the order of joining.
     pub nodes: Vec<(String, String)>,
 }

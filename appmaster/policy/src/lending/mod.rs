@@ -30,10 +30,10 @@ mod waits;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use crate::elements::ElementNeed;
 use crate::schedule::{
-    AttemptIx, AttemptOutcome, ContainerIx, Decision, Event, Job, JobIx, Nanos, Need, Node, NodeIx,
-    Owner, ResourceName, Scheduler, SessionDriver, Slot, SlotIx, SlotUse, Stage, StageState, Task,
-    level,
+    AttemptIx, AttemptOutcome, ContainerIx, Decision, Event, Job, JobIx, Nanos, Node, NodeIx,
+    Owner, Scheduler, SessionDriver, Slot, SlotIx, SlotUse, Stage, StageState, Task, level,
 };
 use moves::PendingSwap;
 
@@ -44,8 +44,8 @@ use crate::{
 pub use core_slots::{CoreClass, CoreSlots, OfferedSlot, SlotBinding, SlotCut, StageSlots};
 pub use homes::Home;
 pub use messages::{
-    Lack, Lent, Offer, SlotRequest, StageTerms, TaskInput, TaskMove, TaskStart, Turn, Waits, Wants,
-    Word,
+    Lack, Lent, Offer, ShortElement, SlotRequest, StageTerms, TaskInput, TaskMove, TaskStart, Turn,
+    Waits, Wants, Word,
 };
 pub use waits::WaitingLine;
 
@@ -234,12 +234,9 @@ impl Lending {
         let request: Arc<SlotRequest> = request.into();
         let ix = JobIx(self.next_job);
         self.next_job = self.next_job.saturating_add(1);
-        let state = |unit: Resources, locks: &[ResourceName], speculative: bool| StageState {
+        let state = |unit: Resources, needs: &[ElementNeed], speculative: bool| StageState {
             speculative,
-            ..StageState::wanting(Need {
-                bundle: sizes::bundle(unit, &self.types),
-                locks: locks.to_vec(),
-            })
+            ..StageState::wanting(sizes::need(unit, &self.types, needs))
         };
         let of = |terms: &StageTerms| state(terms.unit, &terms.needs, terms.speculative);
         let (stages, node_failures) = match &request.wants {

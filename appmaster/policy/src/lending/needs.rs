@@ -2,9 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use super::Lending;
 use super::messages::{Lack, Word};
-use crate::schedule::{Event, NodeIx, ResourceName, Stage, has_locks};
+use super::{Lending, sizes};
+use crate::elements::ElementNeed;
+use crate::schedule::{Event, Need, NodeIx, ResourceName, Stage, element_amounts, has_elements};
 use crate::{ContainerId, Millis};
 
 impl Lending {
@@ -14,15 +15,17 @@ impl Lending {
         now: Millis,
         job: u32,
         stage: Stage,
-        needs: &[ResourceName],
+        needs: &[ElementNeed],
     ) -> Vec<Word> {
         let Some(borrower) = self.jobs.get(&job) else {
             return Vec::new();
         };
+        let (counted, locks) = sizes::counted_and_locks(needs);
         let needed = Event::Needed {
             job: borrower.ix,
             stage,
-            locks: needs.to_vec(),
+            locks,
+            counted,
         };
         self.happened(now, &needed)
     }
@@ -49,13 +52,14 @@ impl Lending {
         self.happened(now, &avoided)
     }
 
-    /// A stage of `job` whose tasks need what no node has where the session has containers; of several the first.
-    /// A policy that knows of no elements lacks none. `why` says what the node of a container lacks of these.
+    /// A stage of `job` whose tasks need what no node has where the session has containers, or more of it than any
+    /// has; of several the first. A policy that knows of no elements lacks none. `why` says what the node of a container
+    /// lacks of these.
     #[must_use]
     pub fn lack(
         &self,
         job: u32,
-        why: &dyn Fn(&ContainerId, &[ResourceName]) -> String,
+        why: &dyn Fn(&ContainerId, &[ElementNeed]) -> String,
     ) -> Option<Lack> {
         if self.driver.is_blind() {
             return None;
@@ -70,18 +74,31 @@ impl Lending {
         let nodes: Vec<(NodeIx, _)> = nodes.collect();
         [Stage::Map, Stage::Reduce].into_iter().find_map(|stage| {
             let need = &session.stage(ix, stage)?.need;
-            let is_there = |(node, _): &(NodeIx, _)| has_locks(session, need, *node);
-            if need.locks.is_empty() || nodes.iter().any(is_there) {
+            let needs = elements_of(need);
+            let is_there = |(node, _): &(NodeIx, _)| has_elements(session, need, *node);
+            if needs.is_empty() || nodes.iter().any(is_there) {
                 return None;
             }
             let without = nodes
                 .iter()
-                .map(|(_, offer)| (offer.host.clone(), why(&offer.container, &need.locks)));
+                .map(|(_, offer)| (offer.host.clone(), why(&offer.container, &needs)));
             Some(Lack {
                 stage,
-                needs: need.locks.clone(),
                 nodes: without.collect(),
+                needs,
             })
         })
     }
+}
+
+/// What a task needs of its node beside a slot.
+pub(super) fn elements_of(need: &Need) -> Vec<ElementNeed> {
+    let of = |(name, count): (&ResourceName, u64)| ElementNeed {
+        name: name.0.clone(),
+        count,
+    };
+    let mut needs: Vec<ElementNeed> = element_amounts(need).map(of).collect();
+    needs.sort_unstable();
+    needs.dedup();
+    needs
 }

@@ -17,7 +17,7 @@ fn id(number: u32) -> ContainerId {
     ContainerId(format!("c{number}"))
 }
 
-fn no_device(_: &ContainerId, _: &[ResourceName]) -> String {
+fn no_device(_: &ContainerId, _: &[ElementNeed]) -> String {
     "no device".to_owned()
 }
 
@@ -550,7 +550,7 @@ fn tasks_wait_for_a_node_that_has_what_they_need_and_it_is_known_that_none_has()
         speculative: false,
     };
     let gpu = StageTerms {
-        needs: vec!["gpu".into()],
+        needs: vec![ElementNeed::one("gpu")],
         ..plain.clone()
     };
     let wants = |map: &StageTerms, reduce: &StageTerms| SlotRequest {
@@ -565,7 +565,7 @@ fn tasks_wait_for_a_node_that_has_what_they_need_and_it_is_known_that_none_has()
     assert_eq!(lending.runnable(NOW, 1, Stage::Map, &[input("n1")]), []);
     let nowhere = |stage| Lack {
         stage,
-        needs: vec!["gpu".into()],
+        needs: vec![ElementNeed::one("gpu")],
         nodes: ["n1", "n2"]
             .map(|host| (host.to_owned(), "no device".to_owned()))
             .into(),
@@ -578,13 +578,93 @@ fn tasks_wait_for_a_node_that_has_what_they_need_and_it_is_known_that_none_has()
     // What was said turns out to be wrong, and then right.
     lending.needed(NOW, 2, Stage::Reduce, &[]);
     assert_eq!(lending.lack(2, &no_device), None);
-    lending.needed(NOW, 2, Stage::Map, &["gpu".into()]);
+    lending.needed(NOW, 2, Stage::Map, &[ElementNeed::one("gpu")]);
     assert_eq!(lending.lack(2, &no_device), Some(nowhere(Stage::Map)));
     let mut blind = Lending::new(named("fifo-blind").unwrap(), ResourceTypes::default());
     blind.joined(NOW, offer(1, 1));
     blind.wanted(NOW, 1, wants(&gpu, &plain));
     assert_eq!(blind.lack(1, &no_device), None);
     assert_eq!(blind.runnable(NOW, 1, Stage::Map, &[input("n1")]).len(), 1);
+}
+
+#[test]
+fn each_task_takes_its_own_of_what_is_counted_and_it_is_said_how_many_are_free() {
+    let mut lending = lending("fifo");
+    for number in [1, 2] {
+        let elements = [("acc/kmeans-map".to_owned(), 2)].into();
+        lending.joined(
+            NOW,
+            Offer {
+                elements,
+                ..offer(number, 10)
+            },
+        );
+    }
+    let needing = |count| {
+        let plain = StageTerms {
+            unit: Resources::new(1024, 1),
+            needs: Vec::new(),
+            speculative: false,
+        };
+        let name = "acc/kmeans-map".to_owned();
+        let map = StageTerms {
+            needs: vec![ElementNeed { name, count }],
+            ..plain.clone()
+        };
+        let reduce = plain;
+        let wants = Wants::Tasks {
+            map,
+            reduce,
+            node_failures: 0,
+        };
+        SlotRequest {
+            wants,
+            ..request(1)
+        }
+    };
+    let anywhere = vec![TaskInput::default(); 20];
+    lending.wanted(NOW, 1, needing(1));
+    let started = starts(lending.runnable(NOW, 1, Stage::Map, &anywhere));
+    // Of 20 slots two a node, as there are functions for no more.
+    let on = |container: ContainerId| {
+        let there = started.iter().filter(|(.., at, _)| *at == container);
+        there.count()
+    };
+    assert_eq!((started.len(), on(id(1)), on(id(2))), (4, 2, 2));
+    lending.wanted(NOW, 2, needing(1));
+    lending.runnable(NOW, 2, Stage::Map, &anywhere);
+    let waits = lending.waits(2).unwrap();
+    let short = ShortElement {
+        need: ElementNeed::one("acc/kmeans-map"),
+        free: 0,
+        of: 4,
+    };
+    assert_eq!((waits.free, waits.all, waits.short), (0, 20, Some(short)));
+    assert_eq!(lending.lack(2, &no_device), None);
+    lending.began(NOW, started[0].0);
+    let next = starts(lending.ended(NOW, started[0].0, AttemptOutcome::Done));
+    assert_eq!((next.len(), &next[0].3), (1, &started[0].3));
+    lending.returned(NOW, 2);
+    // More than any node has, whoever uses them.
+    lending.wanted(NOW, 3, needing(3));
+    let lack = lending.lack(3, &|_, needs| needs[0].to_string()).unwrap();
+    let of_each = ["n1", "n2"].map(|host| (host.to_owned(), "acc/kmeans-map=3".to_owned()));
+    assert_eq!(lack.nodes, of_each);
+    // A board goes off: what is taken beyond what is left is owed, and nothing starts before it is given back.
+    let mut running: Vec<AttemptIx> = started[1..].iter().map(|of| of.0).collect();
+    running.push(next[0].0);
+    for container in [id(1), id(2)] {
+        let elements = [("acc/kmeans-map".to_owned(), 1)].into();
+        let slots = OfferedSlot::alike(10);
+        assert_eq!(lending.elements(NOW, &container, elements, slots), []);
+    }
+    let mut started = Vec::new();
+    for attempt in running {
+        lending.began(NOW, attempt);
+        started.push(starts(lending.ended(NOW, attempt, AttemptOutcome::Done)).len());
+    }
+    // Of two on a node the first end gives back what is gone, the second what another may take.
+    assert_eq!(started.iter().sum::<usize>(), 2);
 }
 
 #[test]

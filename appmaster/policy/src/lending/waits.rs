@@ -1,13 +1,17 @@
 //! Why jobs have no slots.
 
-use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::messages::{Waits, Wants};
+use super::messages::{ShortElement, Waits, Wants};
+use super::needs::elements_of;
 use super::{Borrower, Lending, sizes};
 use crate::Resources;
-use crate::schedule::{JobIx, Need, Slot, SlotUse, Stage, can_run};
+use crate::elements::ElementNeed;
+use crate::schedule::{
+    Bundle, JobIx, Misfit, Need, Node, NodeIx, ResourceName, Slot, SlotUse, Stage, can_run,
+};
 
 /// Those that wait as they stand now: looked at once, and then one after the other.
 ///
@@ -19,7 +23,17 @@ pub struct WaitingLine<'a> {
     /// Those that wait as well and came earlier, of each.
     ahead: BTreeMap<JobIx, u32>,
     /// Slots that are free, and that are there, for what a process takes.
-    slots: BTreeMap<(Stage, Need), (u32, u32)>,
+    slots: BTreeMap<(Stage, Need), SlotsFor>,
+}
+
+/// What there is for a process.
+#[derive(Clone, Debug)]
+struct SlotsFor {
+    /// Slots that are free and on which it can start.
+    free: u32,
+    /// Slots that are there for it, whoever has them.
+    all: u32,
+    short: Option<ShortElement>,
 }
 
 impl Lending {
@@ -74,17 +88,18 @@ impl WaitingLine<'_> {
             }
         };
         let need = session.stage(borrower.ix, stage)?.need.clone();
-        let (free, all) = match self.slots.entry((stage, need)) {
-            Entry::Occupied(known) => *known.get(),
-            Entry::Vacant(unknown) => {
-                *unknown.insert(self.lending.slots_for(borrower.ix, stage, unit))
-            }
+        let SlotsFor { free, all, short } = match self.slots.entry((stage, need)) {
+            Entry::Occupied(known) => known.get().clone(),
+            Entry::Vacant(unknown) => unknown
+                .insert(self.lending.slots_for(borrower.ix, stage, unit))
+                .clone(),
         };
         Some(Waits {
             wanted,
             unit,
             free,
             all,
+            short,
             holders: Arc::clone(&self.holders),
             ahead: self.ahead.get(&borrower.ix).copied().unwrap_or(0),
         })
@@ -92,10 +107,11 @@ impl WaitingLine<'_> {
 }
 
 impl Lending {
-    /// Slots that are free, and that are there, for a process of `unit` of a job's stage.
-    fn slots_for(&self, job: JobIx, stage: Stage, unit: Resources) -> (u32, u32) {
+    /// What there is for a process of `unit` of a job's stage.
+    fn slots_for(&self, job: JobIx, stage: Stage, unit: Resources) -> SlotsFor {
         let session = self.driver.session();
         let (mut free, mut all) = (0_u32, 0_u32);
+        let mut is_short_there = false;
         for (container, offer) in &self.offers {
             if session.is_leaving(*container) || !sizes::fits(unit, offer.pool) {
                 continue;
@@ -113,12 +129,49 @@ impl Lending {
                 let alike = known.filter(|(other, _)| other.stages == slot.stages);
                 let fits = match alike {
                     Some((_, fits)) => fits,
-                    None => can_run(session, job, stage, *ix).is_ok(),
+                    None => match can_run(session, job, stage, *ix) {
+                        Ok(()) => true,
+                        Err(misfit) => {
+                            is_short_there |= matches!(misfit, Misfit::Short { .. });
+                            false
+                        }
+                    },
                 };
                 known = Some((slot, fits));
                 free = free.saturating_add(u32::from(fits));
             }
         }
-        (free, all)
+        let short = (free == 0 && is_short_there).then(|| self.short(job, stage));
+        SlotsFor {
+            free,
+            all,
+            short: short.flatten(),
+        }
+    }
+
+    /// The first of the elements that a process takes for itself of which no node has enough free.
+    fn short(&self, job: JobIx, stage: Stage) -> Option<ShortElement> {
+        let session = self.driver.session();
+        let need = &session.stage(job, stage)?.need;
+        let containers = self.offers.keys();
+        let nodes = containers.filter_map(|ix| Some(session.container(*ix)?.node));
+        let nodes: BTreeSet<NodeIx> = nodes.collect();
+        let nodes = || nodes.iter().filter_map(|node| session.node(*node));
+        let needs = elements_of(need).into_iter();
+        let mut needs = needs.filter(ElementNeed::is_counted);
+        needs.find_map(|need| {
+            let name: ResourceName = need.name.as_str().into();
+            let is_short = nodes().all(|node| node.free.amount(&name) < need.count);
+            let sum = |of: fn(&Node) -> &Bundle| {
+                nodes().fold(0_u64, |sum, node| {
+                    sum.saturating_add(of(node).amount(&name))
+                })
+            };
+            is_short.then(|| ShortElement {
+                free: sum(|node| &node.free),
+                of: sum(|node| &node.pool),
+                need,
+            })
+        })
     }
 }

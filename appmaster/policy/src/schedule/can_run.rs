@@ -117,12 +117,6 @@ fn whose<'a>(
     }
 }
 
-/// Whether a node has each element that a task waits for in turn.
-#[must_use]
-pub fn has_locks(session: &Session, need: &Need, node: NodeIx) -> bool {
-    has_devices(session, need, node).is_ok()
-}
-
 fn has_devices(session: &Session, need: &Need, node: NodeIx) -> Result<(), Misfit> {
     let Some(node) = session.node(node) else {
         return Err(Misfit::Gone);

@@ -15,9 +15,22 @@ fn is_element(name: &ResourceName) -> bool {
 
 /// The elements that a task takes or waits for.
 pub(super) fn elements(need: &Need) -> impl Iterator<Item = &ResourceName> {
+    element_amounts(need).map(|(name, _)| name)
+}
+
+/// The same, each with how many a task takes; of what it waits for in turn one.
+pub fn element_amounts(need: &Need) -> impl Iterator<Item = (&ResourceName, u64)> {
     let taken = need.bundle.iter().filter(|(_, amount)| *amount > 0);
-    let taken = taken.map(|(name, _)| name).filter(|name| is_element(name));
-    need.locks.iter().chain(taken)
+    let taken = taken.filter(|(name, _)| is_element(name));
+    let locks = need.locks.iter().map(|name| (name, 1));
+    locks.chain(taken)
+}
+
+/// Whether a node has as many of each element as a task takes, whoever uses them now.
+#[must_use]
+pub fn has_elements(session: &Session, need: &Need, node: NodeIx) -> bool {
+    element_amounts(need)
+        .all(|(name, amount)| pools(session, node).any(|pool| pool.amount(name) >= amount))
 }
 
 /// Whether a task needs an element.
@@ -43,11 +56,6 @@ pub(super) fn has_element(session: &Session, node: NodeIx) -> bool {
         let mut counted = pool.iter();
         counted.any(|(name, amount)| amount > 0 && is_element(name))
     })
-}
-
-/// Whether a node has each element that a task needs.
-pub(super) fn has_each(session: &Session, node: NodeIx, need: &Need) -> bool {
-    elements(need).all(|name| pools(session, node).any(|pool| pool.amount(name) > 0))
 }
 
 /// What the node counts, and what its containers do.

@@ -32,8 +32,10 @@ pub enum Event {
         job: JobIx,
         /// The stage that needs them.
         stage: Stage,
-        /// What the node of each has to have.
+        /// What the node of each has to have, for all tasks there in turn.
         locks: Vec<ResourceName>,
+        /// What each takes of its node, as long as it runs.
+        counted: Bundle,
     },
     /// A container is there. The node is the one of the same host, or a new one.
     Joined(Node, Container, Vec<Slot>),

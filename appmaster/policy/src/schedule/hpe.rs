@@ -31,7 +31,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::can_run::fits;
-use super::element::{has_each, has_element, needs_element};
+use super::element::{has_element, has_elements, needs_element};
 use super::fifo::{ONE_BY_ONE, start};
 use super::home::{home, home_among};
 use super::{Class, Decision, JobIx, Nanos, NodeIx, Saved, Scheduler, Session, SlotIx, Stage};
@@ -192,7 +192,7 @@ pub(super) fn maps_first(session: &Session, node: NodeIx) -> impl Iterator<Item 
 pub(super) fn preferred_home(session: &Session, job: JobIx) -> Option<NodeIx> {
     let need = &session.stage(job, Stage::Reduce)?.need;
     let preferred = if needs_element(need) {
-        home_among(session, |node| has_each(session, node, need))
+        home_among(session, |node| has_elements(session, need, node))
     } else {
         home_among(session, |node| !has_element(session, node))
     };

@@ -24,7 +24,7 @@ fn attempts_that_find_no_device_make_their_stage_need_one_and_count_only_then() 
     assert_eq!(
         bed.wanted(),
         [
-            "Needed { stage: Map, needs: [ResourceName(\"gpu\")] }",
+            "Needed { stage: Map, needs: [ElementNeed { name: \"gpu\", count: 1 }] }",
             "over 0 NoDevice"
         ]
     );
@@ -73,7 +73,8 @@ fn a_stage_needs_the_kind_of_device_that_its_task_has_named() {
                 ..wire::TaskEnded::default()
             },
         );
-        let needed = format!("Needed {{ stage: Map, needs: [ResourceName({need:?})] }}");
+        let needed =
+            format!("Needed {{ stage: Map, needs: [ElementNeed {{ name: {need:?}, count: 1 }}] }}");
         assert_eq!(bed.wanted(), [needed.as_str(), "over 0 NoDevice"]);
     }
 }

@@ -212,8 +212,8 @@ pub const KNOWN: &[KnownSetting] = &[
     KnownSetting {
         name: NEEDS_MAP,
         default: "",
-        meaning: "on a cluster: what a node must have for a map, its combiner included: cpu, gpu, fpga, or a type that \
-                  the cluster counts; without it what the program declares, or what is found in it",
+        meaning: "on a cluster: what a node must have for a map, its combiner included: cpu, gpu, fpga, or so many of a \
+                  type that the cluster counts (acc/kmeans-map=2), of which each map takes its own; without it what the program declares, or what is found in it",
     },
     KnownSetting {
         name: NEEDS_REDUCE,

@@ -45,7 +45,7 @@ fn no_plain_node_is_asked_for_tasks_that_need_a_device() {
     let mut lending = idle("fifo+gang");
     let mut request = tasks();
     if let Wants::Tasks { map, .. } = &mut request.wants {
-        map.needs = vec!["gpu".into()];
+        map.needs = vec![ElementNeed::one("gpu")];
     }
     lending.wanted(NOW, 1, request);
     assert_eq!(lending.runnable(NOW, 1, Stage::Map, &[input("n1")]), []);

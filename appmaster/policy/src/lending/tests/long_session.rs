@@ -65,7 +65,7 @@ fn live(lending: &mut Lending, number: u32) {
             words.extend(lending.output_lost(now, number, vec![TaskIx(0)]));
             words.extend(lending.runnable(now, number, Stage::Reduce, &[input("n2")]));
             lending.avoid(now, number, &[id(2)]);
-            let needs = [format!("e{number}").as_str().into()];
+            let needs = [ElementNeed::one(format!("e{number}"))];
             lending.needed(now, number, Stage::Reduce, &needs);
         }
     }

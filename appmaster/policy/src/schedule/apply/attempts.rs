@@ -3,8 +3,8 @@
 use super::record_stage;
 use crate::schedule::session::{Attempt, ScheduleState, Stay};
 use crate::schedule::{
-    AttemptIx, AttemptOutcome, AttemptPhase, Container, Decision, JobIx, Node, Reservation, SlotIx,
-    SlotUse, Speed, Stage, TaskIx,
+    AttemptIx, AttemptOutcome, AttemptPhase, Class, Container, Decision, JobIx, Node, Reservation,
+    SlotIx, SlotUse, Speed, Stage, TaskIx,
 };
 
 impl ScheduleState {
@@ -89,9 +89,13 @@ impl ScheduleState {
         let ix = AttemptIx(self.next_attempt);
         self.next_attempt = self.next_attempt.saturating_add(1);
         let ordered = self.now;
+        let class = self.jobs.get(&job);
+        let class = class.and_then(|record| record.class.get(&stage).copied());
+        class.into_iter().for_each(|class| self.needs.hold(class));
         let attempt = Attempt {
             job,
             stage,
+            class,
             task,
             slot,
             to: None,
@@ -106,8 +110,8 @@ impl ScheduleState {
         self.attempts.insert(ix, attempt);
         self.take(slot, SlotUse::Reserved(Reservation::Start(ix)));
         self.take_pending(job, stage, task);
-        self.spend(job, stage, slot, u64::saturating_add);
-        self.count(job, stage, 1, 0);
+        self.spend(class, slot, u64::saturating_add);
+        self.count((job, stage, class), 1, 0);
         let record = self
             .jobs
             .get_mut(&job)
@@ -121,7 +125,7 @@ impl ScheduleState {
     }
 
     /// Counts attempts under way, of the job and of whom it belongs to.
-    pub(super) fn count(&mut self, job: JobIx, stage: Stage, more: u32, fewer: u32) {
+    fn count(&mut self, (job, stage, class): (JobIx, Stage, Option<Class>), more: u32, fewer: u32) {
         let Some(record) = self.jobs.get_mut(&job) else {
             return;
         };
@@ -131,24 +135,14 @@ impl ScheduleState {
             state.running = moved(state.running);
         }
         self.used.change(&record.job, stage, moved);
-        if let Some(class) = record.class.get(&stage) {
-            self.used.change_class(&record.job.tenant, *class, moved);
+        if let Some(class) = class {
+            self.used.change_class(&record.job.tenant, class, moved);
         }
     }
 
     /// Takes what an attempt needs out of its container and node, or gives it back: `how` changes what is taken.
-    pub(super) fn spend(
-        &mut self,
-        job: JobIx,
-        stage: Stage,
-        slot: SlotIx,
-        how: fn(u64, u64) -> u64,
-    ) {
-        let Some(need) = self
-            .jobs
-            .get(&job)
-            .and_then(|record| record.job.stages.get(&stage))
-        else {
+    fn spend(&mut self, class: Option<Class>, slot: SlotIx, how: fn(u64, u64) -> u64) {
+        let Some(need) = class.and_then(|class| self.needs.get(class)) else {
             return;
         };
         let Some(slot) = self.slots.get(&slot) else {
@@ -159,7 +153,7 @@ impl ScheduleState {
         };
         let node = self.nodes.get_mut(record.container.node.0 as usize);
         let Some(node) = node else { return };
-        for (name, amount) in need.need.bundle.iter() {
+        for (name, amount) in need.bundle.iter() {
             let (pool, free, taken) = match record.container.pool.counts(name) {
                 true => {
                     let Container { pool, free, .. } = &mut record.container;
@@ -242,6 +236,7 @@ impl ScheduleState {
         let Attempt {
             job,
             stage,
+            class,
             task,
             slot,
             to,
@@ -262,8 +257,9 @@ impl ScheduleState {
             .slots
             .get(&slot)
             .map_or(Speed::Plain, |slot| slot.speed);
-        self.spend(job, stage, slot, u64::saturating_sub);
-        self.count(job, stage, 0, 1);
+        self.spend(class, slot, u64::saturating_sub);
+        self.count((job, stage, class), 0, 1);
+        class.into_iter().for_each(|class| self.needs.leave(class));
         self.free(slot);
         match swaps {
             // The other keeps its slot: there is nobody to change with.

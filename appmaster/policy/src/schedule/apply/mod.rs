@@ -30,7 +30,12 @@ impl Session {
             Event::Left(job) => state.left(*job),
             Event::Hosts(hosts) => state.named(hosts),
             Event::Runnable { job, stage, tasks } => state.runnable(*job, *stage, tasks),
-            Event::Needed { job, stage, locks } => state.needed(*job, *stage, locks),
+            Event::Needed {
+                job,
+                stage,
+                locks,
+                counted,
+            } => state.needed(*job, *stage, locks, counted),
             Event::Avoided { job, nodes } => {
                 if state.jobs.get(job).is_some_and(|record| !record.left) {
                     let failed = nodes.iter().map(|node| ((*node, *job), AVOIDED));

@@ -53,6 +53,9 @@ pub struct Attempt {
     pub job: JobIx,
     /// Of which stage.
     pub stage: Stage,
+    /// What it takes, and gives back when it is over, whatever its stage needs by then.
+    #[serde(default)]
+    pub class: Option<Class>,
     /// At which task.
     pub task: TaskIx,
     /// Where it runs, or ran before it was ordered elsewhere.

@@ -27,10 +27,10 @@ impl Class {
     pub(in crate::schedule) const FIRST: Self = Self(0);
 }
 
-/// The needs of the jobs that are there, and of none that was.
+/// The needs of the jobs and attempts that are there, and of none that was.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(in crate::schedule) struct Needs {
-    /// Each with the stages that have it.
+    /// Each with how many stages and attempts have it.
     known: Numbered<Class, (Need, u32)>,
     #[serde(with = "pairs")]
     classes: BTreeMap<Need, Class>,
@@ -46,9 +46,7 @@ impl Needs {
     /// One stage more takes this.
     pub(in crate::schedule) fn enter(&mut self, need: &Need) -> Class {
         if let Some(class) = self.classes.get(need).copied() {
-            if let Some((_, stages)) = self.known.get_mut(&class) {
-                *stages = stages.saturating_add(1);
-            }
+            self.hold(class);
             return class;
         }
         let class = Class(self.next);
@@ -58,13 +56,20 @@ impl Needs {
         class
     }
 
-    /// One stage of the class fewer.
+    /// An attempt takes what the class says.
+    pub(in crate::schedule) fn hold(&mut self, class: Class) {
+        if let Some((_, holders)) = self.known.get_mut(&class) {
+            *holders = holders.saturating_add(1);
+        }
+    }
+
+    /// One stage or attempt of the class fewer.
     pub(in crate::schedule) fn leave(&mut self, class: Class) {
-        let Some((_, stages)) = self.known.get_mut(&class) else {
+        let Some((_, holders)) = self.known.get_mut(&class) else {
             return;
         };
-        *stages = stages.saturating_sub(1);
-        if *stages == 0
+        *holders = holders.saturating_sub(1);
+        if *holders == 0
             && let Some((need, _)) = self.known.remove(&class)
         {
             self.classes.remove(&need);

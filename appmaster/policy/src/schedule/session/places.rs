@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::schedule::element::{has_each, needs_element};
+use crate::schedule::element::{has_elements, needs_element};
 use crate::schedule::place::{SlotKind, StageBits};
 use crate::schedule::{
     Container, ContainerIx, JobIx, Nanos, Node, NodeIx, Session, Slot, SlotIx, SlotUse, Speed,
@@ -201,7 +201,7 @@ impl Session {
             let mut stages = stages.flat_map(|job| job.stages.values());
             stages.all(|state| {
                 let wants = state.pending > 0 || state.running > 0;
-                !wants || has_each(self, node, &state.need)
+                !wants || has_elements(self, &state.need, node)
             })
         };
         let is_there = |node| self.containers_of(node).next().is_some() && serves(node);
@@ -242,7 +242,7 @@ impl Session {
                 .free_by
                 .iter()
                 .filter(|((of, _), _)| *of == stage);
-            need.is_some_and(|need| has_each(self, other, need))
+            need.is_some_and(|need| has_elements(self, need, other))
                 && free.any(|(_, slots)| slots.iter().any(|(at, _)| *at == other))
         };
         let mut others = self.free_nodes().filter(|other| *other != node);

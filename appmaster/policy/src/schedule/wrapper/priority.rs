@@ -107,7 +107,7 @@ impl Priority {
             if own >= priority || !settled || self.ended.contains(&task) {
                 return None;
             }
-            let freed = &session.stage(attempt.job, attempt.stage)?.need.bundle;
+            let freed = &session.need(attempt.class?)?.bundle;
             let takes = needs
                 .iter()
                 .any(|(stage, need)| would_run(session, need, *stage, attempt.slot, freed));

@@ -11,7 +11,7 @@ use proto_hadoop::ApplicationId;
 use tonic::Status;
 
 use super::{TakenJob, fits, senseless};
-use crate::mapreduce::{Folder, MapReduce, elements};
+use crate::mapreduce::{Folder, MapReduce};
 use crate::work::JobWork;
 
 /// The MapReduce job that `json` describes, or why the session does not take it.
@@ -79,7 +79,7 @@ fn of_slot(terms: &StageTerms, plan: &SessionPlan) -> lending::StageTerms {
             },
             ..plan.slot
         },
-        needs: elements(&terms.needs),
+        needs: terms.needs.clone(),
         speculative: terms.speculative,
     }
 }
