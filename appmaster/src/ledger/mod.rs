@@ -129,7 +129,7 @@ impl Ledger {
         let how = match how {
             AttemptOutcome::Done => How::Done,
             AttemptOutcome::Failed | AttemptOutcome::NoDevice => How::Failed,
-            AttemptOutcome::Killed | AttemptOutcome::Preempted => How::Killed,
+            AttemptOutcome::Killed => How::Killed,
             AttemptOutcome::Lost => How::Lost,
         };
         let piece = TimelinePiece::Task(attempt);

@@ -301,7 +301,7 @@ impl MapReduce {
                 AttemptOutcome::Done => AttemptEnd::Succeeded,
                 AttemptOutcome::Failed => AttemptEnd::Failed,
                 AttemptOutcome::Lost => AttemptEnd::Lost,
-                AttemptOutcome::Killed | AttemptOutcome::Preempted => AttemptEnd::Killed,
+                AttemptOutcome::Killed => AttemptEnd::Killed,
                 AttemptOutcome::NoDevice => AttemptEnd::NoDevice,
             };
             self.remember(&attempt, end, 0);

@@ -32,8 +32,8 @@ use std::sync::Arc;
 
 use crate::elements::ElementNeed;
 use crate::schedule::{
-    AttemptIx, AttemptOutcome, ContainerIx, Decision, Event, Job, JobIx, Nanos, Node, NodeIx,
-    Owner, Scheduler, SessionDriver, Slot, SlotIx, SlotUse, Stage, StageState, Task, level,
+    AttemptIx, AttemptOutcome, ContainerIx, Decision, Event, Illegal, Job, JobIx, Nanos, Node,
+    NodeIx, Owner, Scheduler, SessionDriver, Slot, SlotIx, SlotUse, Stage, StageState, Task, level,
 };
 use moves::PendingSwap;
 
@@ -75,16 +75,17 @@ pub struct Lending {
     swaps: Vec<PendingSwap>,
     /// Attempts that were ordered to the slots that they have, and how many answers are about that.
     ordered_back: BTreeMap<AttemptIx, u32>,
+    /// Decisions that became no word.
+    undone: Vec<Illegal>,
 }
 
 impl Lending {
-    /// No containers and no jobs yet; amounts count by `types`. `policy` is to start gangs (`+gang`), and to give
-    /// partitions no other homes: no launcher is told to.
+    /// No containers and no jobs yet; amounts count by `types`. `policy` is to start gangs (`+gang`).
     #[must_use]
     pub fn new(policy: Box<dyn Scheduler>, types: ResourceTypes) -> Self {
         Self {
             types,
-            driver: SessionDriver::new(policy).without_rehoming(),
+            driver: SessionDriver::new(policy),
             offers: BTreeMap::new(),
             containers: BTreeMap::new(),
             jobs: BTreeMap::new(),
@@ -93,6 +94,7 @@ impl Lending {
             next_job: 0,
             swaps: Vec::new(),
             ordered_back: BTreeMap::new(),
+            undone: Vec::new(),
         }
     }
 
@@ -162,7 +164,8 @@ impl Lending {
 
     /// Decisions that could not be carried out since this was last called, a sentence each: faults of the policy.
     pub fn refused(&mut self) -> Vec<String> {
-        let refused = self.driver.refused().into_iter();
+        let undone = std::mem::take(&mut self.undone).into_iter();
+        let refused = self.driver.refused().into_iter().chain(undone);
         refused
             .map(|illegal| format!("{:?}: {}", illegal.decision, illegal.why))
             .collect()
@@ -414,20 +417,27 @@ impl Lending {
         let mut words = self.end_swaps();
         for decided in self.driver.decide_attempts(nanos(now)) {
             let attempts = decided.attempts();
-            match decided.decision {
-                Decision::Gang { job, .. } => words.extend(self.gang(now, job, attempts)),
+            let before = words.len();
+            match &decided.decision {
+                Decision::Gang { job, .. } => words.extend(self.gang(now, *job, attempts)),
                 Decision::Start { .. } | Decision::Copy { .. } => {
                     words.extend(attempts.filter_map(|attempt| self.start(attempt)));
                 }
                 Decision::Stop { attempt, why } => {
+                    let (attempt, why) = (*attempt, *why);
                     let of = self.driver.session().attempt(attempt);
                     let job = of.and_then(|of| self.numbers.get(&of.job).copied());
                     words.extend(job.map(|job| Word::Stop { job, attempt, why }));
                 }
-                Decision::Move { attempt, to } => words.extend(self.move_of(attempt, to)),
-                Decision::Swap { one, other } => words.extend(self.swap_of(one, other)),
-                // The session keeps the slots for its time; no partition is given another home.
-                Decision::Hold { .. } | Decision::Rehome { .. } => {}
+                Decision::Move { attempt, to } => words.extend(self.move_of(*attempt, *to)),
+                Decision::Swap { one, other } => words.extend(self.swap_of(*one, *other)),
+                // The session keeps the slots for its time.
+                Decision::Hold { .. } => continue,
+            }
+            if words.len() == before {
+                let why = "nobody is there to carry it out".to_owned();
+                let decision = decided.decision;
+                self.undone.push(Illegal { decision, why });
             }
         }
         words

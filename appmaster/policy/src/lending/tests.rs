@@ -230,12 +230,7 @@ impl Scheduler for Also {
 /// What the table of slots would reckon with although it is not so.
 #[test]
 fn what_nobody_carries_out_is_refused_and_takes_no_slot() {
-    let (attempt, job) = (AttemptIx(0), JobIx(0));
-    let rehome = Decision::Rehome {
-        job,
-        partition: 0,
-        to: NodeIx(0),
-    };
+    let attempt = AttemptIx(0);
     let not_begun = Decision::Swap {
         one: attempt,
         other: AttemptIx(1),
@@ -246,7 +241,6 @@ fn what_nobody_carries_out_is_refused_and_takes_no_slot() {
         to: SlotIx(4),
     };
     for (decision, why) in [
-        (rehome, "no partition is given another home here"),
         (
             not_begun,
             "the attempt does not run, or moves or ends already",

@@ -334,8 +334,7 @@ impl MapReduceMachine {
             AttemptOutcome::Done
             | AttemptOutcome::NoDevice
             | AttemptOutcome::Killed
-            | AttemptOutcome::Lost
-            | AttemptOutcome::Preempted => Vec::new(),
+            | AttemptOutcome::Lost => Vec::new(),
         }
     }
 

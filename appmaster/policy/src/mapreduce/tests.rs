@@ -290,7 +290,6 @@ fn only_an_attempts_own_faults_count_against_its_task() {
     for how in [
         AttemptOutcome::Killed,
         AttemptOutcome::Lost,
-        AttemptOutcome::Preempted,
         AttemptOutcome::Failed,
     ] {
         let attempt = bed.start(Stage::Map, 0, 0);

@@ -111,8 +111,6 @@ pub struct SessionDriver {
     scheduler: Box<dyn Scheduler>,
     /// When the policy was last asked.
     asked: Nanos,
-    /// Partitions may be ordered to other homes.
-    rehomes: bool,
     refused: Vec<Illegal>,
     /// How often the policy was asked.
     asks: u64,
@@ -151,19 +149,8 @@ impl SessionDriver {
             session: Session::ordered(scheduler.goes_by_running()),
             scheduler,
             asked: Nanos(0),
-            rehomes: true,
             refused: Vec::new(),
             asks: 0,
-        }
-    }
-
-    /// The same for an owner that gives no partition another home: what is decided of that is refused, since the session
-    /// would reckon with what is not so.
-    #[must_use]
-    pub(crate) fn without_rehoming(self) -> Self {
-        Self {
-            rehomes: false,
-            ..self
         }
     }
 
@@ -182,7 +169,6 @@ impl SessionDriver {
     pub fn load(snapshot: Snapshot) -> Self {
         Self {
             asked: snapshot.session.now(),
-            rehomes: true,
             session: snapshot.session,
             scheduler: snapshot.scheduler.scheduler(),
             refused: Vec::new(),
@@ -341,9 +327,8 @@ impl SessionDriver {
         let Some(decision) = self.scheduler.next(now, &self.session, node) else {
             return false;
         };
-        let checked = self.carried_out(&decision);
         let blind = self.scheduler.is_blind();
-        if let Err(why) = checked.and_then(|()| legal(&self.session, &decision, blind)) {
+        if let Err(why) = legal(&self.session, &decision, blind) {
             self.refused.push(Illegal { decision, why });
             return false;
         }
@@ -352,15 +337,5 @@ impl SessionDriver {
         let begun = first.0..self.session.next_attempt().0;
         decisions.push(Decided { decision, begun });
         true
-    }
-
-    /// Whether the driver's owner carries out such a decision.
-    fn carried_out(&self, decision: &Decision) -> Result<(), String> {
-        match decision {
-            Decision::Rehome { .. } if !self.rehomes => {
-                Err("no partition is given another home here".to_owned())
-            }
-            _ => Ok(()),
-        }
     }
 }

@@ -93,8 +93,6 @@ pub enum Event {
         /// Whether the order was carried out.
         ok: bool,
     },
-    /// An attempt ended because of an order.
-    Stopped(AttemptIx),
     /// Results of maps are lost, and are wanted.
     OutputLost {
         /// The job whose maps they are.
@@ -120,18 +118,6 @@ pub enum Event {
         /// When they will be taken.
         by: Nanos,
     },
-    /// YARN was asked for containers.
-    Asked {
-        /// The size of each.
-        bundle: Bundle,
-        /// Containers of this size that are asked for in all, in place of what was told before.
-        count: u32,
-    },
-    /// YARN will never give containers of this size.
-    Refused {
-        /// What each would hold.
-        bundle: Bundle,
-    },
     /// Time has passed.
     Wake,
 }
@@ -141,8 +127,6 @@ pub enum Event {
 pub enum AttemptPhase {
     /// Reading and mapping.
     Map,
-    /// Sorting, merging and writing map output.
-    Spill,
     /// Merging and reducing.
     Reduce,
     /// Whatever an MPI program does.
@@ -162,8 +146,6 @@ pub enum AttemptOutcome {
     Killed,
     /// With its container.
     Lost,
-    /// Its container was wanted back.
-    Preempted,
 }
 
 /// Something to do.
@@ -208,15 +190,6 @@ pub enum Decision {
         /// The reason, as its job is told it.
         why: Why,
     },
-    /// A partition is gathered elsewhere.
-    Rehome {
-        /// The job whose reduces read the partition.
-        job: JobIx,
-        /// Number of the partition.
-        partition: u32,
-        /// The node that is its home from now on.
-        to: NodeIx,
-    },
     /// All tasks of a gang start, the n-th on the n-th slot.
     Gang {
         /// The gang.
@@ -242,6 +215,4 @@ pub enum Why {
     TwinWon,
     /// A job of higher priority needs its slot.
     Preempted,
-    /// Its job is over.
-    JobLeft,
 }

@@ -44,12 +44,6 @@ pub(super) fn legal(session: &Session, decision: &Decision, blind: bool) -> Resu
                 .then_some(())
                 .ok_or_else(|| "the attempt is over, or ends already".to_owned())
         }
-        Decision::Rehome { job, to, .. } => {
-            let there = !session.has_left(*job) && session.node(*to).is_some();
-            there
-                .then_some(())
-                .ok_or_else(|| "the job or the node is not there".to_owned())
-        }
         Decision::Gang { job, slots } => gang(session, *job, slots),
         Decision::Hold { job, slots, until } => {
             let there = !session.has_left(*job) && !slots.is_empty() && *until > session.now();

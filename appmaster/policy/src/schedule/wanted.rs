@@ -7,7 +7,7 @@ use super::{Bundle, Session, SlotIx, Stage};
 
 /// Sizes of tasks that are pending, and how many of each no free slot could take, however it is cut.
 ///
-/// A slot stands for one task. Sizes that YARN has refused for good are left out. In order of size.
+/// A slot stands for one task. In order of size.
 #[must_use]
 pub fn wanted(session: &Session) -> Vec<(Bundle, u32)> {
     let mut free: Vec<SlotIx> = session
@@ -20,9 +20,6 @@ pub fn wanted(session: &Session) -> Vec<(Bundle, u32)> {
             let Some(need) = session.need(class) else {
                 continue;
             };
-            if session.state.refused.contains(&need.bundle) {
-                continue;
-            }
             let jobs = session.runnable(stage, class);
             let states = jobs.filter_map(|job| session.stage(job, stage));
             let mut pending = states.fold(0_u32, |sum, state| sum.saturating_add(state.pending));

@@ -30,7 +30,7 @@ impl<'a> WorkloadRun<'a> {
             Decision::Move { attempt, .. } | Decision::Swap { one: attempt, .. } => {
                 self.clock.at(self.now.plus(MOVE), Due::Moved(*attempt));
             }
-            Decision::Hold { .. } | Decision::Rehome { .. } => {}
+            Decision::Hold { .. } => {}
         }
     }
 

@@ -53,11 +53,6 @@ impl ScheduleState {
                     attempt.stopping = true;
                 }
             }
-            Decision::Rehome { job, partition, to } => {
-                if let Some(record) = self.jobs.get_mut(job) {
-                    record.homes.insert(*partition, *to);
-                }
-            }
             Decision::Gang { job, slots } => {
                 self.held_by(*job)
                     .into_iter()

@@ -38,7 +38,6 @@ impl ScheduleState {
                 .map(|stage| (*stage, Tasks::default()))
                 .collect(),
             gathered: BTreeMap::new(),
-            homes: BTreeMap::new(),
             listed: listed.collect(),
             under_way: 0,
             listed_running: Few::new(),
@@ -58,7 +57,6 @@ impl ScheduleState {
                 *sum = sum.saturating_sub(bytes);
             }
         }
-        record.homes.clear();
         let stages: Vec<Stage> = record.tasks.keys().copied().collect();
         for stage in stages {
             self.clear_pending(ix, stage);

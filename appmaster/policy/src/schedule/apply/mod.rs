@@ -17,7 +17,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::session::{AVOIDED, JobRecord};
-use super::{AttemptOutcome, Event, JobIx, Nanos, Session, Stage, StageState};
+use super::{Event, JobIx, Nanos, Session, Stage, StageState};
 use crate::Numbered;
 
 impl Session {
@@ -57,7 +57,6 @@ impl Session {
                 state.progress(*attempt, (*phase, *done, *of));
             }
             Event::Ended { attempt, how, .. } => state.ended(*attempt, *how),
-            Event::Stopped(attempt) => state.ended(*attempt, AttemptOutcome::Killed),
             Event::Moved { attempt, ok } => state.moved(*attempt, *ok),
             Event::OutputLost { job, maps } => state.output_lost(*job, maps),
             Event::Gathered {
@@ -75,12 +74,6 @@ impl Session {
                 }
             }
             Event::Preempt { containers, by } => state.wanted_back(containers, *by),
-            Event::Asked { bundle, count } => {
-                state.asked.insert(bundle.clone(), *count);
-            }
-            Event::Refused { bundle } => {
-                state.refused.insert(bundle.clone());
-            }
             Event::Wake => {}
         }
         state.give_up_holds();

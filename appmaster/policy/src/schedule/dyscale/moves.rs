@@ -23,7 +23,7 @@ impl DyScale {
                     self.placed.put(session, *attempt, class);
                 }
             }
-            Event::Ended { attempt, .. } | Event::Stopped(attempt) => self.placed.take(*attempt),
+            Event::Ended { attempt, .. } => self.placed.take(*attempt),
             Event::Lost(container) => {
                 for (attempt, _) in self.placed.all_in(*container) {
                     self.placed.take(attempt);

@@ -384,12 +384,6 @@ impl Session {
         self.state.gathered_at.get(&node).copied().unwrap_or(0)
     }
 
-    /// Where a partition is gathered.
-    #[must_use]
-    pub fn home(&self, job: JobIx, partition: u32) -> Option<NodeIx> {
-        self.state.jobs.get(&job)?.homes.get(&partition).copied()
-    }
-
     /// The same facts, with only the jobs of one priority in sight.
     #[must_use]
     pub fn only_priority(&self, priority: i32) -> Self {

@@ -87,8 +87,6 @@ pub(super) struct JobRecord {
     /// Bytes of a partition at a node.
     #[serde(with = "pairs")]
     pub(super) gathered: BTreeMap<(u32, NodeIx), u64>,
-    /// Where partitions are gathered.
-    pub(super) homes: BTreeMap<u32, NodeIx>,
     /// The orders that each stage stands in.
     pub(super) listed: Few<Stage, ListedStage>,
     /// Attempts under way, of all stages.
@@ -224,9 +222,6 @@ pub(super) struct ScheduleState {
     pub(super) failed_at: BTreeSet<(NodeIx, JobIx, Stage, TaskIx)>,
     /// Bytes of all partitions at a node.
     pub(super) gathered_at: BTreeMap<NodeIx, u64>,
-    #[serde(with = "pairs")]
-    pub(super) asked: BTreeMap<Bundle, u32>,
-    pub(super) refused: BTreeSet<Bundle>,
 }
 
 /// Whom slots are shared out to.

@@ -87,7 +87,11 @@ fn carry_out(bed: &mut Bed, decisions: Vec<Decision>, log: &mut Vec<Decision>) {
     let mut queue = decisions;
     while let Some(decision) = queue.pop() {
         if let Decision::Stop { attempt, .. } = decision {
-            queue.extend(bed.tell(&Event::Stopped(attempt)));
+            queue.extend(bed.tell(&Event::Ended {
+                attempt,
+                how: AttemptOutcome::Killed,
+                phases: Vec::new(),
+            }));
         }
         if let Decision::Move { attempt, .. } | Decision::Swap { one: attempt, .. } = decision {
             let ok = attempt.0 % 3 != 0 || log.len().is_multiple_of(2);
