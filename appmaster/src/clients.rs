@@ -26,6 +26,7 @@ use crate::console::Console;
 use crate::consoles::Consoles;
 use crate::detached::{Detached, DetachedJob, ENDED_MAX, OutputFilter};
 use crate::loop_event::{LoopEvent, LoopEventSender, tell};
+use crate::mpi::MpiJobEvent;
 use crate::output_stream::OutputReceiver;
 use crate::work::WorkEvent;
 
@@ -165,7 +166,7 @@ impl Clients for ClientService {
         // A call that was cancelled has no other end than one that has ended.
         while let Some(chunk) = chunks.message().await? {
             if chunk.once && !chunk.data.is_empty() && !is_told {
-                let used = WorkEvent::Machine(LifecycleEvent::InputUsed);
+                let used = WorkEvent::Mpi(MpiJobEvent::Machine(LifecycleEvent::InputUsed));
                 tell(&self.news, LoopEvent::Of(job, used)).await?;
                 is_told = true;
             }

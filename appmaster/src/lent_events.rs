@@ -13,7 +13,7 @@ use job::wire;
 use policy::ContainerId;
 use policy::lifecycle::LifecycleEvent;
 
-use crate::work::WorkEvent;
+use crate::mpi::MpiJobEvent;
 
 /// Something that a job hears of a container that it is in.
 #[derive(Clone, Debug)]
@@ -136,31 +136,33 @@ impl LentEvent {
     }
 
     /// The same of a container of the job's own.
-    pub(crate) fn of_own(self) -> WorkEvent {
+    pub(crate) fn of_own(self) -> MpiJobEvent {
         match self {
-            Self::Joined { container, node } => WorkEvent::Joined { container, node },
+            Self::Joined { container, node } => MpiJobEvent::Joined { container, node },
             // The same would happen again.
             Self::NotFetched {
                 container,
                 sentence,
-            } => WorkEvent::Machine(LifecycleEvent::Refused {
+            } => MpiJobEvent::Machine(LifecycleEvent::Refused {
                 container,
                 sentence,
                 code: Exit::Staging.code(),
             }),
-            Self::Left(container) | Self::LauncherLost(container) => WorkEvent::Lost(container),
+            Self::Left(container) | Self::LauncherLost(container) => MpiJobEvent::Lost(container),
             Self::Ended {
                 container,
                 status,
                 diagnostics,
-            } => WorkEvent::Machine(LifecycleEvent::ContainerEnded {
+            } => MpiJobEvent::Machine(LifecycleEvent::ContainerEnded {
                 container,
                 status,
                 diagnostics,
             }),
-            Self::NotStarted(container) => WorkEvent::Machine(LifecycleEvent::LinkLost(container)),
+            Self::NotStarted(container) => {
+                MpiJobEvent::Machine(LifecycleEvent::LinkLost(container))
+            }
             Self::Misbehaved { container, what } => {
-                WorkEvent::Machine(LifecycleEvent::Misbehaved { container, what })
+                MpiJobEvent::Machine(LifecycleEvent::Misbehaved { container, what })
             }
         }
     }
@@ -183,11 +185,11 @@ mod tests {
             trouble: String::new(),
         };
         let heard = LentEvent::of_files(container.clone(), node.clone(), &fetched);
-        assert!(matches!(heard.of_own(), WorkEvent::Joined { .. }));
+        assert!(matches!(heard.of_own(), MpiJobEvent::Joined { .. }));
         fetched.trouble = "n1: disk full".into();
         let heard = LentEvent::of_files(container.clone(), node, &fetched);
         assert_eq!(heard.container(), &container);
-        let WorkEvent::Machine(LifecycleEvent::Refused { sentence, code, .. }) = heard.of_own()
+        let MpiJobEvent::Machine(LifecycleEvent::Refused { sentence, code, .. }) = heard.of_own()
         else {
             panic!("something else was heard");
         };

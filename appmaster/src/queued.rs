@@ -10,8 +10,8 @@ use proto_hadoop::AppAttemptId;
 
 use crate::mpi::checkpoints::Checkpoints;
 use crate::mpi::explain::Story;
-use crate::mpi::{Beginning, Mpi};
-use crate::work::WorkEvent;
+use crate::mpi::{Beginning, Mpi, MpiHeard};
+use crate::work::JobEvent;
 
 /// To its client and the session its life has begun.
 #[derive(Debug)]
@@ -50,7 +50,7 @@ impl Queued {
         // Slots are wished for already, and no client follows that could be shown anything.
         drop(mpi.begin(Millis(0)));
         if self.is_detached {
-            drop(mpi.hear(Millis(0), WorkEvent::ClientAttached));
+            drop(mpi.hear(Millis(0), MpiHeard::Every(JobEvent::ClientAttached)));
         }
         mpi
     }

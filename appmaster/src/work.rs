@@ -8,17 +8,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use holding::{Asking, Finished};
 use job::wire;
 use job::wire::mpi_order::Order as ToLauncher;
-use policy::lifecycle::{Grant, KillReason, LifecycleEvent};
-use policy::{ContainerId, Millis, Resources};
+use policy::lifecycle::KillReason;
+use policy::{ContainerId, Millis};
 use proto_hadoop::yarn::FinalApplicationStatus;
 
 use crate::client_events::Outbox;
-use crate::files::{FileWork, FilesDone};
+use crate::files::FileWork;
 use crate::lent_events::LentEvent;
-use crate::mapreduce::{MapReduce, MapReduceEffect, MapReduceEvent};
-use crate::mpi::Mpi;
-use crate::mpi::standoff::Sight;
-use crate::mpi::waiting::Look;
+use crate::mapreduce::{MapReduce, MapReduceEffect, MapReduceEvent, MapReduceHeard};
+use crate::mpi::{Mpi, MpiHeard, MpiJobEvent};
 use crate::queued::Queued;
 
 /// One job, of one kind.
@@ -55,16 +53,24 @@ impl JobWork {
         self.wake();
         match self {
             Self::Queued(_) => Vec::new(),
-            // It is in lent containers as in its own.
             Self::Mpi(mpi) => match heard {
-                WorkEvent::Lent(heard) => mpi.hear(now, heard.of_own()),
-                heard => mpi.hear(now, heard),
+                WorkEvent::Every(heard) => mpi.hear(now, MpiHeard::Every(heard)),
+                // It is in lent containers as in its own.
+                WorkEvent::Lent(heard) => mpi.hear(now, MpiHeard::Own(heard.of_own())),
+                WorkEvent::Mpi(heard) => mpi.hear(now, MpiHeard::Own(heard)),
+                WorkEvent::MapReduce(_) => Vec::new(),
             },
-            Self::MapReduce(mapreduce) => mapreduce.hear(now, heard),
+            Self::MapReduce(mapreduce) => match heard {
+                WorkEvent::Every(heard) => mapreduce.hear(now, MapReduceHeard::Every(heard)),
+                WorkEvent::Lent(heard) => mapreduce.hear(now, MapReduceHeard::Container(heard)),
+                WorkEvent::MapReduce(heard) => mapreduce.hear(now, MapReduceHeard::Own(heard)),
+                // Its containers are the session's, and its tasks have no terminal.
+                WorkEvent::Mpi(_) => Vec::new(),
+            },
         }
     }
 
-    /// When [`WorkEvent::Tick`] is due, if nothing else happens before.
+    /// When [`JobEvent::Tick`] is due, if nothing else happens before.
     pub(crate) fn wakes_at(&self) -> Option<Millis> {
         match self {
             Self::Queued(_) => None,
@@ -113,69 +119,34 @@ impl JobWork {
 /// Something that a job hears.
 #[derive(Debug)]
 pub(crate) enum WorkEvent {
-    /// Of containers and of the ResourceManager, as the machine in `policy` takes it.
-    Machine(LifecycleEvent),
-    /// The ResourceManager has granted containers, in one answer.
-    Granted(Vec<Grant>),
-    /// What the queue still gives the application has changed.
-    Headroom(Resources),
-    /// YARN wants containers back: a sentence for the user.
-    WantedBack(String),
-    /// The ResourceManager has taken requests for so many new containers, in so many rows.
-    Asked {
-        /// Containers in all of the rows.
-        containers: u32,
-        /// Rows of the call.
-        rows: u32,
-    },
-    /// The answer to [`Do::LookAround`].
-    Looked(Box<Look>),
-    /// The answer to [`Do::LastLook`].
-    LastLook(Box<Look>),
-    /// The answer to [`Do::LookForRivals`].
-    Rivals(Sight),
-    /// The answer to a [`Do::Files`].
-    Files(FilesDone),
-    /// A launcher has dialled in for the first time.
-    Joined {
-        /// Its container.
-        container: ContainerId,
-        /// What it has found on its node.
-        node: wire::NodeFacts,
-    },
-    /// A launcher said something.
-    Said {
-        /// Its container.
-        container: ContainerId,
-        /// Its message, of the ranks there.
-        event: wire::mpi_event::Event,
-    },
+    /// Of every job.
+    Every(JobEvent),
     /// Of a container that is lent to it, and of the job there.
     Lent(LentEvent),
-    /// Of the tasks of a job that has such.
-    OfTasks(MapReduceEvent),
-    /// A launcher has left, or is not heard of any more.
-    Lost(ContainerId),
-    /// A stream of output has ended, or the last of all output was handed over.
-    OutputMoved,
-    /// The answer to [`Do::LookAtOutput`].
-    Output(OutputSeen),
+    /// Of an MPI job.
+    Mpi(MpiJobEvent),
+    /// Of a MapReduce job.
+    MapReduce(MapReduceEvent),
+}
+
+/// What jobs of every kind hear: one that knows no answer to one of these does not compile.
+#[derive(Debug)]
+pub(crate) enum JobEvent {
     /// A client wants to follow the job: [`Do::Admit`] says whether it may.
     ClientAttached,
-    /// It sent a signal for the ranks.
-    ClientSignal(i32),
-    /// Its terminal has another size.
-    ClientResized(wire::WindowSize),
-    /// It takes lanes from now on.
-    ClientDoor(wire::Door),
     /// It wants the job ended.
     ClientKill(KillReason),
     /// The link of the client that follows broke or ended.
     ClientLeft,
     /// Events do not reach the client any more.
     ClientDeaf,
-    /// The answer to [`Do::Measure`].
-    Memory(wire::Memory),
+    /// YARN, or a signal, ends this process.
+    Killed(KillReason),
+    /// No ResourceManager answers any more.
+    ResourceManagerLost {
+        /// For so long.
+        silent: Millis,
+    },
     /// The answer to [`Do::Unregister`].
     Finished(Finished),
     /// Nothing happened, but time passed: see [`JobWork::wakes_at`].

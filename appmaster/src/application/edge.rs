@@ -20,6 +20,7 @@ use crate::files::FileWork;
 use crate::jobs::{JobEntry, Jobs};
 use crate::loop_event::{LoopEvent, LoopEventSender};
 use crate::mpi::ATTACH_DEADLINE;
+use crate::mpi::MpiJobEvent;
 use crate::mpi::standoff;
 use crate::mpi::verdict;
 use crate::mpi::waiting::Look;
@@ -104,17 +105,23 @@ impl Edge {
             Do::TakeSnapshot => self.holding.read_nodes(),
             Do::LookAround { enough } => {
                 let look = Look::take(self.holding.cluster().clone(), enough);
-                self.answer(job, async { WorkEvent::Looked(Box::new(look.await)) });
+                self.answer(job, async {
+                    WorkEvent::Mpi(MpiJobEvent::Looked(Box::new(look.await)))
+                });
             }
             Do::LastLook => {
                 let look = Look::take(self.holding.cluster().clone(), None);
-                self.answer(job, async { WorkEvent::LastLook(Box::new(look.await)) });
+                self.answer(job, async {
+                    WorkEvent::Mpi(MpiJobEvent::LastLook(Box::new(look.await)))
+                });
             }
             Do::LookForRivals { holds } => {
                 let cluster = Arc::clone(self.holding.cluster().client());
                 let own = self.attempt.application;
                 self.answer(job, async move {
-                    WorkEvent::Rivals(standoff::sight(&cluster, own, holds).await)
+                    WorkEvent::Mpi(MpiJobEvent::Rivals(
+                        standoff::sight(&cluster, own, holds).await,
+                    ))
                 });
             }
             Do::Ask(asking) => self.holding.ask(ONLY, &asking),
@@ -130,7 +137,7 @@ impl Edge {
             }
             Do::Dismiss(container) => self.holding.dismiss(&container),
             Do::Leave(container) => self.holding.leave(&container),
-            Do::Measure => return Some(WorkEvent::Memory(verdict::memory())),
+            Do::Measure => return Some(WorkEvent::Mpi(MpiJobEvent::Memory(verdict::memory()))),
             Do::Unregister {
                 status,
                 diagnostics,
@@ -174,12 +181,12 @@ impl Edge {
             }
             Do::CloseOutput => console.close(),
             Do::LookAtOutput { run, streams } => {
-                return Some(WorkEvent::Output(OutputSeen {
+                return Some(WorkEvent::Mpi(MpiJobEvent::Output(OutputSeen {
                     all_ended: console.has_all(run, &streams),
                     is_closed: console.is_closed(),
                     is_backed_up: console.is_backed_up(),
                     is_drained: console.is_drained(),
-                }));
+                })));
             }
             Do::RenewInput => console.renew_input(),
             Do::EndInput => drop(console.input()),
@@ -233,7 +240,7 @@ impl Edge {
             tokio::select! {
                 () = dropped => {}
                 done = work.done(closing) => if let Some(done) = done {
-                    let answer = LoopEvent::Of(job, WorkEvent::Files(done));
+                    let answer = LoopEvent::Of(job, WorkEvent::Mpi(MpiJobEvent::Files(done)));
                     let _heard = news.send(answer).await.is_ok();
                 },
             }

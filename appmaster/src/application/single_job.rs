@@ -16,7 +16,8 @@ use crate::containers;
 use crate::jobs::{JobEntry, Jobs};
 use crate::lifetime::NOT_OWNED;
 use crate::loop_event::LoopEvent;
-use crate::work::{Do, JobWork, WorkEvent};
+use crate::mpi::MpiJobEvent;
+use crate::work::{Do, JobEvent, JobWork, WorkEvent};
 
 /// What a client hears that takes it for a session.
 const NO_SESSION: &str = "this application was started for one job and is no session";
@@ -51,7 +52,7 @@ impl SingleJob {
                 Some(Turn::News(news)) => self.hear(news),
                 Some(Turn::Due) => {
                     for _ in self.jobs.due(self.edge.now()) {
-                        self.tell(WorkEvent::Tick);
+                        self.tell(WorkEvent::Every(JobEvent::Tick));
                     }
                 }
                 Some(Turn::Place(job, place)) => {
@@ -59,7 +60,7 @@ impl SingleJob {
                         self.tell(heard);
                     }
                 }
-                Some(Turn::OutputMoved(_)) => self.tell(WorkEvent::OutputMoved),
+                Some(Turn::OutputMoved(_)) => self.tell(WorkEvent::Mpi(MpiJobEvent::OutputMoved)),
             }
         }
     }
@@ -82,8 +83,7 @@ impl SingleJob {
     fn hear(&mut self, news: LoopEvent) {
         match news {
             LoopEvent::Terminated => {
-                let kill = LifecycleEvent::KillRequested(KillReason::Terminated);
-                self.tell(WorkEvent::Machine(kill));
+                self.tell(WorkEvent::Every(JobEvent::Killed(KillReason::Terminated)));
             }
             LoopEvent::Holding(heard) => self.hear_containers(heard),
             LoopEvent::ClientAttached {
@@ -93,12 +93,14 @@ impl SingleJob {
             } => match self.jobs.get_mut(of) {
                 Some(entry) => {
                     entry.visited((events, admitted));
-                    self.tell(WorkEvent::ClientAttached);
+                    self.tell(WorkEvent::Every(JobEvent::ClientAttached));
                 }
                 None => drop(admitted.send(Err(no_job(of)))),
             },
             LoopEvent::Of(job, heard) => {
-                if let (WorkEvent::ClientLeft, Some(entry)) = (&heard, self.jobs.get_mut(job)) {
+                if let (WorkEvent::Every(JobEvent::ClientLeft), Some(entry)) =
+                    (&heard, self.jobs.get_mut(job))
+                {
                     entry.client_left();
                 }
                 if job == ONLY {
@@ -141,7 +143,7 @@ impl SingleJob {
         let heard = self.edge.holding.hear(heard);
         let heard = heard.and_then(|heard| self.of_job(heard));
         if let Some(headroom) = self.edge.holding.headroom().filter(|_| is_of_room) {
-            self.tell(WorkEvent::Headroom(headroom));
+            self.tell(WorkEvent::Mpi(MpiJobEvent::Headroom(headroom)));
         }
         if let Some(heard) = heard {
             self.tell(heard);
@@ -151,27 +153,31 @@ impl SingleJob {
     /// What the job hears of it; `None`: nothing.
     fn of_job(&self, heard: holding::ContainerEvent) -> Option<WorkEvent> {
         use holding::ContainerEvent as Of;
-        Some(WorkEvent::Machine(match heard {
+        Some(WorkEvent::Mpi(MpiJobEvent::Machine(match heard {
             Of::Granted(granted) => {
                 let types = &self.edge.holding.cluster().limits().types;
-                return Some(WorkEvent::Granted(grants(&granted, types)));
+                return Some(WorkEvent::Mpi(MpiJobEvent::Granted(grants(
+                    &granted, types,
+                ))));
             }
             Of::Joined {
                 container, node, ..
-            } => return Some(WorkEvent::Joined { container, node }),
+            } => return Some(WorkEvent::Mpi(MpiJobEvent::Joined { container, node })),
             Of::Said { container, event } => return said(container, *event),
-            Of::Lost(container) => return Some(WorkEvent::Lost(container)),
+            Of::Lost(container) => return Some(WorkEvent::Mpi(MpiJobEvent::Lost(container))),
             Of::WantedBack(containers) => {
                 let sentence = containers::of_containers(containers.len());
-                return Some(WorkEvent::WantedBack(sentence));
+                return Some(WorkEvent::Mpi(MpiJobEvent::WantedBack(sentence)));
             }
             Of::NodeLeaves { node, within } => {
                 let there = self.edge.holding.on_node(&node).len();
                 let sentence = containers::of_node(there, &node, within)?;
-                return Some(WorkEvent::WantedBack(sentence));
+                return Some(WorkEvent::Mpi(MpiJobEvent::WantedBack(sentence)));
             }
-            Of::Asked { containers, rows } => return Some(WorkEvent::Asked { containers, rows }),
-            Of::Finished(finished) => return Some(WorkEvent::Finished(finished)),
+            Of::Asked { containers, rows } => {
+                return Some(WorkEvent::Mpi(MpiJobEvent::Asked { containers, rows }));
+            }
+            Of::Finished(finished) => return Some(WorkEvent::Every(JobEvent::Finished(finished))),
             Of::Cut | Of::Headroom(_) => return None,
             Of::Ended {
                 container,
@@ -190,9 +196,13 @@ impl SingleJob {
             Of::Nodes(Ok(view)) => LifecycleEvent::Snapshot(view),
             Of::Nodes(Err(why)) => LifecycleEvent::SnapshotFailed(why),
             Of::ResourceManagerRestarted { .. } => LifecycleEvent::ResourceManagerRestarted,
-            Of::ResourceManagerLost { silent } => LifecycleEvent::ResourceManagerLost { silent },
-            Of::Killed => LifecycleEvent::KillRequested(KillReason::Terminated),
-        }))
+            Of::ResourceManagerLost { silent } => {
+                return Some(WorkEvent::Every(JobEvent::ResourceManagerLost { silent }));
+            }
+            Of::Killed => {
+                return Some(WorkEvent::Every(JobEvent::Killed(KillReason::Terminated)));
+            }
+        })))
     }
 }
 
@@ -201,7 +211,7 @@ fn said(container: ContainerId, event: Said) -> Option<WorkEvent> {
     let what = match event {
         Said::Mpi(MpiEvent { job, event }) => {
             let event = event.filter(|_| JobId(job) == ONLY)?;
-            return Some(WorkEvent::Said { container, event });
+            return Some(WorkEvent::Mpi(MpiJobEvent::Said { container, event }));
         }
         Said::Hello(_) => "said hello twice",
         Said::Task(_)
@@ -211,10 +221,9 @@ fn said(container: ContainerId, event: Said) -> Option<WorkEvent> {
         | Said::PeersTried(_) => "answered what it was not ordered",
     };
     let what = what.into();
-    Some(WorkEvent::Machine(LifecycleEvent::Misbehaved {
-        container,
-        what,
-    }))
+    Some(WorkEvent::Mpi(MpiJobEvent::Machine(
+        LifecycleEvent::Misbehaved { container, what },
+    )))
 }
 
 fn no_session() -> Status {

@@ -8,7 +8,8 @@ use tokio_stream::{Stream, StreamExt as _};
 use tonic::{Status, Streaming};
 
 use crate::loop_event::{LoopEvent, LoopEventSender};
-use crate::work::WorkEvent;
+use crate::mpi::MpiJobEvent;
+use crate::work::{JobEvent, WorkEvent};
 
 /// What a client says next on its control link; `None`: the link has ended, or nothing was heard of the client for
 /// [`transport::LEASE`]. A client that has paused has no such limit: its connection ends with its process, and by the
@@ -50,13 +51,15 @@ pub(super) async fn listen(
     let mut is_paused = false;
     while let Some(order) = heard(&mut orders, &mut is_paused).await {
         let said = match order.order {
-            Some(Order::Signal(signal)) => WorkEvent::ClientSignal(signal.signal),
-            Some(Order::Kill(kill)) => WorkEvent::ClientKill(match kill.reason() {
-                wire::kill::Reason::Interrupted => KillReason::Interrupted,
-                wire::kill::Reason::NoReader => KillReason::NoReader,
-            }),
-            Some(Order::WindowSize(size)) => WorkEvent::ClientResized(size),
-            Some(Order::Door(door)) => WorkEvent::ClientDoor(door),
+            Some(Order::Signal(signal)) => WorkEvent::Mpi(MpiJobEvent::ClientSignal(signal.signal)),
+            Some(Order::Kill(kill)) => {
+                WorkEvent::Every(JobEvent::ClientKill(match kill.reason() {
+                    wire::kill::Reason::Interrupted => KillReason::Interrupted,
+                    wire::kill::Reason::NoReader => KillReason::NoReader,
+                }))
+            }
+            Some(Order::WindowSize(size)) => WorkEvent::Mpi(MpiJobEvent::ClientResized(size)),
+            Some(Order::Door(door)) => WorkEvent::Mpi(MpiJobEvent::ClientDoor(door)),
             Some(Order::Hello(_) | Order::Alive(_) | Order::Pause(_) | Order::Resume(_)) | None => {
                 continue;
             }
@@ -66,7 +69,7 @@ pub(super) async fn listen(
         }
     }
     let _heard = news
-        .send(LoopEvent::Of(job, WorkEvent::ClientLeft))
+        .send(LoopEvent::Of(job, WorkEvent::Every(JobEvent::ClientLeft)))
         .await
         .is_ok();
 }

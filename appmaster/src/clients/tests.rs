@@ -19,6 +19,7 @@ use policy::lifecycle::KillReason;
 use super::*;
 use crate::loop_event::{JobEvents, NEWS_QUEUE};
 use crate::test_keys::JobKeys;
+use crate::work::JobEvent;
 
 /// Whatever is waited for comes within this time, or the test fails.
 const SOON: Duration = Duration::from_secs(8);
@@ -193,13 +194,16 @@ async fn a_second_client_is_refused_and_not_heard() {
         stage.heard().await,
         LoopEvent::Of(
             JobId::OF_APPLICATION,
-            WorkEvent::ClientKill(KillReason::Interrupted)
+            WorkEvent::Every(JobEvent::ClientKill(KillReason::Interrupted))
         )
     ));
     drop(first);
     assert!(matches!(
         stage.heard().await,
-        LoopEvent::Of(JobId::OF_APPLICATION, WorkEvent::ClientLeft)
+        LoopEvent::Of(
+            JobId::OF_APPLICATION,
+            WorkEvent::Every(JobEvent::ClientLeft)
+        )
     ));
 }
 
@@ -243,7 +247,10 @@ async fn a_client_that_goes_away_before_it_is_let_in_has_left() {
     admitted.send(Ok(())).unwrap();
     assert!(matches!(
         stage.heard().await,
-        LoopEvent::Of(JobId::OF_APPLICATION, WorkEvent::ClientLeft)
+        LoopEvent::Of(
+            JobId::OF_APPLICATION,
+            WorkEvent::Every(JobEvent::ClientLeft)
+        )
     ));
 }
 

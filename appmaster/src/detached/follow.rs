@@ -11,7 +11,7 @@ use tonic::Status;
 use crate::console::Console;
 use crate::detached::{Detached, DetachedJob};
 use crate::loop_event::{JobEvents, LoopEvent, LoopEventSender};
-use crate::work::WorkEvent;
+use crate::work::{JobEvent, WorkEvent};
 
 /// Events on the way from the loop.
 const EVENT_QUEUE: usize = 64;
@@ -56,7 +56,7 @@ impl Following {
         self.kept.nobody_watches().await;
         let all = Arc::clone(&self.all);
         let _done = spawn_blocking(move || all.forget_some()).await.is_ok();
-        let left = LoopEvent::Of(self.job, WorkEvent::ClientLeft);
+        let left = LoopEvent::Of(self.job, WorkEvent::Every(JobEvent::ClientLeft));
         let _heard = self.news.send(left).await.is_ok();
     }
 

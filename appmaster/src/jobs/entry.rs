@@ -12,7 +12,7 @@ use tonic::Status;
 use crate::client_events::Outbox;
 use crate::console::Console;
 use crate::loop_event::JobEvents;
-use crate::work::{Do, JobWork, WorkEvent};
+use crate::work::{Do, JobEvent, JobWork, WorkEvent};
 
 /// A client that wants to follow a job: where events would go, and where it hears whether it may follow.
 type Visitor = (JobEvents, oneshot::Sender<Result<(), Status>>);
@@ -80,9 +80,9 @@ impl JobEntry {
         match self.attach_by {
             Some(by) if now >= by => {
                 self.attach_by = None;
-                WorkEvent::ClientLeft
+                WorkEvent::Every(JobEvent::ClientLeft)
             }
-            Some(_) | None => WorkEvent::Tick,
+            Some(_) | None => WorkEvent::Every(JobEvent::Tick),
         }
     }
 

@@ -27,7 +27,7 @@ use agenda::Agenda;
 pub(crate) use entry::JobEntry;
 pub(crate) use outlet::Outlet;
 
-use crate::work::{Do, WorkEvent};
+use crate::work::{Do, JobEvent, WorkEvent};
 
 /// All jobs that are not over.
 #[derive(Default)]
@@ -141,7 +141,7 @@ impl Jobs {
     /// What a job hears for which something is due; `None`: it is over.
     pub(crate) fn overdue(&mut self, now: Millis, job: JobId) -> Option<WorkEvent> {
         let heard = self.get_mut(job)?.overdue(now);
-        if matches!(heard, WorkEvent::ClientLeft) {
+        if matches!(heard, WorkEvent::Every(JobEvent::ClientLeft)) {
             tracing::warn!("the client of job {} has not come", job.0);
         }
         Some(heard)

@@ -10,7 +10,7 @@ use tonic::Status;
 
 use super::Jobs;
 use crate::client_events::Outbox;
-use crate::work::WorkEvent;
+use crate::work::{JobEvent, WorkEvent};
 
 /// A place for one event in a client's stream; `None`: the stream has ended.
 pub(crate) type Outlet = Option<OwnedPermit<Result<wire::JobEvent, Status>>>;
@@ -28,7 +28,7 @@ impl Jobs {
     /// Puts the next event into its place. What the job hears where its client takes no more.
     pub(crate) fn post(&mut self, job: JobId, place: Outlet) -> Option<WorkEvent> {
         let Some(place) = place else {
-            return Some(WorkEvent::ClientDeaf);
+            return Some(WorkEvent::Every(JobEvent::ClientDeaf));
         };
         let outbox = self.get_mut(job).and_then(|entry| entry.outbox());
         if let Some(event) = outbox.and_then(Outbox::next) {

@@ -12,7 +12,7 @@ use tokio::sync::{mpsc, oneshot};
 use super::*;
 use crate::console::Console;
 use crate::mapreduce::{MapReduce, MapReduceEffect};
-use crate::work::JobWork;
+use crate::work::{JobEvent, JobWork};
 
 const ATTACH_BY: Millis = Millis(31_000);
 const NOW: Millis = Millis(1_000);
@@ -97,7 +97,7 @@ fn a_client_that_does_not_come_in_time_is_taken_for_gone() {
     let (events, _heard) = mpsc::channel(1);
     let (admitted, mut admission) = oneshot::channel();
     jobs.get_mut(JobId(2)).unwrap().visited((events, admitted));
-    let todo = jobs.hear(NOW, JobId(2), WorkEvent::ClientAttached);
+    let todo = jobs.hear(NOW, JobId(2), WorkEvent::Every(JobEvent::ClientAttached));
     let admits = todo.into_iter().find_map(|what| match what {
         Do::Admit(admission) => Some(admission),
         _ => None,
@@ -107,13 +107,16 @@ fn a_client_that_does_not_come_in_time_is_taken_for_gone() {
     jobs.bring_up();
     assert_eq!(jobs.due(ATTACH_BY), [JobId(1)].into());
     let heard = jobs.overdue(ATTACH_BY, JobId(1));
-    assert!(matches!(heard, Some(WorkEvent::ClientLeft)));
+    assert!(matches!(
+        heard,
+        Some(WorkEvent::Every(JobEvent::ClientLeft))
+    ));
     jobs.bring_up();
     assert_eq!(jobs.first_due(), None);
     // Something else is due then.
     assert!(matches!(
         jobs.overdue(ATTACH_BY, JobId(1)),
-        Some(WorkEvent::Tick)
+        Some(WorkEvent::Every(JobEvent::Tick))
     ));
     assert!(jobs.overdue(ATTACH_BY, JobId(9)).is_none());
 }
@@ -144,16 +147,19 @@ async fn an_event_goes_to_the_client_whose_stream_has_a_place() {
         .notice("more".into());
     jobs.bring_up();
     let (job, place) = jobs.outlet().await;
-    assert!(matches!(jobs.post(job, place), Some(WorkEvent::ClientDeaf)));
+    assert!(matches!(
+        jobs.post(job, place),
+        Some(WorkEvent::Every(JobEvent::ClientDeaf))
+    ));
 }
 
 #[test]
 fn the_loop_looks_at_the_jobs_with_which_something_has_happened() {
     let mut jobs = jobs(3);
     assert_eq!(jobs.next_touched(), None);
-    jobs.hear(NOW, JobId(3), WorkEvent::Tick);
-    jobs.hear(NOW, JobId(1), WorkEvent::Tick);
-    jobs.hear(NOW, JobId(3), WorkEvent::Tick);
+    jobs.hear(NOW, JobId(3), WorkEvent::Every(JobEvent::Tick));
+    jobs.hear(NOW, JobId(1), WorkEvent::Every(JobEvent::Tick));
+    jobs.hear(NOW, JobId(3), WorkEvent::Every(JobEvent::Tick));
     let touched: Vec<JobId> = std::iter::from_fn(|| jobs.next_touched()).collect();
     assert_eq!(touched, [JobId(1), JobId(3)]);
 }

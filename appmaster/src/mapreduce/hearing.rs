@@ -3,12 +3,12 @@
 
 use holding::Finished;
 use policy::Millis;
-use policy::lifecycle::{KillReason, LifecycleEvent};
+use policy::lifecycle::KillReason;
 
 use super::folder::FolderDone;
-use super::{Client, LifeState, MapReduce, MapReduceEffect, MapReduceEvent};
+use super::{Client, LifeState, MapReduce, MapReduceEffect, MapReduceEvent, MapReduceHeard};
 use crate::lent_events::LentEvent;
-use crate::work::{Do, WorkEvent};
+use crate::work::{Do, JobEvent};
 
 /// Something that it hears as long as its client and YARN let it go on: what follows from that goes by how far it is.
 #[derive(Debug)]
@@ -25,84 +25,38 @@ pub(super) enum OfJob {
 
 impl MapReduce {
     /// Takes in what has happened by `now`; what is to be done about it, in order.
-    pub(crate) fn hear(&mut self, now: Millis, heard: WorkEvent) -> Vec<Do> {
+    pub(crate) fn hear(&mut self, now: Millis, heard: MapReduceHeard) -> Vec<Do> {
         self.now = now;
         match heard {
-            WorkEvent::ClientAttached => self.attach(),
-            WorkEvent::ClientLeft => {
-                self.client = Client::Gone;
-                self.kill(KillReason::ClientLost);
-            }
-            WorkEvent::ClientDeaf => {
-                self.outbox.clear();
-                self.client = Client::Gone;
-                self.kill(KillReason::ClientLost);
-            }
-            WorkEvent::ClientKill(reason) => self.kill(reason),
-            WorkEvent::Machine(event) => self.hear_outside(event),
-            WorkEvent::OfTasks(MapReduceEvent::FolderWaits(sentence)) => {
+            MapReduceHeard::Every(heard) => self.hear_every(heard),
+            MapReduceHeard::Container(event) => self.hear_by_state(OfJob::Container(event)),
+            MapReduceHeard::Own(MapReduceEvent::FolderWaits(sentence)) => {
                 if !std::mem::replace(&mut self.folder_waits, true) {
                     self.notice(sentence);
                 }
             }
-            WorkEvent::OfTasks(event) => self.hear_by_state(OfJob::Tasks(event)),
-            WorkEvent::Lent(event) => self.hear_by_state(OfJob::Container(event)),
-            WorkEvent::Finished(finished) => self.hear_by_state(OfJob::Finished(finished)),
-            WorkEvent::Tick => self.hear_by_state(OfJob::Tick),
-            // Its containers are the session's, and its tasks have no terminal.
-            WorkEvent::Granted(_)
-            | WorkEvent::Headroom(_)
-            | WorkEvent::WantedBack(_)
-            | WorkEvent::Asked { .. }
-            | WorkEvent::Looked(_)
-            | WorkEvent::LastLook(_)
-            | WorkEvent::Rivals(_)
-            | WorkEvent::Files(_)
-            | WorkEvent::Joined { .. }
-            | WorkEvent::Said { .. }
-            | WorkEvent::Lost(_)
-            | WorkEvent::OutputMoved
-            | WorkEvent::Output(_)
-            | WorkEvent::ClientSignal(_)
-            | WorkEvent::ClientResized(_)
-            | WorkEvent::ClientDoor(_)
-            | WorkEvent::Memory(_) => {}
+            MapReduceHeard::Own(event) => self.hear_by_state(OfJob::Tasks(event)),
         }
         self.may_show();
         std::mem::take(&mut self.todo)
     }
 
-    /// What ends it from outside.
-    fn hear_outside(&mut self, event: LifecycleEvent) {
-        match event {
-            LifecycleEvent::KillRequested(reason) => self.kill(reason),
-            LifecycleEvent::ResourceManagerLost { silent } => self.cut_off(silent),
-            // Of containers of a job's own, and of ranks.
-            LifecycleEvent::Registered
-            | LifecycleEvent::Snapshot(_)
-            | LifecycleEvent::SnapshotFailed(_)
-            | LifecycleEvent::Granted(_)
-            | LifecycleEvent::StartFailed { .. }
-            | LifecycleEvent::Joined(_)
-            | LifecycleEvent::Refused { .. }
-            | LifecycleEvent::PmiSeen(_)
-            | LifecycleEvent::Waits(_)
-            | LifecycleEvent::BarrierOver
-            | LifecycleEvent::Spawned { .. }
-            | LifecycleEvent::NotSpawned(_)
-            | LifecycleEvent::RankEnded { .. }
-            | LifecycleEvent::Aborted { .. }
-            | LifecycleEvent::Broke { .. }
-            | LifecycleEvent::Misbehaved { .. }
-            | LifecycleEvent::Localizing(_)
-            | LifecycleEvent::Freed
-            | LifecycleEvent::LinkLost(_)
-            | LifecycleEvent::ContainerEnded { .. }
-            | LifecycleEvent::RequestsRefused { .. }
-            | LifecycleEvent::Blocked { .. }
-            | LifecycleEvent::ResourceManagerRestarted
-            | LifecycleEvent::InputUsed
-            | LifecycleEvent::Tick => {}
+    fn hear_every(&mut self, heard: JobEvent) {
+        match heard {
+            JobEvent::ClientAttached => self.attach(),
+            JobEvent::ClientLeft => {
+                self.client = Client::Gone;
+                self.kill(KillReason::ClientLost);
+            }
+            JobEvent::ClientDeaf => {
+                self.outbox.clear();
+                self.client = Client::Gone;
+                self.kill(KillReason::ClientLost);
+            }
+            JobEvent::ClientKill(reason) | JobEvent::Killed(reason) => self.kill(reason),
+            JobEvent::ResourceManagerLost { silent } => self.cut_off(silent),
+            JobEvent::Finished(finished) => self.hear_by_state(OfJob::Finished(finished)),
+            JobEvent::Tick => self.hear_by_state(OfJob::Tick),
         }
     }
 

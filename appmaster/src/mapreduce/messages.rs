@@ -11,8 +11,21 @@ use policy::schedule::{AttemptIx, AttemptOutcome, Stage, TaskIx, Why};
 use policy::{ContainerId, Millis};
 
 use super::folder::{FolderDone, FolderWork};
+use crate::lent_events::LentEvent;
+use crate::work::JobEvent;
 
 /// Something that it hears.
+#[derive(Debug)]
+pub(crate) enum MapReduceHeard {
+    /// What every job hears.
+    Every(JobEvent),
+    /// Of a container that it is in.
+    Container(LentEvent),
+    /// What it alone hears.
+    Own(MapReduceEvent),
+}
+
+/// Something of its tasks and their slots.
 #[derive(Debug)]
 pub(crate) enum MapReduceEvent {
     /// A launcher said something of a task.

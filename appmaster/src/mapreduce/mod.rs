@@ -1,6 +1,6 @@
 //! One MapReduce job of a session: from its output folder's making to the client's farewell.
 //!
-//! It hears ([`WorkEvent`](crate::work::WorkEvent)) and answers what is to be done ([`Do`]); it waits for nothing, and knows no time
+//! It hears ([`MapReduceHeard`](crate::work::WorkEvent)) and answers what is to be done ([`Do`]); it waits for nothing, and knows no time
 //! but the one that it is told. Which slot a task has is decided by the session's policies, what follows
 //! from a task's end by the machine [`policy::mapreduce`], what is written into the output folder by
 //! [`policy::commit`]; here is what that means for launchers and client.
@@ -62,7 +62,7 @@ use crate::work::Do;
 pub(crate) use commit_records::{Book, Record};
 pub(crate) use folder::{Folder, FolderWork, Others};
 pub(crate) use history_file::keep;
-pub(crate) use messages::{MapReduceEffect, MapReduceEvent};
+pub(crate) use messages::{MapReduceEffect, MapReduceEvent, MapReduceHeard};
 pub(crate) use printed::{Logged, Place, Wanted};
 
 /// Between two words to the client of how far the tasks are.
@@ -241,7 +241,7 @@ impl MapReduce {
         std::mem::take(&mut self.todo)
     }
 
-    /// When [`Tick`](crate::work::WorkEvent::Tick) is due, if nothing else happens before.
+    /// When [`Tick`](crate::work::MapReduceHeard::Every(JobEvent::Tick)) is due, if nothing else happens before.
     pub(crate) fn wakes_at(&self) -> Option<Millis> {
         // What is due in one state only is named there: in another nothing is done about it, and it stays due.
         let due = match &self.step {

@@ -18,13 +18,14 @@ use job::exit::diagnostics;
 use job::wire;
 use job::wire::job_event::Event as ToClient;
 use policy::Millis;
-use policy::lifecycle::{Cause, KillReason, LifecycleEvent, Verdict};
+use policy::lifecycle::{Cause, KillReason, Verdict};
 
+use super::{MpiHeard, MpiJobEvent};
 use crate::files::{FileWork, FilesDone};
 use crate::mpi::results::{Broken, Delivering, options};
 use crate::mpi::verdict;
 use crate::mpi::{ATTACH_DEADLINE, Client, Mpi};
-use crate::work::{Do, OutputSeen, WorkEvent};
+use crate::work::{Do, JobEvent, OutputSeen};
 
 /// How long launchers may take to hand over what their ranks have printed when no client hinders
 /// them.
@@ -138,7 +139,7 @@ impl Mpi {
     }
 
     /// One piece of news after the verdict.
-    pub(crate) fn hear_ending(&mut self, ending: &mut Ending, heard: WorkEvent) {
+    pub(crate) fn hear_ending(&mut self, ending: &mut Ending, heard: MpiHeard) {
         match (&mut ending.step, heard) {
             (EndingStep::Delivering(delivering), heard) => {
                 let cause = match self.delivering(delivering, heard) {
@@ -154,27 +155,28 @@ impl Mpi {
                 ending.verdict = Verdict { cause };
                 self.conclude(ending);
             }
-            (EndingStep::LastLook { .. }, WorkEvent::LastLook(look)) => {
+            (EndingStep::LastLook { .. }, MpiHeard::Own(MpiJobEvent::LastLook(look))) => {
                 let sentence = std::mem::take(&mut ending.sentence);
                 ending.sentence = self.with_last_look(sentence, &ending.verdict, &look);
                 self.await_client(ending);
             }
-            (EndingStep::Draining { .. }, WorkEvent::Output(seen)) => {
+            (EndingStep::Draining { .. }, MpiHeard::Own(MpiJobEvent::Output(seen))) => {
                 self.output_seen(ending, seen)
             }
-            (EndingStep::Clearing { .. }, WorkEvent::Files(FilesDone::Cleared)) => {
-                self.measure(ending)
-            }
-            (EndingStep::Measuring, WorkEvent::Memory(memory)) => {
+            (
+                EndingStep::Clearing { .. },
+                MpiHeard::Own(MpiJobEvent::Files(FilesDone::Cleared)),
+            ) => self.measure(ending),
+            (EndingStep::Measuring, MpiHeard::Own(MpiJobEvent::Memory(memory))) => {
                 self.memory = memory;
                 self.unregister(ending);
             }
-            (EndingStep::Unregistering { .. }, WorkEvent::Finished(finished)) => {
+            (EndingStep::Unregistering { .. }, MpiHeard::Every(JobEvent::Finished(finished))) => {
                 self.finished(ending, finished);
             }
             (
                 EndingStep::Forgetting { unregistered, .. },
-                WorkEvent::Files(FilesDone::Forgotten),
+                MpiHeard::Own(MpiJobEvent::Files(FilesDone::Forgotten)),
             ) => {
                 let unregistered = *unregistered;
                 self.take_leave(ending, unregistered);
@@ -221,46 +223,46 @@ impl Mpi {
     }
 
     /// News after the verdict.
-    pub(crate) fn hear_late(&mut self, heard: WorkEvent) {
+    pub(crate) fn hear_late(&mut self, heard: MpiHeard) {
         match heard {
-            WorkEvent::ClientAttached => self.attach(),
-            WorkEvent::ClientKill(_) => self.hasty = true,
-            WorkEvent::ClientLeft => self.client = Client::Gone,
-            WorkEvent::ClientDeaf => {
+            MpiHeard::Every(JobEvent::ClientAttached) => self.attach(),
+            MpiHeard::Every(JobEvent::ClientKill(_)) => self.hasty = true,
+            MpiHeard::Every(JobEvent::ClientLeft) => self.client = Client::Gone,
+            MpiHeard::Every(JobEvent::ClientDeaf) => {
                 self.story.outbox.clear();
                 self.client = Client::Gone;
             }
-            WorkEvent::Lost(container) => {
+            MpiHeard::Own(MpiJobEvent::Lost(container)) => {
                 self.links.remove(&container);
             }
             // YARN, or a signal, ends this very process, and does not wait for terminals.
-            WorkEvent::Machine(LifecycleEvent::KillRequested(_)) => {
+            MpiHeard::Every(JobEvent::Killed(_)) => {
                 self.hasty = true;
                 self.leaving = true;
             }
-            WorkEvent::Machine(event) => self.container_ended(&event),
+            MpiHeard::Own(MpiJobEvent::Machine(event)) => self.container_ended(&event),
             // What is due, and how far the output is, is looked at after each of these; the rest comes too late.
-            WorkEvent::Tick
-            | WorkEvent::OutputMoved
-            | WorkEvent::Output(_)
-            | WorkEvent::Granted(_)
-            | WorkEvent::Headroom(_)
-            | WorkEvent::WantedBack(_)
-            | WorkEvent::Asked { .. }
-            | WorkEvent::Looked(_)
-            | WorkEvent::LastLook(_)
-            | WorkEvent::Rivals(_)
-            | WorkEvent::Files(_)
-            | WorkEvent::Joined { .. }
-            | WorkEvent::Said { .. }
-            | WorkEvent::ClientSignal(_)
-            | WorkEvent::ClientResized(_)
-            | WorkEvent::ClientDoor(_)
-            | WorkEvent::Memory(_)
-            | WorkEvent::Finished(_)
-            // A lent container is told of as one of its own.
-            | WorkEvent::Lent(_)
-            | WorkEvent::OfTasks(_) => {}
+            MpiHeard::Every(
+                JobEvent::Tick | JobEvent::Finished(_) | JobEvent::ResourceManagerLost { .. },
+            )
+            | MpiHeard::Own(
+                MpiJobEvent::OutputMoved
+                | MpiJobEvent::Output(_)
+                | MpiJobEvent::Granted(_)
+                | MpiJobEvent::Headroom(_)
+                | MpiJobEvent::WantedBack(_)
+                | MpiJobEvent::Asked { .. }
+                | MpiJobEvent::Looked(_)
+                | MpiJobEvent::LastLook(_)
+                | MpiJobEvent::Rivals(_)
+                | MpiJobEvent::Files(_)
+                | MpiJobEvent::Joined { .. }
+                | MpiJobEvent::Said { .. }
+                | MpiJobEvent::ClientSignal(_)
+                | MpiJobEvent::ClientResized(_)
+                | MpiJobEvent::ClientDoor(_)
+                | MpiJobEvent::Memory(_),
+            ) => {}
         }
     }
 

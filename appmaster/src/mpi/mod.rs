@@ -1,6 +1,6 @@
 //! One MPI job: from the registration to the client's farewell.
 //!
-//! It hears ([`WorkEvent`]) and answers what is to be done ([`Do`]); it waits for nothing, and knows no time
+//! It hears ([`MpiHeard`]) and answers what is to be done ([`Do`]); it waits for nothing, and knows no time
 //! but the one that it is told. The machine in `policy` decides when its program is started, started
 //! again and ended; here is what that means for launchers, client and file systems.
 //!
@@ -32,6 +32,7 @@ mod exits;
 pub(crate) mod explain;
 mod holders;
 mod in_place;
+mod messages;
 mod missing;
 mod names;
 mod repeat;
@@ -67,7 +68,9 @@ use crate::mpi::seats::RunningSeats;
 use crate::mpi::spawn::Groups;
 use crate::mpi::standoff::Standoff;
 use crate::mpi::usage::Usages;
-use crate::work::{Do, WorkEvent};
+use crate::work::{Do, JobEvent};
+
+pub(crate) use messages::{MpiHeard, MpiJobEvent};
 
 /// A job that no client has attached to by then writes its output to the AM's log.
 pub(crate) const ATTACH_DEADLINE: Millis = Millis(60_000);
@@ -257,7 +260,7 @@ impl Mpi {
     }
 
     /// Takes in what has happened by `now`; what is to be done about it, in order.
-    pub(crate) fn hear(&mut self, now: Millis, heard: WorkEvent) -> Vec<Do> {
+    pub(crate) fn hear(&mut self, now: Millis, heard: MpiHeard) -> Vec<Do> {
         self.now = now;
         match std::mem::replace(&mut self.stage, LifeState::Living) {
             LifeState::Ending(mut ending) => {
@@ -266,11 +269,11 @@ impl Mpi {
             }
             LifeState::Returning { until } => {
                 let mut actions = match heard {
-                    WorkEvent::Tick if now >= until => {
+                    MpiHeard::Every(JobEvent::Tick) if now >= until => {
                         self.client = Client::Gone;
                         self.step(LifecycleEvent::KillRequested(KillReason::ClientLost))
                     }
-                    WorkEvent::Tick => Vec::new(),
+                    MpiHeard::Every(JobEvent::Tick) => Vec::new(),
                     heard => self.hear_living(heard),
                 };
                 if actions.is_empty() && self.client == Client::Awaited {
@@ -284,7 +287,7 @@ impl Mpi {
             }
             LifeState::Living => {
                 let actions = match heard {
-                    WorkEvent::Tick => self.tick(),
+                    MpiHeard::Every(JobEvent::Tick) => self.tick(),
                     heard => self.hear_living(heard),
                 };
                 self.live_on(actions);
@@ -293,7 +296,7 @@ impl Mpi {
         std::mem::take(&mut self.todo)
     }
 
-    /// When [`WorkEvent::Tick`] is due, if nothing else happens before.
+    /// When [`JobEvent::Tick`] is due, if nothing else happens before.
     pub(crate) fn wakes_at(&self) -> Option<Millis> {
         match &self.stage {
             LifeState::Returning { until } => Some(*until),
@@ -399,49 +402,61 @@ impl Mpi {
     }
 
     /// One piece of news; what the machine wants done about it.
-    fn hear_living(&mut self, heard: WorkEvent) -> Vec<LifecycleAction> {
+    fn hear_living(&mut self, heard: MpiHeard) -> Vec<LifecycleAction> {
         match heard {
-            WorkEvent::Machine(event) => return self.step(event),
-            WorkEvent::Granted(grants) => return self.granted(grants),
-            WorkEvent::Joined { container, node } => return self.joined(container, &node),
-            WorkEvent::Said { container, event } => return self.launcher_said(container, event),
-            WorkEvent::Lost(container) => {
+            MpiHeard::Own(MpiJobEvent::Machine(event)) => return self.step(event),
+            MpiHeard::Every(JobEvent::Killed(reason)) => {
+                return self.step(LifecycleEvent::KillRequested(reason));
+            }
+            MpiHeard::Every(JobEvent::ResourceManagerLost { silent }) => {
+                return self.step(LifecycleEvent::ResourceManagerLost { silent });
+            }
+            MpiHeard::Own(MpiJobEvent::Granted(grants)) => return self.granted(grants),
+            MpiHeard::Own(MpiJobEvent::Joined { container, node }) => {
+                return self.joined(container, &node);
+            }
+            MpiHeard::Own(MpiJobEvent::Said { container, event }) => {
+                return self.launcher_said(container, event);
+            }
+            MpiHeard::Own(MpiJobEvent::Lost(container)) => {
                 self.links.remove(&container);
                 return self.step(LifecycleEvent::LinkLost(container));
             }
-            WorkEvent::Headroom(headroom) => self.headroom = Some(headroom),
-            WorkEvent::WantedBack(sentence) => self.wanted_back(sentence),
-            WorkEvent::Asked { containers, rows } => self.story.asked(self.now, containers, rows),
-            WorkEvent::Files(done) => self.checkpoint_heard(done),
-            WorkEvent::Looked(look) => self.looked(&look),
-            WorkEvent::Rivals(sight) => return self.rivals_seen(sight),
-            WorkEvent::ClientAttached => self.attach(),
-            WorkEvent::ClientSignal(signal) => {
+            MpiHeard::Own(MpiJobEvent::Headroom(headroom)) => self.headroom = Some(headroom),
+            MpiHeard::Own(MpiJobEvent::WantedBack(sentence)) => self.wanted_back(sentence),
+            MpiHeard::Own(MpiJobEvent::Asked { containers, rows }) => {
+                self.story.asked(self.now, containers, rows)
+            }
+            MpiHeard::Own(MpiJobEvent::Files(done)) => self.checkpoint_heard(done),
+            MpiHeard::Own(MpiJobEvent::Looked(look)) => self.looked(&look),
+            MpiHeard::Own(MpiJobEvent::Rivals(sight)) => return self.rivals_seen(sight),
+            MpiHeard::Every(JobEvent::ClientAttached) => self.attach(),
+            MpiHeard::Own(MpiJobEvent::ClientSignal(signal)) => {
                 self.order_all(&ToLauncher::Signal(wire::Signal { signal }));
             }
-            WorkEvent::ClientResized(size) => self.order_all(&ToLauncher::WindowSize(size)),
-            WorkEvent::ClientDoor(door) => {
+            MpiHeard::Own(MpiJobEvent::ClientResized(size)) => {
+                self.order_all(&ToLauncher::WindowSize(size))
+            }
+            MpiHeard::Own(MpiJobEvent::ClientDoor(door)) => {
                 self.order_all(&ToLauncher::Door(door.clone()));
                 self.door = Some(door);
             }
-            WorkEvent::ClientKill(reason) => {
+            MpiHeard::Every(JobEvent::ClientKill(reason)) => {
                 return self.step(LifecycleEvent::KillRequested(reason));
             }
-            WorkEvent::ClientLeft => {
+            MpiHeard::Every(JobEvent::ClientLeft) => {
                 self.client = Client::Gone;
                 return self.step(LifecycleEvent::KillRequested(KillReason::ClientLost));
             }
             // The end of the client's stream is news of its own.
-            WorkEvent::ClientDeaf => self.story.outbox.clear(),
-            WorkEvent::Tick
-            | WorkEvent::OutputMoved
-            | WorkEvent::LastLook(_)
-            | WorkEvent::Output(_)
-            | WorkEvent::Memory(_)
-            | WorkEvent::Finished(_)
-            // A lent container is told of as one of its own.
-            | WorkEvent::Lent(_)
-            | WorkEvent::OfTasks(_) => {}
+            MpiHeard::Every(JobEvent::ClientDeaf) => self.story.outbox.clear(),
+            MpiHeard::Every(JobEvent::Tick | JobEvent::Finished(_))
+            | MpiHeard::Own(
+                MpiJobEvent::OutputMoved
+                | MpiJobEvent::LastLook(_)
+                | MpiJobEvent::Output(_)
+                | MpiJobEvent::Memory(_),
+            ) => {}
         }
         Vec::new()
     }

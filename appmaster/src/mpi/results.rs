@@ -23,14 +23,15 @@ use job::wire;
 use job::wire::mpi_event::Event as Said;
 use job::wire::mpi_order::Order as ToLauncher;
 use policy::ContainerId;
-use policy::lifecycle::{Cause, KillReason, LifecycleEvent};
+use policy::lifecycle::{Cause, KillReason};
 
 use layout::{Have, lay_out};
 
+use super::{MpiHeard, MpiJobEvent};
 use crate::files::{FileWork, FilesDone, Undelivered};
 use crate::mpi::Mpi;
 use crate::mpi::commit::{PendingFolder, Renames};
-use crate::work::{Do, WorkEvent};
+use crate::work::{Do, JobEvent};
 
 /// The orders of this phase; checkpoints count from 1.
 const FIND: u32 = u32::MAX - 1;
@@ -164,11 +165,7 @@ impl Mpi {
     }
 
     /// One piece of news for a delivery. What ends the job ends it, and any launcher's trouble.
-    pub(crate) fn delivering(
-        &mut self,
-        delivering: &mut Delivering,
-        heard: WorkEvent,
-    ) -> Delivered {
+    pub(crate) fn delivering(&mut self, delivering: &mut Delivering, heard: MpiHeard) -> Delivered {
         if let Some(cause) = ending(&heard) {
             if let ResultsStep::Moving { .. } = delivering.step {
                 let outs = std::mem::take(&mut delivering.outs);
@@ -179,9 +176,11 @@ impl Mpi {
             return Poll::Ready(Err(Broken::Ended(cause)));
         }
         let outcome = match heard {
-            WorkEvent::Files(done) => self.files_done(delivering, done),
-            WorkEvent::Said { container, event } => self.launcher_has(delivering, container, event),
-            WorkEvent::Lost(container) => {
+            MpiHeard::Own(MpiJobEvent::Files(done)) => self.files_done(delivering, done),
+            MpiHeard::Own(MpiJobEvent::Said { container, event }) => {
+                self.launcher_has(delivering, container, event)
+            }
+            MpiHeard::Own(MpiJobEvent::Lost(container)) => {
                 self.links.remove(&container);
                 match &delivering.step {
                     ResultsStep::Finding { waited, .. } | ResultsStep::Moving { waited, .. }
@@ -397,12 +396,12 @@ pub(crate) fn options(wanted: &[StageOut]) -> String {
 }
 
 /// What ends a job that delivers its results.
-fn ending(heard: &WorkEvent) -> Option<Cause> {
+fn ending(heard: &MpiHeard) -> Option<Cause> {
     match heard {
-        WorkEvent::ClientKill(reason)
-        | WorkEvent::Machine(LifecycleEvent::KillRequested(reason)) => Some(Cause::Killed(*reason)),
-        WorkEvent::ClientLeft => Some(Cause::Killed(KillReason::ClientLost)),
-        WorkEvent::Machine(LifecycleEvent::ResourceManagerLost { silent }) => {
+        MpiHeard::Every(JobEvent::ClientKill(reason))
+        | MpiHeard::Every(JobEvent::Killed(reason)) => Some(Cause::Killed(*reason)),
+        MpiHeard::Every(JobEvent::ClientLeft) => Some(Cause::Killed(KillReason::ClientLost)),
+        MpiHeard::Every(JobEvent::ResourceManagerLost { silent }) => {
             Some(Cause::ResourceManagerLost { silent: *silent })
         }
         _ => None,

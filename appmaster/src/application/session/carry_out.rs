@@ -13,16 +13,19 @@ use policy::ContainerId;
 use policy::lifecycle::{Grant, LifecycleEvent};
 
 use super::Session;
+use crate::mpi::MpiJobEvent;
 use crate::mpi::waiting::Look;
 use crate::slots::Seen;
-use crate::work::{Do, WorkEvent};
+use crate::work::{Do, JobEvent, WorkEvent};
 
 impl Session {
     /// Does one thing for a job; what the job is to hear of it at once.
     pub(super) fn carry_out(&mut self, job: JobId, what: Do) -> Option<WorkEvent> {
         match what {
             Do::TakeSnapshot => match self.slots.see(job)? {
-                Seen::Slots(view) => Some(WorkEvent::Machine(LifecycleEvent::Snapshot(view))),
+                Seen::Slots(view) => Some(WorkEvent::Mpi(MpiJobEvent::Machine(
+                    LifecycleEvent::Snapshot(view),
+                ))),
                 Seen::Nothing => None,
                 Seen::Leaves(containers) => {
                     self.end_job_in(job, &containers);
@@ -44,17 +47,19 @@ impl Session {
                 self.leave(job, &container);
                 None
             }
-            Do::LastLook => Some(WorkEvent::LastLook(Box::new(Look::nothing()))),
+            Do::LastLook => Some(WorkEvent::Mpi(MpiJobEvent::LastLook(Box::new(
+                Look::nothing(),
+            )))),
             Do::Unregister { .. } => {
                 // Where it never came to run, the files may still be on their way, and the launchers have not been told
                 // to leave: of a job by itself such containers go with the application.
                 let left = self.slots.is_done(job);
                 self.end_job_in(job, &left);
                 // The application goes on.
-                Some(WorkEvent::Finished(Finished {
+                Some(WorkEvent::Every(JobEvent::Finished(Finished {
                     unregistered: true,
                     ..Finished::default()
-                }))
+                })))
             }
             Do::ForTasks(wanted) => {
                 self.carry_out_for_tasks(job, wanted);
@@ -121,5 +126,5 @@ fn granted(asking: &Asking) -> Option<WorkEvent> {
         round: asking.round,
     });
     let grants: Vec<Grant> = fresh.collect();
-    (!grants.is_empty()).then_some(WorkEvent::Granted(grants))
+    (!grants.is_empty()).then_some(WorkEvent::Mpi(MpiJobEvent::Granted(grants)))
 }

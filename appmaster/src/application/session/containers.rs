@@ -104,7 +104,7 @@ impl Session {
             for job in self.slots.jobs_in(container) {
                 let container = container.clone();
                 let leaves = MapReduceEvent::Leaves { container, within };
-                self.tell(job, WorkEvent::OfTasks(leaves));
+                self.tell(job, WorkEvent::MapReduce(leaves));
                 self.notice(job, sentence.clone());
             }
         }

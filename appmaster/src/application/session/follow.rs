@@ -4,7 +4,7 @@ use job::JobId;
 
 use super::Session;
 use crate::detached::{Following, InputSender};
-use crate::work::{JobWork, WorkEvent};
+use crate::work::{JobEvent, JobWork, WorkEvent};
 
 impl Session {
     /// No client follows this job, which has just begun, so its output is kept here.
@@ -27,7 +27,9 @@ impl Session {
         match entry.work_mut() {
             // It hears of it when it has something to tell.
             JobWork::Queued(queued) => queued.is_detached = true,
-            JobWork::Mpi(_) | JobWork::MapReduce(_) => self.tell(job, WorkEvent::ClientAttached),
+            JobWork::Mpi(_) | JobWork::MapReduce(_) => {
+                self.tell(job, WorkEvent::Every(JobEvent::ClientAttached))
+            }
         }
     }
 

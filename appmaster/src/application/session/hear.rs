@@ -6,7 +6,7 @@ use tonic::Status;
 use super::Session;
 use crate::lifetime::Reason;
 use crate::loop_event::LoopEvent;
-use crate::work::WorkEvent;
+use crate::work::{JobEvent, WorkEvent};
 use proto_hadoop::yarn::FinalApplicationStatus;
 
 impl Session {
@@ -26,10 +26,12 @@ impl Session {
                 };
                 entry.visited((events, admitted));
                 self.slots.show_soon(self.edge.now());
-                self.tell(of, WorkEvent::ClientAttached);
+                self.tell(of, WorkEvent::Every(JobEvent::ClientAttached));
             }
             LoopEvent::Of(job, heard) => {
-                if let (WorkEvent::ClientLeft, Some(entry)) = (&heard, self.jobs.get_mut(job)) {
+                if let (WorkEvent::Every(JobEvent::ClientLeft), Some(entry)) =
+                    (&heard, self.jobs.get_mut(job))
+                {
                     entry.client_left();
                 }
                 self.tell(job, heard);

@@ -12,6 +12,7 @@ use super::Session;
 use crate::containers::Back;
 use crate::lent_events::LentEvent;
 use crate::mapreduce::MapReduceEvent;
+use crate::mpi::MpiJobEvent;
 use crate::work::WorkEvent;
 
 impl Session {
@@ -76,7 +77,7 @@ impl Session {
             Said::Mpi(MpiEvent { job, event }) => {
                 let job = JobId(job);
                 if let (true, Some(event)) = (self.slots.is_in(job, &container), event) {
-                    self.tell(job, WorkEvent::Said { container, event });
+                    self.tell(job, WorkEvent::Mpi(MpiJobEvent::Said { container, event }));
                 }
             }
             Said::Task(TaskEvent {
@@ -88,7 +89,7 @@ impl Session {
                 if let (true, Some(event)) = (self.slots.is_in(job, &container), event) {
                     let event = Box::new(event);
                     let said = MapReduceEvent::Said { container, event };
-                    self.tell(job, WorkEvent::OfTasks(said));
+                    self.tell(job, WorkEvent::MapReduce(said));
                 }
             }
             Said::FilesFetched(fetched) => self.fetched(container, &fetched),

@@ -35,6 +35,7 @@ use crate::jobs::Jobs;
 use crate::ledger::{Ledger, inherited};
 use crate::lifetime::Lifetime;
 use crate::loop_event::LoopEvent;
+use crate::mpi::MpiJobEvent;
 use crate::nodes::Nodes;
 use crate::slots::Slots;
 use crate::work::{Do, WorkEvent};
@@ -103,7 +104,9 @@ impl Session {
                         self.tell(job, heard);
                     }
                 }
-                Some(Turn::OutputMoved(job)) => self.tell(job, WorkEvent::OutputMoved),
+                Some(Turn::OutputMoved(job)) => {
+                    self.tell(job, WorkEvent::Mpi(MpiJobEvent::OutputMoved))
+                }
             }
             self.settle();
         }

@@ -88,7 +88,7 @@ impl Session {
         match found {
             Some((job, lack)) => {
                 let none = MapReduceEvent::NoNode(sentences::lack(&lack));
-                self.tell(job, WorkEvent::OfTasks(none));
+                self.tell(job, WorkEvent::MapReduce(none));
                 true
             }
             None => {

@@ -7,6 +7,7 @@ use policy::lifecycle::{Cause, LifecycleEvent};
 
 use super::Session;
 use crate::mapreduce::MapReduceEvent;
+use crate::mpi::MpiJobEvent;
 use crate::slots::Allotted;
 use crate::work::{JobWork, WorkEvent};
 
@@ -39,7 +40,7 @@ impl Session {
             self.nodes.change();
         }
         for job in of_tasks {
-            self.tell(job, WorkEvent::OfTasks(MapReduceEvent::SlotsCome));
+            self.tell(job, WorkEvent::MapReduce(MapReduceEvent::SlotsCome));
         }
     }
 
@@ -48,21 +49,24 @@ impl Session {
         match allotted {
             Allotted::Gang { job, lent, view } => {
                 self.gang_begins(job, &lent);
-                self.tell(job, WorkEvent::Machine(LifecycleEvent::Snapshot(view)));
+                self.tell(
+                    job,
+                    WorkEvent::Mpi(MpiJobEvent::Machine(LifecycleEvent::Snapshot(view))),
+                );
             }
             Allotted::GangAnew => self.wish_anew(),
             Allotted::Task { job, start } => {
                 let name = self.slots.name(job).unwrap_or_default();
                 let now = self.edge.now();
                 self.ledger.task_begins(now, job, name, &start);
-                self.tell(job, WorkEvent::OfTasks(MapReduceEvent::Placed(start)));
+                self.tell(job, WorkEvent::MapReduce(MapReduceEvent::Placed(start)));
             }
             Allotted::Move { job, moved } => {
-                self.tell(job, WorkEvent::OfTasks(MapReduceEvent::Move(moved)));
+                self.tell(job, WorkEvent::MapReduce(MapReduceEvent::Move(moved)));
             }
             Allotted::Stop { job, attempt, why } => {
                 let stop = MapReduceEvent::Stop { attempt, why };
-                self.tell(job, WorkEvent::OfTasks(stop));
+                self.tell(job, WorkEvent::MapReduce(stop));
             }
         }
     }

@@ -3,25 +3,25 @@
 use job::JobId;
 use job::wire;
 use policy::Millis;
-use policy::lifecycle::{KillReason, LifecycleEvent};
+use policy::lifecycle::KillReason;
 use proto_hadoop::yarn::FinalApplicationStatus;
 use tonic::Status;
 
 use super::Session;
 use super::hear::no_job;
-use crate::work::WorkEvent;
+use crate::work::{JobEvent, WorkEvent};
 
 impl Session {
     /// Takes no further job; `at_once`: ends those that are there.
     pub(super) fn stop(&mut self, at_once: bool, status: FinalApplicationStatus, words: String) {
         if self.life.stop(status, words) && at_once {
-            self.end_all(&LifecycleEvent::KillRequested(KillReason::Terminated));
+            self.end_all(|| JobEvent::Killed(KillReason::Terminated));
         }
     }
 
-    fn end_all(&mut self, event: &LifecycleEvent) {
+    fn end_all(&mut self, why: impl Fn() -> JobEvent) {
         for job in self.jobs.numbers() {
-            self.tell(job, WorkEvent::Machine(event.clone()));
+            self.tell(job, WorkEvent::Every(why()));
         }
     }
 
@@ -30,7 +30,10 @@ impl Session {
         if self.jobs.get(job).is_none() {
             return Err(no_job(job));
         }
-        self.tell(job, WorkEvent::ClientKill(KillReason::Interrupted));
+        self.tell(
+            job,
+            WorkEvent::Every(JobEvent::ClientKill(KillReason::Interrupted)),
+        );
         Ok(())
     }
 
@@ -81,7 +84,7 @@ impl Session {
             silent.0 / 1000
         );
         self.stop(false, FinalApplicationStatus::Failed, words);
-        self.end_all(&LifecycleEvent::ResourceManagerLost { silent });
+        self.end_all(|| JobEvent::ResourceManagerLost { silent });
     }
 }
 

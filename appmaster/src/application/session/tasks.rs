@@ -31,7 +31,7 @@ impl Session {
             MapReduceEffect::Homes { partitions, among } => {
                 let homes =
                     self.with_slots(|slots, now| slots.homes(now, job, &partitions, &among));
-                self.tell(job, WorkEvent::OfTasks(MapReduceEvent::Homes(homes)));
+                self.tell(job, WorkEvent::MapReduce(MapReduceEvent::Homes(homes)));
             }
             MapReduceEffect::Needed { stage, needs } => {
                 self.with_slots(|slots, now| slots.needed(now, job, stage, &needs));
@@ -72,7 +72,7 @@ impl Session {
                 let storages = self.ledger.storages();
                 self.edge.answer(job, async move {
                     let kept = keep(&folder, *history, &storages).await;
-                    WorkEvent::OfTasks(MapReduceEvent::Kept(kept))
+                    WorkEvent::MapReduce(MapReduceEvent::Kept(kept))
                 });
             }
             MapReduceEffect::Show(phase) => {
@@ -119,7 +119,7 @@ impl Session {
         };
         let (storages, news) = (self.ledger.storages(), self.edge.news.clone());
         let waits = async move |sentence| {
-            let waits = WorkEvent::OfTasks(MapReduceEvent::FolderWaits(sentence));
+            let waits = WorkEvent::MapReduce(MapReduceEvent::FolderWaits(sentence));
             let _heard = news.send(LoopEvent::Of(job, waits)).await.is_ok();
         };
         self.edge.answer(job, async move {
@@ -130,7 +130,7 @@ impl Session {
             };
             let (done, ()) =
                 tokio::join!(folder.carry_out(work, others, storages, waits), recording);
-            WorkEvent::OfTasks(MapReduceEvent::Folder(done))
+            WorkEvent::MapReduce(MapReduceEvent::Folder(done))
         });
     }
 

@@ -213,7 +213,7 @@ fn of_two_attempts_at_a_map_the_first_to_end_counts_once() {
 /// A task of higher priority wants the slot.
 fn preempt(bed: &mut Bed, attempt: AttemptIx) {
     let why = Why::Preempted;
-    bed.tell(WorkEvent::OfTasks(MapReduceEvent::Stop { attempt, why }));
+    bed.tell(MapReduceHeard::Own(MapReduceEvent::Stop { attempt, why }));
 }
 
 #[test]

@@ -105,7 +105,7 @@ fn an_attempt_for_which_a_device_is_too_small_counts_and_its_job_leaves_that_nod
 fn a_job_that_no_node_can_run_ends_as_impossible_unless_it_waits() {
     let mut bed = Bed::new(1, 0);
     assert!(bed.job.wants_nodes_now());
-    bed.tell(WorkEvent::OfTasks(MapReduceEvent::NoNode(
+    bed.tell(MapReduceHeard::Own(MapReduceEvent::NoNode(
         "map needs gpu".into(),
     )));
     assert!(!bed.job.wants_nodes_now());

@@ -20,7 +20,7 @@ fn what_became_of_a_job_is_kept_before_its_verdict_is_told() {
     bed.started(1, again);
     // Never started, and so no attempt.
     bed.place(Stage::Map, 1, 2);
-    bed.tell(WorkEvent::ClientLeft);
+    bed.tell(MapReduceHeard::Every(JobEvent::ClientLeft));
     bed.wanted();
     bed.lost(1);
     bed.lost(2);
@@ -28,10 +28,10 @@ fn what_became_of_a_job_is_kept_before_its_verdict_is_told() {
     let kept = format!("/home/me/history: {JOB} Killed: Map 0 Failed, Map 0 Killed");
     assert_eq!(bed.wanted(), ["give up".to_owned(), kept]);
     bed.now = Millis(60_000);
-    bed.tell(WorkEvent::Tick);
+    bed.tell(MapReduceHeard::Every(JobEvent::Tick));
     assert_eq!(bed.wanted(), Vec::<String>::new());
     let trouble = Err("no room".to_owned());
-    bed.tell(WorkEvent::OfTasks(MapReduceEvent::Kept(trouble)));
+    bed.tell(MapReduceHeard::Own(MapReduceEvent::Kept(trouble)));
     assert_eq!(bed.wanted(), ["Killed"]);
 }
 
@@ -46,7 +46,7 @@ fn a_job_that_ends_early_has_committed_nothing() {
     let slow = bed.place(Stage::Map, 1, 1);
     bed.started(1, slow);
     bed.now = Millis(12_000);
-    bed.tell(WorkEvent::ClientLeft);
+    bed.tell(MapReduceHeard::Every(JobEvent::ClientLeft));
     let report = bed.job.report();
     assert_eq!((report.tasks_ms, report.commit_ms), (12_000, 0));
 }
@@ -129,7 +129,7 @@ fn no_word_of_a_container_leaves_an_attempt_waiting() {
         let mut bed = Bed::new(1, 0);
         let attempt = bed.place(Stage::Map, 0, 1);
         let of = format!("{heard:?}");
-        bed.tell(WorkEvent::Lent(heard));
+        bed.tell(MapReduceHeard::Container(heard));
         let waits = bed.job.attempts.get(attempt);
         assert!(waits.is_none_or(|of| of.is_ordered), "{of}");
     }
@@ -138,7 +138,9 @@ fn no_word_of_a_container_leaves_an_attempt_waiting() {
 #[test]
 fn a_job_is_killed_at_any_time() {
     let mut bed = Bed::begun(1, 0);
-    bed.tell(WorkEvent::ClientKill(KillReason::Interrupted));
+    bed.tell(MapReduceHeard::Every(JobEvent::ClientKill(
+        KillReason::Interrupted,
+    )));
     assert_eq!(bed.wanted(), ["set up", "admit", "no more"]);
     bed.folder(FolderDone::SetUp(Ok(())));
     assert_eq!(bed.wanted(), ["give up"]);
@@ -149,12 +151,14 @@ fn a_job_is_killed_at_any_time() {
     bed.joined(1);
     bed.started(1, map);
     bed.wanted();
-    bed.tell(WorkEvent::ClientKill(KillReason::Interrupted));
+    bed.tell(MapReduceHeard::Every(JobEvent::ClientKill(
+        KillReason::Interrupted,
+    )));
     assert_eq!(bed.wanted(), ["no more", "leave c1"]);
     // A launcher that says nothing is not waited for for ever.
     while bed.wanted.is_empty() {
         bed.now = bed.job.wakes_at().unwrap();
-        bed.tell(WorkEvent::Tick);
+        bed.tell(MapReduceHeard::Every(JobEvent::Tick));
     }
     assert_eq!(bed.wanted(), ["give up"]);
     bed.folder(FolderDone::GivenUp(Err("safe mode".into())));
@@ -169,13 +173,13 @@ fn a_job_whose_resource_manager_is_silent_fails_and_says_so() {
     bed.started(1, map);
     bed.wanted();
     let silent = Millis(20_000);
-    bed.tell(WorkEvent::Machine(LifecycleEvent::ResourceManagerLost {
+    bed.tell(MapReduceHeard::Every(JobEvent::ResourceManagerLost {
         silent,
     }));
     assert_eq!(bed.wanted(), ["no more", "leave c1"]);
     while bed.wanted.is_empty() {
         bed.now = bed.job.wakes_at().unwrap();
-        bed.tell(WorkEvent::Tick);
+        bed.tell(MapReduceHeard::Every(JobEvent::Tick));
     }
     assert_eq!(bed.wanted(), ["give up"]);
     bed.folder(FolderDone::GivenUp(Ok(())));
@@ -188,7 +192,7 @@ fn a_job_whose_resource_manager_is_silent_fails_and_says_so() {
 fn that_its_output_folder_has_to_wait_is_said_once() {
     let mut bed = Bed::begun(1, 0);
     for sentence in ["in safe mode", "still in safe mode"] {
-        bed.tell(WorkEvent::OfTasks(MapReduceEvent::FolderWaits(
+        bed.tell(MapReduceHeard::Own(MapReduceEvent::FolderWaits(
             sentence.into(),
         )));
     }

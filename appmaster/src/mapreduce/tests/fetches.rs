@@ -61,7 +61,7 @@ fn what_a_lost_launcher_had_is_made_again_and_reduces_wait_for_it() {
     assert!(bed.orders.is_empty());
     // No map has a slot: it gives its own up, in a while.
     bed.now = bed.job.unpark_at.unwrap();
-    bed.tell(WorkEvent::Tick);
+    bed.tell(MapReduceHeard::Every(JobEvent::Tick));
     assert_eq!(bed.wanted(), [format!("over {} Killed", parked.0)]);
     let again = bed.place(Stage::Map, 1, 1);
     bed.started(1, again);
@@ -91,9 +91,11 @@ fn a_job_that_ends_while_reduces_wait_for_maps_is_not_due_for_ever() {
     bed.place(Stage::Reduce, 0, 2);
     bed.joined(2);
     let due = bed.job.unpark_at.unwrap();
-    bed.tell(WorkEvent::ClientKill(KillReason::Interrupted));
+    bed.tell(MapReduceHeard::Every(JobEvent::ClientKill(
+        KillReason::Interrupted,
+    )));
     bed.now = due.plus(SHOW);
-    bed.tell(WorkEvent::Tick);
+    bed.tell(MapReduceHeard::Every(JobEvent::Tick));
     assert!(bed.job.wakes_at() > Some(bed.now));
 }
 

@@ -36,10 +36,10 @@ fn what_maps_have_left_is_gathered_at_homes_while_others_run() {
     assert_eq!(bed.wanted(), ["over 0 Done"]);
     // Not at once: what ends a moment later is gathered with it.
     bed.now = bed.now.plus(Millis(999));
-    bed.tell(WorkEvent::Tick);
+    bed.tell(MapReduceHeard::Every(JobEvent::Tick));
     assert!(bed.wanted().is_empty() && bed.job.wakes_at() == Some(Millis(1_000)));
     bed.now = Millis(1_000);
-    bed.tell(WorkEvent::Tick);
+    bed.tell(MapReduceHeard::Every(JobEvent::Tick));
     assert_eq!(bed.wanted(), ["homes [(0, 1), (1, 1)] of c1 c2 c3"]);
     let home = |partition, container: u32| policy::lending::Home {
         partition,
@@ -47,17 +47,17 @@ fn what_maps_have_left_is_gathered_at_homes_while_others_run() {
         host: format!("n{container}"),
     };
     let homes = vec![home(0, 1), home(1, 2)];
-    bed.tell(WorkEvent::OfTasks(MapReduceEvent::Homes(homes)));
+    bed.tell(MapReduceHeard::Own(MapReduceEvent::Homes(homes)));
     // What lies at home needs no way there.
     let orders = std::mem::take(&mut bed.orders);
     assert_eq!(gathers(orders), ["c2 [1]: 0 of 0 at n1:40"]);
     bed.done(2, maps[1], Some(5));
     bed.now = Millis(2_000);
-    bed.tell(WorkEvent::Tick);
+    bed.tell(MapReduceHeard::Every(JobEvent::Tick));
     let orders = std::mem::take(&mut bed.orders);
     assert_eq!(gathers(orders), ["c1 [0]: 1 of 1 at n2:40"]);
     let gathered = |container, partition, bytes| {
-        WorkEvent::OfTasks(MapReduceEvent::Said {
+        MapReduceHeard::Own(MapReduceEvent::Said {
             container: id(container),
             event: Box::new(OfTask::Gathered(wire::GatheredAhead {
                 partitions: vec![partition],
@@ -75,11 +75,11 @@ fn what_maps_have_left_is_gathered_at_homes_while_others_run() {
     assert_eq!(bed.wanted(), ["lost 1"]);
     bed.done(3, maps[2], Some(7));
     bed.now = Millis(3_000);
-    bed.tell(WorkEvent::Tick);
+    bed.tell(MapReduceHeard::Every(JobEvent::Tick));
     assert_eq!(bed.wanted(), ["over 2 Done", "homes [(0, 1)] of c2 c3"]);
     let orders = std::mem::take(&mut bed.orders);
     assert!(orders.is_empty(), "{orders:?}");
-    bed.tell(WorkEvent::OfTasks(MapReduceEvent::Homes(vec![home(0, 3)])));
+    bed.tell(MapReduceHeard::Own(MapReduceEvent::Homes(vec![home(0, 3)])));
     let orders = std::mem::take(&mut bed.orders);
     let wanted = ["c2 [1]: 2 of 2 at n3:40", "c3 [0]: 1 of 1 at n2:40"];
     assert_eq!(gathers(orders), wanted);
@@ -102,14 +102,14 @@ fn what_maps_have_left_is_gathered_at_homes_while_others_run() {
         25
     );
     bed.now = Millis(9_000);
-    bed.tell(WorkEvent::Tick);
+    bed.tell(MapReduceHeard::Every(JobEvent::Tick));
     assert!(bed.wanted().is_empty());
 }
 
 /// A home tells how far it is with a partition.
 #[cfg(test)]
-fn far(container: u32, partition: u32, bytes: u64, handled: u32) -> WorkEvent {
-    WorkEvent::OfTasks(MapReduceEvent::Said {
+fn far(container: u32, partition: u32, bytes: u64, handled: u32) -> MapReduceHeard {
+    MapReduceHeard::Own(MapReduceEvent::Said {
         container: id(container),
         event: Box::new(OfTask::Gathered(wire::GatheredAhead {
             partitions: vec![partition],
@@ -146,13 +146,13 @@ fn a_partition_whose_home_stands_still_is_gathered_elsewhere() {
         );
     }
     bed.now = Millis(1_000);
-    bed.tell(WorkEvent::Tick);
+    bed.tell(MapReduceHeard::Every(JobEvent::Tick));
     let home = |partition, container: u32| policy::lending::Home {
         partition,
         container: id(container),
         host: format!("n{container}"),
     };
-    bed.tell(WorkEvent::OfTasks(MapReduceEvent::Homes(vec![
+    bed.tell(MapReduceHeard::Own(MapReduceEvent::Homes(vec![
         home(0, 1),
         home(1, 2),
         home(2, 3),
@@ -165,14 +165,14 @@ fn a_partition_whose_home_stands_still_is_gathered_elsewhere() {
     for second in 2..6 {
         bed.now = Millis(second * 1_000);
         assert!(bed.job.wakes_at().unwrap() <= bed.now);
-        bed.tell(WorkEvent::Tick);
+        bed.tell(MapReduceHeard::Every(JobEvent::Tick));
         assert!(bed.wanted().is_empty(), "{second}");
     }
     bed.now = Millis(6_000);
-    bed.tell(WorkEvent::Tick);
+    bed.tell(MapReduceHeard::Every(JobEvent::Tick));
     let each = 2 * LEFT / 3;
     assert_eq!(bed.wanted(), [format!("homes [(2, {each})] of c1 c2")]);
-    bed.tell(WorkEvent::OfTasks(MapReduceEvent::Homes(vec![home(2, 2)])));
+    bed.tell(MapReduceHeard::Own(MapReduceEvent::Homes(vec![home(2, 2)])));
     let orders = std::mem::take(&mut bed.orders);
     assert_eq!(gathers(orders), ["c2 [2]: 0 of 0 at n1:40"]);
     assert_eq!(bed.job.report().counters["gerbil"]["HOMES_MOVED"], 1);

@@ -1,7 +1,7 @@
 use super::*;
 
 fn leaves(bed: &mut Bed, container: u32, within: u64) {
-    bed.tell(WorkEvent::OfTasks(MapReduceEvent::Leaves {
+    bed.tell(MapReduceHeard::Own(MapReduceEvent::Leaves {
         container: id(container),
         within: Millis(within),
     }));
@@ -48,18 +48,18 @@ fn what_lies_in_a_container_that_leaves_later_is_made_again_when_that_is_near() 
     bed.wanted();
     leaves(&mut bed, 1, 600_000);
     bed.now = Millis(1_000);
-    bed.tell(WorkEvent::Tick);
+    bed.tell(MapReduceHeard::Every(JobEvent::Tick));
     assert_eq!(bed.wanted(), Vec::<String>::new());
     assert_eq!(bed.job.wakes_at(), Some(Millis(540_000)));
     bed.now = Millis(540_000);
-    bed.tell(WorkEvent::Tick);
+    bed.tell(MapReduceHeard::Every(JobEvent::Tick));
     assert_eq!(bed.wanted(), ["lost 1"]);
     // It is taken before: once is enough.
     leaves(&mut bed, 2, 600_000);
     bed.lost(2);
     assert_eq!(bed.wanted(), ["lost 1"]);
     bed.now = Millis(2_000_000);
-    bed.tell(WorkEvent::Tick);
+    bed.tell(MapReduceHeard::Every(JobEvent::Tick));
     assert_eq!(bed.wanted(), Vec::<String>::new());
 }
 

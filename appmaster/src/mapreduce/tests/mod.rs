@@ -16,14 +16,14 @@ use job::wire::task_order::Order;
 use job::{BlockPlaces, FileAt, MpiProgram, Split, StageTerms};
 use policy::Resources;
 use policy::lending::TaskStart;
-use policy::lifecycle::{KillReason, LifecycleEvent};
+use policy::lifecycle::KillReason;
 use policy::schedule::{AttemptIx, ContainerIx, Level};
 use storage::Address;
 
 use super::folder::FolderDone;
 use super::*;
 use crate::lent_events::LentEvent;
-use crate::work::WorkEvent;
+use crate::work::JobEvent;
 
 const JOB: &str = "application_1700000000000_0042_7";
 
@@ -54,7 +54,7 @@ impl Bed {
     fn new(maps: u32, reduces: u32) -> Self {
         let mut bed = Self::begun(maps, reduces);
         bed.folder(FolderDone::SetUp(Ok(())));
-        bed.tell(WorkEvent::OfTasks(MapReduceEvent::SlotsCome));
+        bed.tell(MapReduceHeard::Own(MapReduceEvent::SlotsCome));
         assert_eq!(
             bed.wanted(),
             [
@@ -113,12 +113,12 @@ impl Bed {
         };
         let todo = bed.job.begin(bed.now);
         bed.take(todo);
-        bed.tell(WorkEvent::ClientAttached);
+        bed.tell(MapReduceHeard::Every(JobEvent::ClientAttached));
         bed
     }
 
-    fn tell(&mut self, heard: WorkEvent) {
-        let is_tick = matches!(heard, WorkEvent::Tick);
+    fn tell(&mut self, heard: MapReduceHeard) {
+        let is_tick = matches!(heard, MapReduceHeard::Every(JobEvent::Tick));
         let todo = self.job.hear(self.now, heard);
         self.take(todo);
         let due = self.job.wakes_at().filter(|at| is_tick && *at <= self.now);
@@ -146,14 +146,14 @@ impl Bed {
     }
 
     fn folder(&mut self, done: FolderDone) {
-        self.tell(WorkEvent::OfTasks(MapReduceEvent::Folder(done)));
+        self.tell(MapReduceHeard::Own(MapReduceEvent::Folder(done)));
     }
 
     /// A task has a slot in a container.
     fn place(&mut self, stage: Stage, task: u32, container: u32) -> AttemptIx {
         let attempt = AttemptIx(self.attempts);
         self.attempts += 1;
-        self.tell(WorkEvent::OfTasks(MapReduceEvent::Placed(TaskStart {
+        self.tell(MapReduceHeard::Own(MapReduceEvent::Placed(TaskStart {
             job: 0,
             attempt,
             stage,
@@ -184,13 +184,13 @@ impl Bed {
             ..wire::NodeFacts::default()
         };
         let heard = LentEvent::of_files(id(container), node, &fetched);
-        self.tell(WorkEvent::Lent(heard));
+        self.tell(MapReduceHeard::Container(heard));
     }
 
     /// Something becomes of a container; it hears of that what its session tells.
     fn heard(&mut self, heard: &ContainerEvent) {
         if let Some(heard) = LentEvent::of(heard) {
-            self.tell(WorkEvent::Lent(heard));
+            self.tell(MapReduceHeard::Container(heard));
         }
     }
 
@@ -212,7 +212,7 @@ impl Bed {
     }
 
     fn ended(&mut self, container: u32, ended: wire::TaskEnded) {
-        self.tell(WorkEvent::OfTasks(MapReduceEvent::Said {
+        self.tell(MapReduceHeard::Own(MapReduceEvent::Said {
             container: id(container),
             event: Box::new(OfTask::Ended(ended)),
         }));
@@ -262,10 +262,12 @@ impl Bed {
         if self.wanted.iter().any(|wanted| wanted == "give up") {
             self.folder(FolderDone::GivenUp(Ok(())));
         }
-        self.tell(WorkEvent::Finished(holding::Finished {
-            unregistered: true,
-            ..holding::Finished::default()
-        }));
+        self.tell(MapReduceHeard::Every(JobEvent::Finished(
+            holding::Finished {
+                unregistered: true,
+                ..holding::Finished::default()
+            },
+        )));
         let mut verdict = None;
         while let Some(event) = self.job.outbox().next() {
             if let Some(ToClient::Verdict(last)) = event.event {
@@ -274,7 +276,7 @@ impl Bed {
         }
         let verdict = verdict.unwrap();
         assert!(!self.job.is_over());
-        self.tell(WorkEvent::ClientLeft);
+        self.tell(MapReduceHeard::Every(JobEvent::ClientLeft));
         assert!(self.job.is_over());
         let report = serde_json::from_str(&verdict.tasks).unwrap();
         (verdict.exit_code, verdict.sentence, report)
@@ -299,7 +301,8 @@ impl Drop for Bed {
                 return;
             };
             self.now = self.now.max(at);
-            self.job.hear(self.now, WorkEvent::Tick);
+            self.job
+                .hear(self.now, MapReduceHeard::Every(JobEvent::Tick));
             assert!(self.job.wakes_at().is_none_or(|next| next > self.now));
         }
     }
@@ -366,7 +369,7 @@ fn seen(bed: &mut Bed, container: u32, attempt: AttemptIx, done: u64, wanted: u6
         wanted,
         status: String::new(),
     };
-    bed.tell(WorkEvent::OfTasks(MapReduceEvent::Said {
+    bed.tell(MapReduceHeard::Own(MapReduceEvent::Said {
         container: id(container),
         event: Box::new(OfTask::Seen(wire::TasksSeen { tasks: vec![task] })),
     }));

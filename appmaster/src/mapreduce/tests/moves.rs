@@ -3,7 +3,7 @@ use policy::lending::TaskMove;
 use super::*;
 
 fn moves(bed: &mut Bed, attempt: AttemptIx, slot: u32, cpus: &[u32]) {
-    bed.tell(WorkEvent::OfTasks(MapReduceEvent::Move(TaskMove {
+    bed.tell(MapReduceHeard::Own(MapReduceEvent::Move(TaskMove {
         job: 0,
         attempt,
         container: id(1),
@@ -24,7 +24,7 @@ fn answers(bed: &mut Bed, attempt: AttemptIx, ok: bool) {
         took_us: 7,
     };
     let event = Box::new(OfTask::Moved(moved));
-    bed.tell(WorkEvent::OfTasks(MapReduceEvent::Said {
+    bed.tell(MapReduceHeard::Own(MapReduceEvent::Said {
         container: id(1),
         event,
     }));

@@ -15,7 +15,8 @@ use policy::{
 use crate::files::{FileWork, FilesDone};
 use crate::mpi::explain::Story;
 use crate::mpi::{Beginning, Mpi};
-use crate::work::{Do, OutputSeen, WorkEvent};
+use crate::mpi::{MpiHeard, MpiJobEvent};
+use crate::work::{Do, JobEvent, OutputSeen};
 
 pub(super) const HOSTS: [&str; 2] = ["n0", "n1"];
 
@@ -34,7 +35,7 @@ impl Drop for Bed {
                 return;
             };
             self.now = self.now.max(at);
-            self.mpi.hear(self.now, WorkEvent::Tick);
+            self.mpi.hear(self.now, MpiHeard::Every(JobEvent::Tick));
             assert!(self.mpi.wakes_at().is_none_or(|next| next > self.now));
         }
     }
@@ -119,7 +120,7 @@ impl Bed {
     pub(super) fn running(changed: impl FnOnce(&mut Beginning)) -> Self {
         let mut bed = Self::new(changed);
         bed.begin();
-        bed.hear(WorkEvent::ClientAttached);
+        bed.hear(MpiHeard::Every(JobEvent::ClientAttached));
         bed.starts();
         bed
     }
@@ -131,7 +132,9 @@ impl Bed {
 
     /// The containers come, the launchers join, the ranks begin.
     pub(super) fn starts(&mut self) -> Vec<String> {
-        self.hear(WorkEvent::Machine(LifecycleEvent::Snapshot(view(&HOSTS))));
+        self.hear(MpiHeard::Own(MpiJobEvent::Machine(
+            LifecycleEvent::Snapshot(view(&HOSTS)),
+        )));
         let grants = HOSTS.into_iter().enumerate();
         let grants = grants.map(|(index, host)| Grant {
             container: container(index),
@@ -141,7 +144,7 @@ impl Bed {
         });
         let grants = grants.collect();
         self.at(self.now() + 500);
-        self.hear(WorkEvent::Granted(grants));
+        self.hear(MpiHeard::Own(MpiJobEvent::Granted(grants)));
         self.at(self.now() + 500);
         let mut all = self.joins(0);
         all.extend(self.joins(1));
@@ -159,10 +162,10 @@ impl Bed {
     }
 
     pub(super) fn joins(&mut self, index: usize) -> Vec<String> {
-        self.hear(WorkEvent::Joined {
+        self.hear(MpiHeard::Own(MpiJobEvent::Joined {
             container: container(index),
             node: wire::NodeFacts::default(),
-        })
+        }))
     }
 
     pub(super) fn now(&self) -> u64 {
@@ -179,11 +182,11 @@ impl Bed {
     pub(super) fn wakes(&mut self) -> Vec<String> {
         let at = self.mpi.wakes_at().expect("something is due");
         self.now = self.now.max(at);
-        self.hear(WorkEvent::Tick)
+        self.hear(MpiHeard::Every(JobEvent::Tick))
     }
 
-    pub(super) fn hear(&mut self, heard: WorkEvent) -> Vec<String> {
-        let is_tick = matches!(heard, WorkEvent::Tick);
+    pub(super) fn hear(&mut self, heard: MpiHeard) -> Vec<String> {
+        let is_tick = matches!(heard, MpiHeard::Every(JobEvent::Tick));
         let todo = self.mpi.hear(self.now, heard);
         let done = self.done(todo);
         let due = self.mpi.wakes_at().filter(|at| is_tick && *at <= self.now);
@@ -193,11 +196,11 @@ impl Bed {
 
     pub(super) fn says(&mut self, index: usize, event: Said) -> Vec<String> {
         let container = container(index);
-        self.hear(WorkEvent::Said { container, event })
+        self.hear(MpiHeard::Own(MpiJobEvent::Said { container, event }))
     }
 
     pub(super) fn files(&mut self, done: FilesDone) -> Vec<String> {
-        self.hear(WorkEvent::Files(done))
+        self.hear(MpiHeard::Own(MpiJobEvent::Files(done)))
     }
 
     /// The rank has returned 0, or was killed by that signal.
@@ -219,11 +222,11 @@ impl Bed {
     }
 
     pub(super) fn killed(&mut self, why: KillReason) -> Vec<String> {
-        self.hear(WorkEvent::Machine(LifecycleEvent::KillRequested(why)))
+        self.hear(MpiHeard::Every(JobEvent::Killed(why)))
     }
 
     pub(super) fn output(&mut self, seen: OutputSeen) -> Vec<String> {
-        self.hear(WorkEvent::Output(seen))
+        self.hear(MpiHeard::Own(MpiJobEvent::Output(seen)))
     }
 
     /// All output is with the client: from there to the order to unregister.
@@ -233,18 +236,18 @@ impl Bed {
             ..OutputSeen::default()
         });
         if all.last().is_some_and(|last| last == "measure") {
-            all.extend(self.hear(WorkEvent::Memory(wire::Memory::default())));
+            all.extend(self.hear(MpiHeard::Own(MpiJobEvent::Memory(wire::Memory::default()))));
         }
         all
     }
 
     /// The ResourceManager has taken the verdict, or not.
     pub(super) fn unregistered(&mut self, unregistered: bool) -> Vec<String> {
-        self.hear(WorkEvent::Finished(Finished {
+        self.hear(MpiHeard::Every(JobEvent::Finished(Finished {
             unregistered,
             allocates: 9,
             asking: 1,
-        }))
+        })))
     }
 
     /// The sentences and verdicts that the client was told since this was last called.

@@ -10,7 +10,8 @@ use super::bed::{Bed, container};
 use crate::files::FilesDone;
 use crate::mpi::Beginning;
 use crate::mpi::checkpoints::Checkpoints;
-use crate::work::WorkEvent;
+use crate::mpi::{MpiHeard, MpiJobEvent};
+use crate::work::JobEvent;
 
 /// Every minute, in a folder that all nodes see.
 fn saved(beginning: &mut Beginning) {
@@ -196,16 +197,21 @@ fn the_newest_stays_of_a_job_that_was_interrupted_and_launchers_that_copy_leave_
     bed.files(FilesDone::Closed(1, Ok(())));
     sleeps(&mut bed);
     growing(&mut bed, 2);
-    bed.hear(WorkEvent::ClientKill(KillReason::Interrupted));
+    bed.hear(MpiHeard::Every(JobEvent::ClientKill(
+        KillReason::Interrupted,
+    )));
     bed.ends(0, Some(15));
     assert_eq!(bed.ends(1, Some(15)), ["look at output"]);
     let todo = bed.drained();
     assert_eq!(todo, ["close output", "leave c0", "leave c1"]);
-    assert!(bed.hear(WorkEvent::Lost(container(0))).is_empty());
-    let left = bed.hear(WorkEvent::Lost(container(1)));
+    assert!(
+        bed.hear(MpiHeard::Own(MpiJobEvent::Lost(container(0))))
+            .is_empty()
+    );
+    let left = bed.hear(MpiHeard::Own(MpiJobEvent::Lost(container(1))));
     assert_eq!(left, ["clear, keeps: true"]);
     bed.files(FilesDone::Cleared);
-    bed.hear(WorkEvent::Memory(wire::Memory::default()));
+    bed.hear(MpiHeard::Own(MpiJobEvent::Memory(wire::Memory::default())));
     bed.unregistered(true);
     let told = bed.heard_by_the_client();
     assert_eq!(

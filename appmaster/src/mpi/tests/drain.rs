@@ -3,7 +3,8 @@
 use policy::lifecycle::KillReason;
 
 use super::bed::Bed;
-use crate::work::{OutputSeen, WorkEvent};
+use crate::mpi::{MpiHeard, MpiJobEvent};
+use crate::work::{JobEvent, OutputSeen};
 
 const GONE: [&str; 4] = ["close output", "leave c0", "leave c1", "measure"];
 
@@ -71,7 +72,10 @@ fn when_all_streams_have_ended_the_output_is_closed_and_only_the_client_is_waite
         assert!(bed.output(closed).is_empty());
     }
     // The last byte is taken: that is news.
-    assert_eq!(bed.hear(WorkEvent::OutputMoved), ["look at output"]);
+    assert_eq!(
+        bed.hear(MpiHeard::Own(MpiJobEvent::OutputMoved)),
+        ["look at output"]
+    );
     let todo = bed.output(OutputSeen {
         is_drained: true,
         ..closed
@@ -85,7 +89,9 @@ fn a_client_that_interrupts_once_more_waits_for_no_output() {
     bed.succeeds();
     assert!(bed.output(NOTHING).is_empty());
     assert_eq!(
-        bed.hear(WorkEvent::ClientKill(KillReason::Interrupted)),
+        bed.hear(MpiHeard::Every(JobEvent::ClientKill(
+            KillReason::Interrupted
+        ))),
         GONE
     );
 }
@@ -94,7 +100,7 @@ fn a_client_that_interrupts_once_more_waits_for_no_output() {
 fn a_client_that_leaves_takes_no_more() {
     let mut bed = Bed::running(|_| {});
     bed.succeeds();
-    let left = bed.hear(WorkEvent::ClientLeft);
+    let left = bed.hear(MpiHeard::Every(JobEvent::ClientLeft));
     assert_eq!(left, ["look at output"]);
     assert_eq!(bed.output(NOTHING), GONE);
 }
@@ -113,7 +119,7 @@ fn after_the_kill_of_yarn_launchers_are_waited_for_three_seconds() {
 fn a_launcher_that_is_lost_has_nothing_to_end() {
     let mut bed = Bed::running(|_| {});
     bed.succeeds();
-    let lost = bed.hear(WorkEvent::Lost(super::bed::container(1)));
+    let lost = bed.hear(MpiHeard::Own(MpiJobEvent::Lost(super::bed::container(1))));
     assert_eq!(lost, ["look at output"]);
     let todo = bed.drained();
     assert_eq!(todo[..3], ["close output", "leave c0", "measure"]);

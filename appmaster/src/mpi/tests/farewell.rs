@@ -6,7 +6,8 @@ use policy::Millis;
 use policy::lifecycle::{KillReason, LifecycleEvent};
 
 use super::bed::Bed;
-use crate::work::WorkEvent;
+use crate::mpi::{MpiHeard, MpiJobEvent};
+use crate::work::JobEvent;
 
 fn drained() -> Bed {
     let mut bed = Bed::running(|_| {});
@@ -25,14 +26,14 @@ fn the_client_hears_the_verdict_when_the_resource_manager_has_taken_it() {
         "unregister Succeeded: 2 ranks on 2 nodes ran for 0.0 s"
     );
     bed.at(3_500);
-    bed.hear(WorkEvent::Tick);
+    bed.hear(MpiHeard::Every(JobEvent::Tick));
     assert!(bed.heard_by_the_client().is_empty(), "not yet");
     assert!(bed.unregistered(true).is_empty());
     let told = bed.heard_by_the_client();
     assert_eq!(told, ["verdict 0 after 9 allocates: ", "unregistered"]);
     assert!(!bed.mpi.is_over(), "the client takes its time");
     assert_eq!(bed.mpi.wakes_at(), None);
-    bed.hear(WorkEvent::ClientLeft);
+    bed.hear(MpiHeard::Every(JobEvent::ClientLeft));
     assert!(bed.mpi.is_over());
 }
 
@@ -56,7 +57,7 @@ fn a_client_need_not_wait_for_a_resource_manager_that_does_not_take_the_verdict(
     bed.drained();
     let unregistered = bed.mpi.hear(
         Millis(2_000),
-        WorkEvent::Finished(holding::Finished::default()),
+        MpiHeard::Every(JobEvent::Finished(holding::Finished::default())),
     );
     assert!(unregistered.is_empty());
     let mut last = Vec::new();
@@ -73,7 +74,7 @@ fn of_a_resource_manager_that_is_lost_the_client_hears_before_it_is_asked() {
     let lost = LifecycleEvent::ResourceManagerLost {
         silent: Millis(300_000),
     };
-    bed.hear(WorkEvent::Machine(lost));
+    bed.hear(MpiHeard::Own(MpiJobEvent::Machine(lost)));
     bed.ends(0, Some(15));
     bed.ends(1, Some(15));
     let todo = bed.drained();
@@ -104,7 +105,7 @@ fn a_client_whose_stream_has_ended_is_gone() {
     let mut bed = drained();
     bed.drained();
     bed.unregistered(true);
-    bed.hear(WorkEvent::ClientDeaf);
+    bed.hear(MpiHeard::Every(JobEvent::ClientDeaf));
     assert!(bed.mpi.is_over());
 }
 

@@ -6,7 +6,8 @@ use job::{InPlace, MpiProgram, wire};
 use policy::lifecycle::KillReason;
 
 use super::bed::{Bed, HOSTS};
-use crate::mpi::Beginning;
+use crate::mpi::{Beginning, MpiHeard};
+use crate::work::JobEvent;
 
 fn in_place(beginning: &mut Beginning) {
     beginning.description.programs = vec![MpiProgram {
@@ -25,7 +26,7 @@ fn in_place(beginning: &mut Beginning) {
 fn asked() -> Bed {
     let mut bed = Bed::new(in_place);
     bed.begin();
-    bed.hear(crate::work::WorkEvent::ClientAttached);
+    bed.hear(MpiHeard::Every(JobEvent::ClientAttached));
     let asked = bed.starts();
     assert_eq!(asked, ["tell c0 compare", "tell c1 compare"]);
     bed

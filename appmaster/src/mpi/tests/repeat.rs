@@ -6,16 +6,19 @@ use policy::lifecycle::{Grant, LifecycleEvent};
 use policy::{NodeId, Rank, Resources};
 
 use super::bed::{Bed, container, view};
-use crate::work::WorkEvent;
+use crate::mpi::{MpiHeard, MpiJobEvent};
+use crate::work::JobEvent;
 
 /// YARN says that the container on n1 is gone, with its launcher; the other rank is ended.
 pub(super) fn loses_n1(bed: &mut Bed) {
-    bed.hear(WorkEvent::Lost(container(1)));
-    bed.hear(WorkEvent::Machine(LifecycleEvent::ContainerEnded {
-        container: container(1),
-        status: -100,
-        diagnostics: "killed".into(),
-    }));
+    bed.hear(MpiHeard::Own(MpiJobEvent::Lost(container(1))));
+    bed.hear(MpiHeard::Own(MpiJobEvent::Machine(
+        LifecycleEvent::ContainerEnded {
+            container: container(1),
+            status: -100,
+            diagnostics: "killed".into(),
+        },
+    )));
     let mut repeated = bed.ends(0, Some(15));
     for _until_repeated in 0..50 {
         if !repeated.contains(&"renew input".to_owned()) {
@@ -32,9 +35,9 @@ pub(super) fn begins_again(bed: &mut Bed) {
         if todo.iter().any(|one: &String| one.starts_with("ask for")) {
             break;
         }
-        todo = bed.hear(WorkEvent::Machine(LifecycleEvent::Snapshot(view(&[
-            "n0", "n1", "n2",
-        ]))));
+        todo = bed.hear(MpiHeard::Own(MpiJobEvent::Machine(
+            LifecycleEvent::Snapshot(view(&["n0", "n1", "n2"])),
+        )));
         if todo.is_empty() {
             todo = bed.wakes();
         }
@@ -48,7 +51,7 @@ pub(super) fn begins_again(bed: &mut Bed) {
     });
     for grant in grants {
         if bed.mpi.seats.all().is_empty() {
-            bed.hear(WorkEvent::Granted(vec![grant]));
+            bed.hear(MpiHeard::Own(MpiJobEvent::Granted(vec![grant])));
         }
     }
     bed.joins(2);
@@ -86,13 +89,18 @@ fn input_that_nobody_gives_ends_again() {
     bed.begin();
     bed.starts();
     bed.at(60_000);
-    assert_eq!(bed.hear(WorkEvent::Tick), ["end input", "log output"]);
-    bed.hear(WorkEvent::Lost(container(1)));
-    bed.hear(WorkEvent::Machine(LifecycleEvent::ContainerEnded {
-        container: container(1),
-        status: -100,
-        diagnostics: "killed".into(),
-    }));
+    assert_eq!(
+        bed.hear(MpiHeard::Every(JobEvent::Tick)),
+        ["end input", "log output"]
+    );
+    bed.hear(MpiHeard::Own(MpiJobEvent::Lost(container(1))));
+    bed.hear(MpiHeard::Own(MpiJobEvent::Machine(
+        LifecycleEvent::ContainerEnded {
+            container: container(1),
+            status: -100,
+            diagnostics: "killed".into(),
+        },
+    )));
     let mut repeated = bed.ends(0, Some(15));
     for _until_repeated in 0..50 {
         if !repeated.contains(&"renew input".to_owned()) {

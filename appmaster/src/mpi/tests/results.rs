@@ -9,7 +9,8 @@ use super::bed::{Bed, container};
 use crate::files::{FilesDone, Undelivered};
 use crate::mpi::Beginning;
 use crate::mpi::commit::PendingFolder;
-use crate::work::WorkEvent;
+use crate::mpi::{MpiHeard, MpiJobEvent};
+use crate::work::JobEvent;
 
 const FIND: u32 = u32::MAX - 1;
 const MOVE: u32 = u32::MAX;
@@ -188,7 +189,7 @@ fn a_destination_that_somebody_has_made_meanwhile_is_left_alone() {
 fn a_launcher_that_is_lost_while_it_copies_leaves_what_there_is() {
     let mut bed = moving();
     moved(&mut bed, 0, "");
-    let conclusion = bed.hear(WorkEvent::Lost(container(1)));
+    let conclusion = bed.hear(MpiHeard::Own(MpiJobEvent::Lost(container(1))));
     let folder = own(&bed).url();
     let told = told(&mut bed, &conclusion);
     assert!(told[0].contains(&format!(
@@ -201,7 +202,10 @@ fn a_launcher_that_is_lost_while_it_copies_leaves_what_there_is() {
 fn a_launcher_that_has_copied_may_be_lost() {
     let mut bed = moving();
     moved(&mut bed, 1, "");
-    assert!(bed.hear(WorkEvent::Lost(container(1))).is_empty());
+    assert!(
+        bed.hear(MpiHeard::Own(MpiJobEvent::Lost(container(1))))
+            .is_empty()
+    );
     let folder = own(&bed).path;
     assert_eq!(moved(&mut bed, 0, ""), [format!("commit {folder}")]);
 }
@@ -210,7 +214,7 @@ fn a_launcher_that_has_copied_may_be_lost() {
 fn a_launcher_that_was_lost_before_is_not_asked_in_vain() {
     let mut bed = Bed::running(delivers);
     bed.succeeds();
-    bed.hear(WorkEvent::Lost(container(1)));
+    bed.hear(MpiHeard::Own(MpiJobEvent::Lost(container(1))));
     let outs = vec![(out(), own(&bed))];
     let conclusion = bed.files(FilesDone::Undelivered(Ok(Undelivered {
         outs,
@@ -227,7 +231,9 @@ fn a_launcher_that_was_lost_before_is_not_asked_in_vain() {
 #[test]
 fn whoever_interrupts_while_files_are_copied_ends_the_job_and_what_was_copied_goes() {
     let mut bed = moving();
-    let stopped = bed.hear(WorkEvent::ClientKill(KillReason::Interrupted));
+    let stopped = bed.hear(MpiHeard::Every(JobEvent::ClientKill(
+        KillReason::Interrupted,
+    )));
     // The client would rather lose output than wait for it.
     let leave = [
         "drop files",
@@ -237,7 +243,7 @@ fn whoever_interrupts_while_files_are_copied_ends_the_job_and_what_was_copied_go
         "measure",
     ];
     assert_eq!(stopped, leave);
-    bed.hear(WorkEvent::Memory(wire::Memory::default()));
+    bed.hear(MpiHeard::Own(MpiJobEvent::Memory(wire::Memory::default())));
     let folder = own(&bed).path;
     assert_eq!(bed.unregistered(false), [format!("forget {folder}")]);
     bed.files(FilesDone::Forgotten);
