@@ -81,7 +81,7 @@ impl AcceleratorReader {
     }
 
     /// Gives back the result that [`Answer::keep`] left.
-    pub(super) fn release(&mut self) {
+    pub fn release(&mut self) {
         let last = self.next.saturating_sub(1);
         give_back(&self.rings, self.rings.geometry.index(last));
     }
@@ -106,7 +106,7 @@ pub struct Answer<'a> {
 
 impl Answer<'_> {
     /// Leaves the block as it is, for a C program that reads it.
-    pub(super) fn keep(self) {
+    pub fn keep(self) {
         std::mem::forget(self);
     }
 

@@ -1,6 +1,6 @@
 //! The face for C programs, `include/gerbil_fpga.h`.
 
-use super::{Accelerator, AcceleratorReader, AcceleratorWriter, Layout, address};
+use crate::client::{Accelerator, AcceleratorReader, AcceleratorWriter, Layout, address};
 use crate::function::Function;
 use crate::packet::Header;
 use std::cell::RefCell;

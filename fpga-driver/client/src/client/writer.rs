@@ -41,7 +41,11 @@ pub enum Unfit {
 
 impl Unfit {
     /// The header's dimension, which counts `what`.
-    pub(crate) fn dimension(what: &'static str, number: usize) -> Result<u16, Self> {
+    ///
+    /// # Errors
+    ///
+    /// The number is too large for the header.
+    pub fn dimension(what: &'static str, number: usize) -> Result<u16, Self> {
         u16::try_from(number).map_err(|_beyond| Self::Header {
             what,
             number,
@@ -141,7 +145,7 @@ impl AcceleratorWriter {
     }
 
     /// The block that [`Block::keep`] left.
-    pub(super) fn resume(&mut self) -> Block<'_> {
+    pub fn resume(&mut self) -> Block<'_> {
         let index = self.rings.geometry.index(self.next);
         Block {
             writer: self,
@@ -161,7 +165,7 @@ pub struct Block<'a> {
 
 impl Block<'_> {
     /// Leaves the block as it is, for a C program that fills it.
-    pub(super) fn keep(self) {
+    pub fn keep(self) {
         std::mem::forget(self);
     }
 

@@ -1,12 +1,13 @@
 //! The client's half: a lease, a writer and a reader.
 //!
 //! ```no_run
-//! use fpga_driver::client::{Accelerator, AcceleratorError};
-//! use fpga_driver::{Function, echo::Echo};
+//! use fpga_client::Function;
+//! use fpga_client::client::{Accelerator, AcceleratorError};
+//! use fpga_client::echo::Echo;
 //! use std::time::Duration;
 //!
 //! # fn main() -> Result<(), AcceleratorError> {
-//! let socket = fpga_driver::client::address::default_socket();
+//! let socket = fpga_client::client::address::default_socket();
 //! let lease = Accelerator::lease(&socket, Function::Echo, "me", None)?;
 //! let (mut writer, mut reader) = lease.open()?;
 //! let sequence = writer.write(&Echo(b"hello"))?;
@@ -19,7 +20,6 @@
 //! Writer and reader may live in two threads; both block.  Results come in the order of the packets.
 
 pub mod address;
-mod c;
 mod reader;
 mod rings;
 mod writer;
