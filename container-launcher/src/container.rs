@@ -78,6 +78,13 @@ impl OwnContainer<'_> {
         }
     }
 
+    /// A task has not got a device of this function, or has lost it.
+    pub(crate) fn function_lost(&mut self, function: &str) {
+        if let Some(elements) = self.elements.function_lost(function) {
+            self.tell_elements(elements);
+        }
+    }
+
     /// What is shown to the ApplicationMaster with each call about a job.
     pub(crate) fn pass(&self, job: JobId) -> Pass {
         Pass {

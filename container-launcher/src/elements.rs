@@ -1,7 +1,8 @@
 //! What the node has beside cores and memory, as the ApplicationMaster is told of it.
 //!
 //! ```text
-//! device files, sockets, lists below /sys ([`files`], [`cores`]) ──▶ at once, with the hello
+//! device files, lists below /sys ([`files`], [`cores`]) ──▶ at once, with the hello
+//! the accelerators' driver ([`crate::functions`]) ──▶ at once, and whenever that changes
 //!   └─ a device file or a library of devices is there ─▶ --as=probe ROOT, beside the launcher
 //!         └─ --as=probe ROOT cuda LIBRARY, --as=probe ROOT opencl LIBRARY ([`api`]), each a child of its own
 //!               └─ what they answered, and what crashed or hung ([`merge`]) ──▶ later, as an event ([`watch`])
@@ -26,6 +27,7 @@ use std::time::Duration;
 use job::element::{Element, Scan};
 
 use crate::cores::mask;
+use crate::functions;
 use crate::surroundings::Surroundings;
 
 pub use probe::probe_main;
@@ -38,6 +40,7 @@ const DEADLINE: Duration = Duration::from_secs(2);
 pub(crate) fn at_once(scan: &Scan, around: &Surroundings) -> (Vec<Element>, bool) {
     let (mut elements, asks) = devices_at_once(Path::new(&scan.root), around);
     elements.splice(0..0, core_classes(scan));
+    functions::add(&mut elements, &functions::at_once(Path::new(&scan.root)));
     (elements, asks)
 }
 

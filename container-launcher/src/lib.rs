@@ -56,6 +56,7 @@ mod elements;
 mod files;
 mod foreign_processes;
 mod forward;
+mod functions;
 mod input;
 mod job_files;
 mod lane;

@@ -17,6 +17,7 @@ mod carrier;
 mod conversation;
 mod crowded;
 mod input;
+mod leasing;
 mod log;
 mod logs;
 mod moves;
@@ -51,10 +52,12 @@ pub(crate) use self::moves::not_moved;
 pub(crate) use self::places::Storages;
 
 use self::attempt::{Attempt, Said};
+use self::leasing::{Leased, Leasing};
 use self::logs::{Logs, TaskLog};
 use self::places::AttemptOutput;
 use crate::container::OwnContainer;
 use crate::disks::Room;
+use crate::functions::{FunctionLease, NotLeased};
 use crate::job_files;
 use crate::life::Outbox;
 use crate::memory_limit::OverLimit;
@@ -81,6 +84,8 @@ pub(crate) struct Tasks {
     processes: Processes,
     /// By the numbers of their processes.
     attempts: BTreeMap<u32, Attempt>,
+    /// Those that have no process yet, as their devices are being leased.
+    leasing: Leasing,
     logs: Logs,
     said_by: mpsc::Sender<(u32, Said)>,
     said: mpsc::Receiver<(u32, Said)>,
@@ -109,6 +114,8 @@ pub(crate) enum Happened {
     Said(u32, Said),
     /// Something was gathered ahead, as far as it could be.
     Gathered(GatheredAhead),
+    /// The devices of a task are leased, or are not to be had.
+    Leased(Box<Leased>),
     /// Processes that have said their last have had their time.
     Overdue,
     /// An end is to be reported without last words.
@@ -132,6 +139,7 @@ impl Tasks {
                 .to_owned(),
             processes: Processes::new(Kills::so_far()),
             attempts: BTreeMap::new(),
+            leasing: Leasing::new(),
             logs: Logs::default(),
             said_by,
             said,
@@ -157,6 +165,7 @@ impl Tasks {
             // The queue has a sender here.
             Some((number, said)) = self.said.recv() => Happened::Said(number, said),
             Some(gathered) = self.gathered.recv() => Happened::Gathered(gathered),
+            leased = self.leasing.next() => Happened::Leased(leased),
             () = until(kill_at) => Happened::Overdue,
             () = until(report_at) => Happened::Report,
             () = until(self.look_at) => Happened::Look,
@@ -173,6 +182,7 @@ impl Tasks {
             Happened::Gathered(gathered) => container
                 .outbox
                 .push_of_task(self.job, Event::Gathered(gathered)),
+            Happened::Leased(leased) => self.leased(*leased, container).await,
             Happened::Look => self.look(container),
             Happened::Overdue | Happened::Report => {}
         }
@@ -194,8 +204,48 @@ impl Tasks {
     }
 
     pub(crate) async fn on_start(&mut self, order: StartTask, container: &mut OwnContainer<'_>) {
+        match order.functions.is_empty() {
+            true => self.begin(order, Vec::new(), container).await,
+            false => {
+                let holder = leasing::holder(&container.context.container, self.job, &order);
+                let driver = container.elements.driver();
+                self.leasing
+                    .begin(order, driver, holder, container.carriers);
+            }
+        }
+    }
+
+    /// The devices of a task are there, unless its end was ordered meanwhile, or they are not to be had.
+    async fn leased(&mut self, leased: Leased, container: &mut OwnContainer<'_>) {
+        let Leased { order, leases } = leased;
+        match leases {
+            Ok(leases) => self.begin(order, leases, container).await,
+            Err(NotLeased { of, why }) => {
+                // What the node has is told first: the task is queued again by that.
+                container.function_lost(&of);
+                container.outbox.push_of_task(
+                    self.job,
+                    Event::Ended(TaskEnded {
+                        process: order.process,
+                        trouble: format!("{}: {why}", node_facts::hostname()),
+                        no_device: true,
+                        missing_device: of,
+                        device_gone: true,
+                        ..TaskEnded::default()
+                    }),
+                );
+            }
+        }
+    }
+
+    async fn begin(
+        &mut self,
+        order: StartTask,
+        leases: Vec<FunctionLease>,
+        container: &mut OwnContainer<'_>,
+    ) {
         let process = order.process;
-        match self.start(order, container).await {
+        match self.start(order, leases, container).await {
             Ok(attempt) => {
                 self.attempts.insert(process, attempt);
                 container.sampling.begin();
@@ -217,6 +267,17 @@ impl Tasks {
 
     /// Ends an attempt; its end is told.
     pub(crate) async fn on_end(&mut self, order: EndTask, container: &OwnContainer<'_>) {
+        if self.leasing.give_up(order.process) {
+            let title = format!("task process {}", order.process);
+            return container.outbox.push_of_task(
+                self.job,
+                Event::Ended(TaskEnded {
+                    process: order.process,
+                    trouble: format!("{title} was ended by order before its devices were there"),
+                    ..TaskEnded::default()
+                }),
+            );
+        }
         if let Some(attempt) = self.attempts.get_mut(&order.process) {
             attempt.is_unwanted = true;
             attempt.kill(format!("{} was ended by order", attempt.title()));
@@ -371,7 +432,9 @@ impl Tasks {
             // It has said its last, or hears within a moment that the process is gone.
             drop(attempt.conversation.take());
             let ended = report::event(process, &mut attempt, &mut container.exchange);
-            if ended.no_device && is_gpu(&ended.missing_device) {
+            if ended.device_gone {
+                container.function_lost(&ended.missing_device);
+            } else if ended.no_device && is_gpu(&ended.missing_device) {
                 container.device_lost();
             }
             // What one that failed has printed is what people want to read first of all.

@@ -85,6 +85,9 @@ impl MapReduce {
             Ended::Badly(sentence) if !ended.unfetched.is_empty() => {
                 self.not_read(ix, attempt, &sentence, &ended.unfetched);
             }
+            Ended::Badly(sentence) if ended.device_gone => {
+                self.lost_device(ix, attempt, sentence);
+            }
             Ended::Badly(sentence) if ended.no_device && !attempt.has_needs => {
                 self.found_no_device(ix, attempt, &ended.missing_device, sentence);
             }

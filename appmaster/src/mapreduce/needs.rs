@@ -55,6 +55,23 @@ impl MapReduce {
         self.over(ix, AttemptOutcome::NoDevice);
     }
 
+    /// The device that an attempt was given, or was to be given, is gone: that is no fault of its own, and its launcher
+    /// has said what is left on the node.
+    pub(super) fn lost_device(&mut self, ix: AttemptIx, attempt: &PlacedAttempt, sentence: String) {
+        let title = sentences::title(attempt.stage, attempt.task, &self.machine);
+        let words = format!("{title}, attempt {}: {sentence}", attempt.number);
+        tracing::warn!("{words}");
+        if self.no_device_attempts == 0 {
+            self.notice(format!(
+                "{words}; it does not count: the task is queued again where a device is"
+            ));
+        }
+        self.no_device_attempts = self.no_device_attempts.saturating_add(1);
+        self.failures
+            .insert((attempt.stage, attempt.task), sentence);
+        self.over(ix, AttemptOutcome::NoDevice);
+    }
+
     /// Tasks of this stage are queued again as ones that need such a device; `words` tell how that was found.
     fn need(&mut self, stage: Stage, found: &str, words: &str) {
         let (terms, setting, tasks) = match stage {

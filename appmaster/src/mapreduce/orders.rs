@@ -6,6 +6,7 @@ use gerbil_task::{MapOrder, ReduceOrder, Source, ToTask, Welcome};
 use job::wire::task_order::Order;
 use job::{MapReduceJob, wire};
 use policy::commit::AttemptName;
+use policy::elements::{ElementNeed, is_function};
 use policy::schedule::{AttemptIx, Stage, TaskIx};
 
 use super::attempts::PlacedAttempt;
@@ -32,6 +33,12 @@ pub(super) fn attempt_name(stage: Stage, task: u32, number: u32) -> AttemptName 
         task,
         number,
     }
+}
+
+/// What a launcher leases for a task that needs these.
+fn functions(needs: &[ElementNeed]) -> impl Iterator<Item = String> {
+    let functions = needs.iter().filter(|need| is_function(&need.name));
+    functions.map(ToString::to_string)
 }
 
 impl Orders {
@@ -185,6 +192,9 @@ impl Orders {
             process: ix.0,
             slot: attempt.slot,
             cpus: attempt.cpus.clone(),
+            functions: functions(&terms.needs)
+                .filter(|_| attempt.has_needs)
+                .collect(),
             memory_mib: terms.unit.memory.0,
             program: Some(self.program.clone()),
             plan: description.plan.clone(),

@@ -4,13 +4,18 @@ use std::collections::BTreeMap;
 
 use job::element::{Element, ElementKind, usable};
 use job::wire;
-use policy::elements::{Count, ElementNeed, FPGA, GPU, Trust, counted_by, is_taken_whole};
+use policy::elements::{
+    Count, ElementNeed, FPGA, GPU, Trust, counted_by, is_function, is_taken_whole,
+};
 use policy::lending::{CoreClass, Offer};
 use policy::schedule::Speed;
 use policy::{ResourceTypes, Resources};
 
 /// Kinds of which YARN may have a count of its own, and the policies' names of them.
 const COUNTED: [(ElementKind, &str); 2] = [(ElementKind::Gpu, GPU), (ElementKind::Fpga, FPGA)];
+
+/// Before what a driver of accelerators calls a function, the name of its type.
+const FUNCTION: &str = "acc/";
 
 /// What is said of a node of which no more is known.
 pub(super) const NO_DEVICE: &str = "no device";
@@ -54,8 +59,9 @@ impl NodeElements {
         self.is_scanning = told.scanning;
     }
 
-    fn counts(&self) -> impl Iterator<Item = (&'static str, Count)> {
-        COUNTED.into_iter().map(|(kind, name)| {
+    /// Of each kind of devices that its launcher looks for, and of each function that it has found or YARN counts.
+    fn counts(&self) -> impl Iterator<Item = (String, Count)> {
+        let devices = COUNTED.into_iter().map(|(kind, name)| {
             let of_it = self.granted.iter();
             let of_it = of_it.filter(|(type_name, _)| counted_by(type_name) == Some(name));
             let granted = of_it.map(|(_, count)| *count);
@@ -64,21 +70,52 @@ impl NodeElements {
                 granted: granted.reduce(u64::saturating_add),
                 attributed: self.attributed.get(name).copied(),
             };
-            (name, count)
-        })
+            (name.to_owned(), count)
+        });
+        devices.chain(self.functions())
+    }
+
+    /// Functions of accelerators, each by the name of its type. A launcher that does not look for any says nothing.
+    fn functions(&self) -> BTreeMap<String, Count> {
+        let found = self.found.iter();
+        let mut found = found
+            .filter(|of| of.kind == ElementKind::Function)
+            .peekable();
+        let mut functions: BTreeMap<String, Count> = BTreeMap::new();
+        if found.peek().is_none() {
+            return functions;
+        }
+        for element in found.filter(|of| !of.model.is_empty()) {
+            let name = format!("{FUNCTION}{}", element.model);
+            let count = functions.entry(name).or_default();
+            count.scanned = count.scanned.saturating_add(element.usable().into());
+        }
+        let granted = self.granted.iter();
+        for (name, granted) in granted.filter(|(name, _)| is_function(name)) {
+            functions.entry(name.clone()).or_default().granted = Some(*granted);
+        }
+        functions
+    }
+
+    /// Types of which YARN alone tells, with what it has granted.
+    fn unlooked(&self) -> impl Iterator<Item = (&String, u64)> {
+        let looked = self.functions();
+        let granted = self.granted.iter();
+        let others = granted.filter(move |(name, _)| {
+            counted_by(name).is_none() && !looked.contains_key(name.as_str())
+        });
+        others.map(|(name, count)| (name, *count))
     }
 
     /// What tasks may use, by the name that they need it by, `ways` of them at a time.
     pub(super) fn offered(&self, trust: Trust, ways: u32) -> BTreeMap<String, u64> {
         let ways = u64::from(ways);
-        let counts = self
-            .counts()
-            .map(|(name, count)| (name.to_owned(), count.used(trust).saturating_mul(ways)));
-        // Types that no launcher can look for are as YARN says.
-        let granted = self.granted.iter();
-        let others = granted.filter(|(name, _)| counted_by(name).is_none());
-        let others = others.map(|(name, count)| (name.clone(), *count));
-        let all = counts.chain(others);
+        let counts = self.counts().map(|(name, count)| {
+            let ways = if is_function(&name) { 1 } else { ways };
+            (name, count.used(trust).saturating_mul(ways))
+        });
+        let others = self.unlooked();
+        let all = counts.chain(others.map(|(name, count)| (name.clone(), count)));
         all.filter(|(_, count)| *count > 0).collect()
     }
 
@@ -143,7 +180,7 @@ impl NodeElements {
             };
         }
         let of_it = self.found.iter();
-        let mut of_it = of_it.filter(|element| element.kind.name() == name);
+        let mut of_it = of_it.filter(|element| is_of(element, &name));
         let broken = of_it.clone().find_map(|element| element.broken.as_ref());
         // Where it was looked for in vain the evidence says why.
         let vain = of_it.find_map(|element| element.evidence.first());
@@ -162,20 +199,18 @@ impl NodeElements {
     /// The row of it in the table of a session's nodes, for the container that offers its slots.
     pub(super) fn row(&self, trust: Trust, offer: &Offer) -> wire::SessionNode {
         let counts = self.counts().map(|(name, count)| wire::ElementCount {
-            name: name.to_owned(),
+            name,
             scanned: count.scanned,
             granted: count.granted,
             attributed: count.attributed,
             used: count.used(trust),
         });
-        let granted = self.granted.iter();
-        let others = granted.filter(|(name, _)| counted_by(name).is_none());
-        let others = others.map(|(name, count)| wire::ElementCount {
+        let others = self.unlooked().map(|(name, count)| wire::ElementCount {
             name: name.clone(),
             scanned: 0,
-            granted: Some(*count),
+            granted: Some(count),
             attributed: None,
-            used: *count,
+            used: count,
         });
         wire::SessionNode {
             container: offer.container.to_string(),
@@ -195,8 +230,21 @@ impl NodeElements {
         }
         let differ = self.counts().filter(|(_, count)| count.differs());
         differ
-            .map(|(name, count)| sentences::elements_differ(&self.host, name, count, trust))
+            .map(|(name, count)| {
+                let name = name.strip_prefix(FUNCTION).unwrap_or(&name);
+                sentences::elements_differ(&self.host, name, count, trust)
+            })
             .collect()
+    }
+}
+
+/// Whether an element tells of what is called so; one of functions without a name tells of all.
+fn is_of(element: &Element, name: &str) -> bool {
+    match (element.kind, name.strip_prefix(FUNCTION)) {
+        (ElementKind::Function, Some(function)) => {
+            element.model.is_empty() || element.model == function
+        }
+        (kind, _) => kind.name() == name,
     }
 }
 
@@ -245,6 +293,42 @@ mod tests {
         assert_eq!(offered(&none, Trust::Both), None);
         assert_eq!(offered(&none, Trust::Yarn), Some(3));
         assert_eq!(none.offered(Trust::Both, 3)["acc/kmeans-map"], 1);
+    }
+
+    fn functions(model: &str, count: u32) -> wire::Element {
+        Element {
+            model: model.to_owned(),
+            count,
+            evidence: vec!["no fpgad answers at /run/gerbil/fpgad.sock".to_owned()],
+            ..Element::none_of(ElementKind::Function)
+        }
+        .into()
+    }
+
+    #[test]
+    fn of_a_function_the_smaller_count_is_offered_and_no_ways_multiply_it() {
+        const MAP: &str = "acc/kmeans-map";
+        let offered = |of: &NodeElements, trust| of.offered(trust, 3).get(MAP).copied();
+        for (found, granted, both, yarn) in [(1, 2, 1, 2), (2, 1, 1, 1), (2, 2, 2, 2)] {
+            let node = known(vec![functions("kmeans-map", found)], &[MAP], granted);
+            let used = [Trust::Both, Trust::Yarn, Trust::Scan].map(|trust| offered(&node, trust));
+            assert_eq!(used, [Some(both), Some(yarn), Some(found.into())]);
+        }
+        let one = known(vec![functions("kmeans-map", 1)], &[MAP], 2);
+        let difference = "n1: 1 kmeans-map found, YARN has granted 2: 1 used (--elements both)";
+        assert_eq!(one.differences(Trust::Both), [difference]);
+        // Where YARN counts none, what is found; and where no driver answers nothing, for the driver's reason.
+        let uncounted = known(vec![functions("kmeans-map", 2)], &[], 0);
+        assert_eq!(offered(&uncounted, Trust::Both), Some(2));
+        let gone = known(vec![functions("", 0)], &[MAP, "acc/bayes-map"], 2);
+        assert_eq!(offered(&gone, Trust::Both), None);
+        assert_eq!(offered(&gone, Trust::Yarn), Some(2));
+        assert_eq!(
+            gone.without(Trust::Both, &[ElementNeed::one(MAP)]).unwrap(),
+            "no device: no fpgad answers at /run/gerbil/fpgad.sock"
+        );
+        let three = "acc/kmeans-map=3".parse().unwrap();
+        assert_eq!(one.without(Trust::Both, &[three]).unwrap(), "1 there");
     }
 
     #[test]

@@ -20,16 +20,19 @@ pub enum ElementKind {
     Fpga,
     /// Cores that are as fast as each other.
     CoreClass,
+    /// A function of accelerators, as its driver leases it: the model, `kmeans-map`.
+    Function,
 }
 
 impl ElementKind {
-    /// As policies, options and tables call it: `gpu`, `fpga`, `core-class`.
+    /// As policies, options and tables call it: `gpu`, `fpga`, `core-class`, `function`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Gpu => "gpu",
             Self::Fpga => "fpga",
             Self::CoreClass => "core-class",
+            Self::Function => "function",
         }
     }
 }
@@ -163,6 +166,7 @@ impl From<Element> for wire::Element {
             ElementKind::Gpu => Kind::Gpu,
             ElementKind::Fpga => Kind::Fpga,
             ElementKind::CoreClass => Kind::CoreClass,
+            ElementKind::Function => Kind::Function,
         };
         Self {
             kind: kind.into(),
@@ -186,6 +190,7 @@ impl From<wire::Element> for Element {
             Kind::Gpu => ElementKind::Gpu,
             Kind::Fpga => ElementKind::Fpga,
             Kind::CoreClass => ElementKind::CoreClass,
+            Kind::Function => ElementKind::Function,
         };
         Self {
             kind,

@@ -1,7 +1,6 @@
-//! What device files, sockets and libraries are there.
+//! What device files and libraries are there.
 
 use std::fs;
-use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
 
 use job::element::{Element, ElementKind};
@@ -20,8 +19,6 @@ const LIBRARY_PATH: &str = "LD_LIBRARY_PATH";
 const DRIVERS: (&str, &str) = ("etc/OpenCL/vendors", "icd");
 /// A file of a card behind Xilinx's DMA driver.
 const XDMA: (&str, &str) = ("xdma", "_control");
-/// Where the accelerators' driver of the node listens.
-const DRIVER_SOCKET: &str = "run/gerbil/fpgad.sock";
 
 /// What is there.
 #[derive(Debug, Default)]
@@ -31,7 +28,6 @@ pub(super) struct SeenFiles {
     /// Libraries to be asked, as they are loaded.
     pub(super) libraries: Vec<(Api, PathBuf)>,
     cards: Vec<String>,
-    driver: Option<String>,
 }
 
 impl SeenFiles {
@@ -46,13 +42,10 @@ impl SeenFiles {
             let library = library(root, api.library(), around).filter(|_| has_driver)?;
             Some((api, library))
         });
-        let socket = root.join(DRIVER_SOCKET);
-        let listens = fs::metadata(&socket).is_ok_and(|socket| socket.file_type().is_socket());
         Self {
             gpus: named.collect(),
             libraries: libraries.collect(),
             cards: cards(&root.join("dev")),
-            driver: listens.then(|| socket.display().to_string()),
         }
     }
 
@@ -61,27 +54,12 @@ impl SeenFiles {
         !self.libraries.is_empty()
     }
 
-    /// Cards, by their files, and what a driver serves.
+    /// Cards, by their files.
     pub(super) fn fpgas(&self) -> Option<Element> {
-        let mut evidence = self.cards.clone();
-        evidence.extend(self.driver.clone());
-        if evidence.is_empty() {
-            return None;
-        }
-        let maker = match self.cards.as_slice() {
-            [] => "",
-            _ => "xilinx",
-        };
-        let driver = match &self.driver {
-            Some(_) => "fpgad",
-            None => "",
-        };
-        Some(Element {
-            maker: maker.to_owned(),
-            // A driver has one card at the least.
-            count: u32::try_from(self.cards.len().max(1)).unwrap_or(u32::MAX),
-            driver: driver.to_owned(),
-            evidence,
+        (!self.cards.is_empty()).then(|| Element {
+            maker: "xilinx".to_owned(),
+            count: u32::try_from(self.cards.len()).unwrap_or(u32::MAX),
+            evidence: self.cards.clone(),
             ..Element::none_of(ElementKind::Fpga)
         })
     }
@@ -129,8 +107,6 @@ fn library(root: &Path, name: &str, around: &Surroundings) -> Option<PathBuf> {
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::net::UnixListener;
-
     use super::*;
 
     /// Where that folder is the one of `LD_LIBRARY_PATH`.
@@ -170,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn cards_are_found_by_their_files_and_by_their_driver() {
+    fn cards_are_found_by_their_files() {
         let node = tempfile::tempdir().unwrap();
         let root = node.path();
         for file in [
@@ -183,11 +159,6 @@ mod tests {
         }
         let found = SeenFiles::below(root, &around("")).fpgas().unwrap();
         assert_eq!((found.maker.as_str(), found.count), ("xilinx", 2));
-        fs::remove_dir_all(root.join("dev")).unwrap();
-        fs::create_dir_all(root.join("run/gerbil")).unwrap();
-        let _listens = UnixListener::bind(root.join(DRIVER_SOCKET)).unwrap();
-        let found = SeenFiles::below(root, &around("")).fpgas().unwrap();
-        assert_eq!((found.driver.as_str(), found.count), ("fpgad", 1));
     }
 
     #[test]

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
+use fpga_client::client::address;
 use gerbil_task::{
     DEVICE_PERMITS_VARIABLE, DEVICE_TURNS_VARIABLE, DEVICE_WAYS_VARIABLE, DEVICES_VARIABLE,
 };
@@ -19,6 +20,7 @@ use tokio::time::{Instant, sleep_until, timeout};
 
 use super::{DEADLINE, at_once, core_classes, devices_at_once};
 use crate::devices::{Devices, gpus};
+use crate::functions::{self, FunctionWatch};
 use crate::surroundings::Surroundings;
 
 /// Beyond what libraries may take, for two processes to start and end.
@@ -49,6 +51,10 @@ pub(crate) struct Watch {
     losses: u32,
     /// A device that was lost is looked for again.
     looks_again: bool,
+    /// What the accelerators' driver leases; none: nobody wants to know.
+    functions: Option<FunctionWatch>,
+    /// As it was told last.
+    leased: Vec<Element>,
 }
 
 impl Watch {
@@ -62,10 +68,16 @@ impl Watch {
             asking: JoinSet::new(),
             losses: 0,
             looks_again: false,
+            functions: None,
+            leased: Vec::new(),
         };
         if let Some(scan) = &watch.scan {
-            let (known, asks) = at_once(scan, around);
+            let (all, asks) = at_once(scan, around);
+            let (leased, known) = all.into_iter().partition(functions::is_leased);
             watch.known = known;
+            watch.leased = leased;
+            let root = Path::new(&scan.root);
+            watch.functions = Some(FunctionWatch::new(root, watch.leased.clone()));
             watch.due = match asks {
                 true => Some(Instant::now()),
                 false => watch.next_scan(),
@@ -86,17 +98,14 @@ impl Watch {
             return std::future::pending().await;
         };
         let root = PathBuf::from(&scan.root);
-        if self.asking.is_empty() {
-            let Some(due) = self.due else {
-                return std::future::pending().await;
-            };
-            sleep_until(due).await;
-            self.due = None;
-            self.asking.spawn(probed(self.around.clone(), root.clone()));
-        }
-        let asked = self.asking.join_next().await;
-        let asked = asked.unwrap_or_else(|| Ok(Err(Error::other("nobody does"))));
-        self.known = match asked.unwrap_or_else(|error| Err(Error::other(error))) {
+        let asked = tokio::select! {
+            asked = devices(&self.around, &root, &mut self.due, &mut self.asking) => asked,
+            leased = leased(&mut self.functions) => {
+                self.leased = leased;
+                return self.all();
+            }
+        };
+        self.known = match asked {
             Ok(elements) => elements,
             Err(error) => {
                 let (mut elements, _) = devices_at_once(&root, &self.around);
@@ -108,16 +117,37 @@ impl Watch {
             }
         };
         // A process beside the launcher knows neither what was given nor what was measured.
-        self.known.retain(|of| of.kind != ElementKind::CoreClass);
+        self.known
+            .retain(|of| of.kind != ElementKind::CoreClass && !functions::is_leased(of));
         self.known.splice(0..0, core_classes(scan));
         self.due = self.next_scan();
         self.looks_again = false;
-        self.known.clone()
+        self.all()
     }
 
-    /// Whether what is known now is not the last word: a device that was lost is looked for again.
-    pub(crate) const fn looks_again(&self) -> bool {
-        self.looks_again
+    /// Everything that is known of the node.
+    fn all(&self) -> Vec<Element> {
+        let mut all = self.known.clone();
+        functions::add(&mut all, &self.leased);
+        all
+    }
+
+    /// A task has not got a device of this function, or has lost it. What is known then.
+    pub(crate) fn function_lost(&mut self, function: &str) -> Option<Vec<Element>> {
+        self.leased = self.functions.as_mut()?.lost(function);
+        Some(self.all())
+    }
+
+    /// Where functions are leased.
+    pub(crate) fn driver(&self) -> PathBuf {
+        let functions = self.functions.as_ref();
+        functions.map_or_else(address::default_socket, FunctionWatch::socket)
+    }
+
+    /// Whether what is known now is not the last word: a device that was lost is looked for again, or libraries are being
+    /// asked.
+    pub(crate) fn looks_again(&self) -> bool {
+        self.looks_again || !self.asking.is_empty()
     }
 
     /// A task has not found the device that is there: the node has none until that was looked at again. What is
@@ -140,7 +170,7 @@ impl Watch {
         self.asking = JoinSet::new();
         self.due = (!off).then(|| Instant::now() + LOST);
         self.looks_again = !off;
-        Some(self.known.clone())
+        Some(self.all())
     }
 
     /// What the process of a task is told of the devices; nothing where there are none.
@@ -184,6 +214,34 @@ impl Watch {
             ));
         }
         variables
+    }
+}
+
+/// What devices there are, when that was asked for anew; never, while nothing is due. May be dropped and called again.
+async fn devices(
+    around: &Surroundings,
+    root: &Path,
+    due: &mut Option<Instant>,
+    asking: &mut JoinSet<Result<Vec<Element>, Error>>,
+) -> Result<Vec<Element>, Error> {
+    if asking.is_empty() {
+        let Some(at) = *due else {
+            return std::future::pending().await;
+        };
+        sleep_until(at).await;
+        *due = None;
+        asking.spawn(probed(around.clone(), root.to_owned()));
+    }
+    let asked = asking.join_next().await;
+    let asked = asked.unwrap_or_else(|| Ok(Err(Error::other("nobody does"))));
+    asked.unwrap_or_else(|error| Err(Error::other(error)))
+}
+
+/// What the driver leases, where that has changed.
+async fn leased(functions: &mut Option<FunctionWatch>) -> Vec<Element> {
+    match functions {
+        Some(functions) => functions.next().await,
+        None => std::future::pending().await,
     }
 }
 

@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 use std::ffi::{CStr, CString, c_char};
 use std::fs::File;
-use std::os::fd::{AsRawFd as _, RawFd};
+use std::os::fd::{AsRawFd as _, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt as _;
 use std::ptr::null;
 use std::sync::atomic::{AtomicI32, Ordering};
@@ -15,6 +15,7 @@ use nix::sys::resource::{Resource, rlim_t, setrlimit};
 use nix::sys::signal::{SigSet, SigmaskHow, Signal, sigprocmask};
 use nix::sys::wait::waitpid;
 use nix::unistd::{Pid, getppid, setpgid, setsid};
+use rustix::io::fcntl_dupfd_cloexec;
 
 use super::start::ProcessStart;
 use super::streams::ProcessStreams;
@@ -24,8 +25,8 @@ use crate::open_files;
 const SIGNAL_MAX: i32 = 64;
 /// Takes scripts that do not name their interpreter.
 const SHELL: &CStr = c"/bin/sh";
-/// Number of the socket that a process may have: the first behind its standard streams.
-pub(crate) const SOCKET_FD: RawFd = 3;
+/// Number of the first descriptor that a process may inherit: the one behind its standard streams.
+pub(crate) const INHERITED_FD: RawFd = 3;
 /// Of a child, until it executes its program, bytes: it calls the kernel alone.
 const STACK: usize = 32 * 1024;
 
@@ -63,6 +64,14 @@ pub(crate) fn execute(start: ProcessStart) -> std::io::Result<Pid> {
         }
         ProcessStreams::Terminal(end) => ([end.try_clone()?, end.try_clone()?, end], true),
     };
+    // None has the number that another is to have.
+    let behind = start
+        .inherited
+        .iter()
+        .fold(INHERITED_FD, |behind, _| behind.saturating_add(1));
+    let inherited = start.inherited.iter();
+    let inherited = inherited.map(|descriptor| fcntl_dupfd_cloexec(descriptor, behind));
+    let inherited: Vec<OwnedFd> = inherited.collect::<Result<_, _>>()?;
     let child = Child {
         arguments: pointers(&arguments),
         by_shell: pointers(
@@ -74,12 +83,15 @@ pub(crate) fn execute(start: ProcessStart) -> std::io::Result<Pid> {
         folder: folder.as_ptr(),
         ends: ends.each_ref().map(|end| end.as_raw_fd()),
         terminal,
-        socket: start.socket.as_ref().map(|socket| socket.as_raw_fd()),
+        inherited: inherited
+            .iter()
+            .map(|descriptor| descriptor.as_raw_fd())
+            .collect(),
         launcher: Pid::this(),
         processors: start.processors,
         files: open_files::before(),
     };
-    // The process's ends of its pipes and of the socket are open here until it has its own.
+    // The process's ends of its pipes and what it inherits are open here until it has its own.
     clone_and_run(&child)
 }
 
@@ -106,7 +118,8 @@ struct Child {
     /// Its standard input, output and error, none of which has a number below 3 here.
     ends: [RawFd; 3],
     terminal: bool,
-    socket: Option<RawFd>,
+    /// All behind the numbers that they are to have.
+    inherited: Vec<RawFd>,
     launcher: Pid,
     processors: Option<CpuSet>,
     /// How many files it may have open, soft and hard.
@@ -181,16 +194,9 @@ impl Child {
         }
         // The launcher may have more files open than the program may have: the number is a low one. What
         // had it before is closed by exec in any case.
-        match self.socket {
-            Some(SOCKET_FD) => {
-                // SAFETY: as above; the socket is open as long as the child needs it.
-                Errno::result(unsafe { libc::fcntl(SOCKET_FD, libc::F_SETFD, 0) })?;
-            }
-            Some(socket) => {
-                // SAFETY: as above.
-                Errno::result(unsafe { libc::dup2(socket, SOCKET_FD) })?;
-            }
-            None => {}
+        for (number, &descriptor) in (INHERITED_FD..).zip(&self.inherited) {
+            // SAFETY: as above; the descriptor is open as long as the child needs it.
+            Errno::result(unsafe { libc::dup2(descriptor, number) })?;
         }
         if let Some((soft, hard)) = self.files {
             setrlimit(Resource::RLIMIT_NOFILE, soft, hard)?;
@@ -264,7 +270,7 @@ mod tests {
         };
         let start = ProcessStart::new(id, &Arc::new(command), streams)
             .set([("B", "own"), ("PMI_RANK", "2"), ("SOCKET", "3")])
-            .socket(pmi);
+            .inherit(pmi);
         let pid = execute(start)?;
         let mut text = String::new();
         reader.read_to_string(&mut text)?;

@@ -35,8 +35,8 @@ pub(crate) struct ProcessStart {
     /// The processors that it may run on; none: all of the container's.
     pub(super) processors: Option<CpuSet>,
     pub(super) streams: ProcessStreams,
-    /// Becomes its descriptor [`super::exec::SOCKET_FD`].
-    pub(super) socket: Option<OwnedFd>,
+    /// Become its descriptors from [`super::exec::INHERITED_FD`] on, in this order.
+    pub(super) inherited: Vec<OwnedFd>,
 }
 
 impl ProcessStart {
@@ -47,7 +47,7 @@ impl ProcessStart {
             variables: Vec::new(),
             processors: None,
             streams,
-            socket: None,
+            inherited: Vec::new(),
         }
     }
 
@@ -83,9 +83,9 @@ impl ProcessStart {
         self
     }
 
-    /// Hands it one end of a socket.
-    pub(crate) fn socket(mut self, end: impl Into<OwnedFd>) -> Self {
-        self.socket = Some(end.into());
+    /// Hands it a descriptor, which has the first number that none has yet.
+    pub(crate) fn inherit(mut self, descriptor: impl Into<OwnedFd>) -> Self {
+        self.inherited.push(descriptor.into());
         self
     }
 

@@ -14,6 +14,7 @@ use super::log::Printed;
 use super::places::AttemptOutput;
 use super::watch::{Bounds, Watch};
 use crate::disks::Begun;
+use crate::functions::FunctionLease;
 use crate::process::EndReport;
 
 /// How long a process may take to leave.
@@ -49,6 +50,10 @@ pub(super) struct Attempt {
     pub(super) printed: Printed,
     /// Where it writes.
     pub(super) output: Option<Arc<AttemptOutput>>,
+    /// What its process has leased, until that is gone: by these copies of its sockets it is seen that a lease is over.
+    leases: Vec<FunctionLease>,
+    /// The function of a lease that was over before its process was gone.
+    pub(super) lost_function: Option<String>,
     /// None: it is not watched any more.
     pub(super) watch: Option<Watch>,
     /// Its process, until that has ended.
@@ -83,6 +88,7 @@ pub(super) struct Parts {
     pub(super) status: Arc<Mutex<String>>,
     pub(super) printed: Printed,
     pub(super) output: Option<Arc<AttemptOutput>>,
+    pub(super) leases: Vec<FunctionLease>,
     pub(super) bounds: Bounds,
     pub(super) pid: Pid,
     pub(super) begun: Begun,
@@ -101,6 +107,8 @@ impl Attempt {
             status: parts.status,
             printed: parts.printed,
             output: parts.output,
+            leases: parts.leases,
+            lost_function: None,
             watch: Some(watch),
             begun: Some(parts.begun),
             last: None,
@@ -151,6 +159,10 @@ impl Attempt {
         self.kill_at = None;
         self.watch = None;
         self.begun = None;
+        let mut leases = self.leases.drain(..);
+        let over = leases.find(|lease| lease.accelerator.is_over());
+        self.lost_function = over.map(|lease| lease.of);
+        drop(leases);
         self.ended = Some((report, Instant::now() + SILENT));
     }
 

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use fpga_client::client::ACCELERATORS_VARIABLE;
 use gerbil_task::{
     Blamed, Connection, LAUNCHER_VARIABLE, Page, ROLE_VARIABLE, ToTask, VERSION, Welcome,
 };
@@ -33,6 +34,8 @@ use super::watch::{self, Bounds};
 use crate::container::OwnContainer;
 use crate::cores;
 use crate::disks::Room;
+use crate::functions::FunctionLease;
+use crate::process::exec::INHERITED_FD;
 use crate::process::start::ProcessStart;
 use crate::process::streams::{self, Outer, ProcessStreams};
 use crate::process::{Grants, Id, Process, environment};
@@ -70,6 +73,7 @@ impl Tasks {
     pub(super) async fn start(
         &mut self,
         mut order: StartTask,
+        leases: Vec<FunctionLease>,
         container: &mut OwnContainer<'_>,
     ) -> Result<Attempt, String> {
         let (number, slot) = (order.process, order.slot);
@@ -114,8 +118,9 @@ impl Tasks {
             stdout,
             stderr,
         };
+        let inherits = (streams, cores, &leases[..]);
         let pid = self
-            .fork(number, &ready.program, (streams, cores), container)
+            .fork(number, &ready.program, inherits, container)
             .await?;
         let gone = CancellationToken::new();
         let process = Process::new(pid.as_raw(), gone.clone(), Grants::default());
@@ -130,6 +135,7 @@ impl Tasks {
             status: Arc::default(),
             printed: printed.clone(),
             output: ready.places.output,
+            leases,
             bounds: ready.bounds,
             pid,
             begun: container.disks.begun(pid.as_raw()),
@@ -216,7 +222,7 @@ impl Tasks {
         &self,
         number: u32,
         program: &Program,
-        (streams, cores): (ProcessStreams, Option<CpuSet>),
+        (streams, cores, leases): (ProcessStreams, Option<CpuSet>, &[FunctionLease]),
         container: &OwnContainer<'_>,
     ) -> Result<Pid, String> {
         let around = container.around;
@@ -236,9 +242,19 @@ impl Tasks {
             (LAUNCHER_VARIABLE, std::process::id().to_string()),
         ];
         let devices = container.elements.variables();
-        let start = ProcessStart::new(id, &command, streams)
+        let mut start = ProcessStart::new(id, &command, streams)
             .set(own.into_iter().chain(devices))
             .bind(cores);
+        if !leases.is_empty() {
+            let named = leases.iter().zip(INHERITED_FD..);
+            let named = named.map(|(lease, number)| format!("{}@{number}", lease.function));
+            let named: Vec<String> = named.collect();
+            start = start.set([(ACCELERATORS_VARIABLE, named.join(","))]);
+        }
+        for lease in leases {
+            let socket = lease.accelerator.as_fd().try_clone_to_owned();
+            start = start.inherit(socket.map_err(|error| format!("its lease: {error}"))?);
+        }
         let started = container.nursery.start(start).await;
         let pid =
             started.map_err(|error| without_host(&program::not_started(&program.file, &error)))?;

@@ -115,3 +115,32 @@ fn a_job_that_no_node_can_run_ends_as_impossible_unless_it_waits() {
     bed.job.description.wait_for_nodes = true;
     assert!(!bed.job.wants_nodes_now());
 }
+
+#[test]
+fn an_attempt_whose_device_is_gone_does_not_count_however_often() {
+    let mut bed = Bed::new(1, 0);
+    bed.job.description.map.needs = vec!["acc/kmeans-map=2".parse().unwrap()];
+    for number in 0..5 {
+        let attempt = bed.place(Stage::Map, 0, 1);
+        if number == 0 {
+            bed.joined(1);
+        }
+        bed.wanted();
+        let [(_, Order::Start(start))] = &std::mem::take(&mut bed.orders)[..] else {
+            panic!("nothing is started");
+        };
+        assert_eq!(start.functions, ["acc/kmeans-map=2"]);
+        bed.ended(
+            1,
+            wire::TaskEnded {
+                process: attempt.0,
+                trouble: "no fpgad answers".to_owned(),
+                no_device: true,
+                missing_device: "acc/kmeans-map".to_owned(),
+                device_gone: true,
+                ..wire::TaskEnded::default()
+            },
+        );
+        assert_eq!(bed.wanted(), [format!("over {} NoDevice", attempt.0)]);
+    }
+}

@@ -18,7 +18,7 @@ use crate::mpi::crowd::Crowd;
 use crate::mpi::environment;
 use crate::mpi::yielding::WAITS_VARIABLE;
 use crate::out_of_memory::Kills;
-use crate::process::exec::SOCKET_FD;
+use crate::process::exec::INHERITED_FD;
 use crate::process::start::ProcessStart;
 use crate::process::streams::{self, Outer};
 use crate::process::{self, Grants};
@@ -105,7 +105,7 @@ pub(crate) async fn fork(
                 .set(pmi_variables(rank.saturating_sub(first), local_rank))
                 .set(waits.as_ref().map(|file| (WAITS_VARIABLE, file)))
                 .bind(processors)
-                .socket(socket);
+                .inherit(socket);
             let pid = container.nursery.start(start).await?;
             ends.push(PipeEnds {
                 rank,
@@ -135,7 +135,7 @@ pub(crate) async fn fork(
 /// By which a rank finds its process manager, and what it is there.
 fn pmi_variables(pmi_rank: u32, local_rank: usize) -> [(&'static str, String); 3] {
     [
-        ("PMI_FD", SOCKET_FD.to_string()),
+        ("PMI_FD", INHERITED_FD.to_string()),
         ("PMI_RANK", pmi_rank.to_string()),
         ("MPI_LOCALRANKID", local_rank.to_string()),
     ]

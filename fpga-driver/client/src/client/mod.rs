@@ -20,10 +20,12 @@
 //! Writer and reader may live in two threads; both block.  Results come in the order of the packets.
 
 pub mod address;
+mod inherited;
 mod reader;
 mod rings;
 mod writer;
 
+pub use inherited::{ACCELERATORS_VARIABLE, inherited};
 pub use reader::{AcceleratorReader, Answer, DeserializePacket};
 pub use writer::{AcceleratorWriter, Block, Layout, SerializePacket, Unfit};
 
@@ -204,6 +206,16 @@ impl Accelerator {
         }
     }
 
+    /// Whether the lease is over: the driver has ended it, or is gone. Who holds a copy of the socket that another
+    /// process uses looks by this, and takes no message from that.
+    #[must_use]
+    pub fn is_over(&self) -> bool {
+        let mut polled = [PollFd::new(&self.socket, PollFlags::RDHUP)];
+        let looked = rustix::event::poll(&mut polled, Some(&Timespec::default()));
+        let gone = PollFlags::RDHUP | PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL;
+        looked.is_ok() && polled[0].revents().intersects(gone)
+    }
+
     /// What was granted; `None` for a lease that was inherited.
     pub fn granted(&self) -> Option<&Granted> {
         self.granted.as_ref()
@@ -261,9 +273,21 @@ impl AsRawFd for Accelerator {
 ///
 /// No driver answers.
 pub fn map(socket: &Path) -> Result<(Vec<MappedDevice>, Vec<BoardRow>), AcceleratorError> {
+    map_within(socket, ANSWER)
+}
+
+/// The same, if the driver answers within this time.
+///
+/// # Errors
+///
+/// No driver answers, or not in time.
+pub fn map_within(
+    socket: &Path,
+    within: Duration,
+) -> Result<(Vec<MappedDevice>, Vec<BoardRow>), AcceleratorError> {
     let connection = connect(socket)?;
     say(&connection, &Request::Map)?;
-    match hear(&connection, Instant::now() + ANSWER)?.0 {
+    match hear(&connection, Instant::now() + within)?.0 {
         Reply::Map { devices, boards } => Ok((devices, boards)),
         Reply::Refused { reason } => Err(AcceleratorError::Refused { reason }),
         other => Err(AcceleratorError::Protocol(format!("{other:?}"))),
