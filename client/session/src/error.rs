@@ -228,6 +228,16 @@ pub enum SessionError {
         /// Those of the settings.
         here: Vec<String>,
     },
+    /// A session that has one machine for itself, which is not this one.
+    #[error(
+        "{application} is a session of {host} alone (session start --local): it is used on {host}"
+    )]
+    OtherHost {
+        /// Its application.
+        application: ApplicationId,
+        /// Where it was started.
+        host: String,
+    },
     /// Nobody answers.
     #[error(
         "cannot reach the ApplicationMaster of session {name} ({application}) at {address}: {why}; is a firewall \
@@ -306,7 +316,8 @@ impl SessionError {
             | Self::NoKey { .. }
             | Self::WrongKey { .. }
             | Self::OtherBuild { .. }
-            | Self::Elsewhere { .. } => Exit::Config,
+            | Self::Elsewhere { .. }
+            | Self::OtherHost { .. } => Exit::Config,
             Self::Unknown { .. }
             | Self::NoSuchJob { .. }
             | Self::Ambiguous { .. }

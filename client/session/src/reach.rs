@@ -62,11 +62,18 @@ pub fn resource_managers(owned: &Owned) -> ApplicationClient {
 ///
 /// # Errors
 ///
-/// No ResourceManager answers.
+/// No ResourceManager answers; or its cluster is another machine.
 pub async fn place(rm: &ApplicationClient, owned: &Owned) -> Result<SessionAddress, SessionError> {
     let Some(folder) = &owned.local else {
         return place_of(rm, owned.application).await;
     };
+    if let Some(host) = owned.other_host() {
+        // Its folder is not seen from here, and says nothing.
+        return Err(SessionError::OtherHost {
+            application: owned.application,
+            host: host.to_owned(),
+        });
+    }
     let gone = || lost("the process that was its cluster on this machine is gone");
     if !RunFolder::is_held(folder) {
         return Ok(gone());

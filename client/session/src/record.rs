@@ -55,6 +55,26 @@ pub struct Owned {
     /// The folder of the cluster that was started for it on this machine; `None`: Hadoop's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub local: Option<PathBuf>,
+    /// The host that has that folder; `None`: it is not known, and taken for this one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<String>,
+}
+
+impl Owned {
+    /// The host of the cluster that was started for it, where that is another one than this: the user's home folder may
+    /// be on both.
+    #[must_use]
+    pub fn other_host(&self) -> Option<&str> {
+        self.local.as_ref()?;
+        let host = self.host.as_deref()?;
+        (this_host().as_deref() != Some(host)).then_some(host)
+    }
+}
+
+/// What this host is called; `None`: it has no name that can be kept.
+#[must_use]
+pub fn this_host() -> Option<String> {
+    nix::unistd::gethostname().ok()?.into_string().ok()
 }
 
 /// The file.

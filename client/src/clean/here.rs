@@ -86,7 +86,14 @@ fn fate_of(
     running: &BTreeSet<ApplicationId>,
 ) -> Fate {
     let is_over = match (&owned.local, cluster) {
-        (Some(folder), _) => !RunFolder::is_held(folder),
+        (Some(folder), _) => {
+            if let Some(host) = owned.other_host() {
+                return Fate::Stays(format!(
+                    "it is of {host}, where gerbil clean sees whether it is over"
+                ));
+            }
+            !RunFolder::is_held(folder)
+        }
         (None, Some(cluster)) => {
             let mut theirs = owned.resource_managers.iter();
             let is_here = theirs.any(|one| cluster.resource_managers.client.contains(one));

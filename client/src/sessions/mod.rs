@@ -213,7 +213,7 @@ pub(crate) fn cluster_of(name: &Name, staging: &mut Option<String>) -> Result<Cl
         return Ok(Cluster::find()?);
     };
     if !RunFolder::is_held(&folder) {
-        // There is nothing to read; that the session is over is said by whoever uses it.
+        // There is nothing to read. That the session is over, or another machine's, is said where it is used.
         return Ok(Local::expected()?);
     }
     staging.get_or_insert_with(|| local::staging(&folder));

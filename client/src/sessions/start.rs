@@ -20,7 +20,7 @@ use policy::{Millis, ResourceTypes, Resources, schedule};
 use proto_hadoop::{ApplicationClient, ApplicationId};
 use session::reach::{SessionAddress, place};
 use session::ready::{Readiness, ready};
-use session::record::Owned;
+use session::record::{Owned, this_host};
 use session::{Name, SessionError, SessionRecord, SessionsFolder, reach};
 use terminal::signals::Signals;
 use terminal::{Text, blocking, interruptible, print, say};
@@ -408,6 +408,9 @@ async fn still_there(
     let Some(owned) = owned else {
         return Ok(None);
     };
+    if owned.other_host().is_some() {
+        return Ok(Some(owned.application));
+    }
     match place(&reach::resource_managers(&owned), &owned).await? {
         SessionAddress::Over { .. } => {
             folder.forget(name, owned.application)?;
@@ -441,6 +444,7 @@ async fn kept(
             application,
             resource_managers: cluster.resource_managers.client.clone(),
             user: cluster.user.clone(),
+            host: local.as_ref().and_then(|_here| this_host()),
             local,
         },
         keys: keys.client_keys(),

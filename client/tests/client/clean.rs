@@ -70,6 +70,46 @@ mod tests {
         assert_eq!(removed.status.code(), Some(0), "{removed:?}");
         assert!(!dead.exists() && !report.exists());
         assert!(results.exists() && mine.exists());
+        assert!(others.iter().all(|path| path.exists()));
+        let job = gerbil(top, "run --session here -n 1 echo whole");
+        assert_eq!(text(&job.stdout), "whole\n", "{job:?}");
+        let stopped = gerbil(top, "session stop here");
+        assert_eq!(stopped.status.code(), Some(0), "{stopped:?}");
+    }
+
+    /// As on another machine that has the same home folder.
+    #[test]
+    fn a_session_of_another_machine_is_not_forgotten_by_any_command() {
+        let folder: TempDir = tempfile::tempdir().unwrap();
+        let top = folder.path();
+        let started = gerbil(top, "session start here --local");
+        assert_eq!(started.status.code(), Some(0), "{started:?}");
+        let record = top.join("state/gerbil/sessions/here.json");
+        let own = fs::read_to_string(&record).unwrap();
+        let mut moved: serde_json::Value = serde_json::from_str(&own).unwrap();
+        moved["host"] = "other".into();
+        moved["local"] = "/none".into();
+        fs::write(&record, moved.to_string()).unwrap();
+        for line in [
+            "session list",
+            "session status here",
+            "session start here --local",
+            "run --session here -n 1 true",
+            "ps",
+            "logs s1.1",
+            "clean --yes",
+        ] {
+            let ran = gerbil(top, line);
+            let said = text(&ran.stdout) + &text(&ran.stderr);
+            assert!(!said.contains("here is over"), "{line}: {said}");
+            assert!(record.exists(), "{line}: {said}");
+        }
+        let shown = gerbil(top, "session status here");
+        assert_eq!(shown.status.code(), Some(78), "{shown:?}");
+        let said = text(&shown.stderr);
+        assert!(said.contains("it is used on other"), "{said}");
+        // Where it was started it goes on.
+        fs::write(&record, own).unwrap();
         let job = gerbil(top, "run --session here -n 1 echo whole");
         assert_eq!(text(&job.stdout), "whole\n", "{job:?}");
         let stopped = gerbil(top, "session stop here");

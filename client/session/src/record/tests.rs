@@ -19,6 +19,7 @@ pub(super) fn kept(name: &str) -> SessionRecord {
             resource_managers: vec!["rm1:8032".into(), "rm2:8032".into()],
             user: "ada".into(),
             local: None,
+            host: None,
         },
         keys: JobKeys::generate().unwrap().client_keys(),
     }
@@ -216,4 +217,19 @@ fn what_a_command_that_was_killed_has_left_goes_after_a_while() {
     folder.sweep(Duration::ZERO);
     assert!(folder.names().unwrap().is_empty());
     assert!(SessionsFolder::of_applications(None).is_err());
+}
+
+#[test]
+fn a_cluster_of_one_machine_is_elsewhere_on_another() {
+    let of = |local: Option<&str>, host: Option<&str>| Owned {
+        local: local.map(PathBuf::from),
+        host: host.map(str::to_owned),
+        ..kept("night").owned
+    };
+    let here = this_host().unwrap();
+    assert_eq!(of(Some("/t"), Some("other")).other_host(), Some("other"));
+    assert_eq!(of(Some("/t"), Some(&here)).other_host(), None);
+    // Of an earlier version, and of Hadoop's cluster.
+    assert_eq!(of(Some("/t"), None).other_host(), None);
+    assert_eq!(of(None, Some("other")).other_host(), None);
 }

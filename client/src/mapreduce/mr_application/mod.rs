@@ -202,6 +202,7 @@ impl MrApplication {
                 resource_managers: self.cluster.resource_managers.client.clone(),
                 user: self.cluster.user.clone(),
                 local: None,
+                host: None,
             },
             keys: keys.client_keys(),
         };

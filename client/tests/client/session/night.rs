@@ -93,6 +93,7 @@ impl Night {
                 resource_managers: vec![self.manager.client_address()],
                 user: USER.into(),
                 local: None,
+                host: None,
             },
             keys: self.appmaster.keys.client_keys(),
         };
