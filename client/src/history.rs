@@ -134,6 +134,18 @@ fn file(program: &Path, state_folder: &Path) -> PathBuf {
         .join(format!("{name}-{digest}.json"))
 }
 
+/// Whether a file of the folder of reports has a name that is made here; a half-written one of a run that was killed has.
+pub(crate) fn is_report(name: &str) -> bool {
+    let is_hex = |text: &str| text.len() == 16 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let stem = match name.rsplit_once('.') {
+        Some((stem, "json")) => stem,
+        Some((stem, new)) if new.strip_prefix("new-").is_some_and(is_hex) => stem,
+        Some(_) | None => return false,
+    };
+    stem.rsplit_once('-')
+        .is_some_and(|(_, digest)| is_hex(digest))
+}
+
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
@@ -174,6 +186,18 @@ mod tests {
         assert!((share - 0.9).abs() < 1e-9);
         let files = fs::read_dir(state.join("gerbil/reports")).unwrap().count();
         assert_eq!(files, 1);
+    }
+
+    #[test]
+    fn files_are_known_by_their_names() {
+        let own = file(Path::new("/opt/my prog.x"), Path::new("/s"));
+        let own = own.file_name().unwrap().to_str().unwrap();
+        assert!(is_report(own), "{own}");
+        let stem = own.strip_suffix(".json").unwrap();
+        assert!(is_report(&format!("{stem}.new-0123456789abcdef")));
+        for other in ["notes.json", "cpi-0123.json", "mine", "x-0123456789abcdef"] {
+            assert!(!is_report(other), "{other}");
+        }
     }
 
     #[test]

@@ -40,14 +40,14 @@ pub(super) fn kept(cluster: Option<&Cluster>, running: &BTreeSet<ApplicationId>)
         all.push(row(
             "how programs have communicated",
             &reports,
-            below(&reports),
+            files(&reports, &history::is_report),
         ));
     }
     if let Some(caches) = staging::digests_folder(&variable) {
         all.push(row(
             "digests of files that did not change",
             &caches,
-            below(&caches),
+            files(&caches, &staging::digest::is_memory),
         ));
     }
     let runs = RunFolder::of_user(&local::base());
@@ -153,6 +153,17 @@ fn below(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let mut all: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
     all.sort();
+    all
+}
+
+/// The files of `folder` that gerbil makes there, by their names.
+fn files(folder: &Path, is_ours: &dyn Fn(&str) -> bool) -> Vec<PathBuf> {
+    let mut all = below(folder);
+    all.retain(|path| {
+        let name = path.file_name().and_then(|name| name.to_str());
+        let is_file = fs::symlink_metadata(path).is_ok_and(|there| there.is_file());
+        is_file && name.is_some_and(is_ours)
+    });
     all
 }
 

@@ -83,30 +83,39 @@ impl Staging {
         running: &BTreeSet<ApplicationId>,
     ) -> Result<Vec<Kept>, Failure> {
         let now_ms = now_us() / 1000;
-        let mut all = Vec::new();
+        let mut found = Vec::new();
         for (name, what, need) in FOLDERS {
             let folder = format!("{}/{name}", self.path);
             if self.storage.stat(&folder).await?.is_none() {
                 continue;
             }
             let entries = self.storage.list_some(&folder, ENTRIES_MAX).await?;
+            found.push((name, what, need, folder, entries));
+        }
+        let mut entries = found.iter().flat_map(|(.., entries)| entries);
+        let is_staging = entries.any(|entry| entry.is_ours && collect::is_under_way(entry, now_ms));
+        let mut all = Vec::new();
+        for (name, what, need, folder, entries) in &found {
             let of_user = matches!(need, Need::User(_));
             let is_ours = |entry: &&Status| {
                 entry.is_ours && (of_user || collect::is_made_by_us(name, entry, now_ms))
             };
             let (ours, others): (Vec<&Status>, Vec<&Status>) = entries.iter().partition(is_ours);
             let fate = match need {
-                Need::User(why) => Fate::Stays(why.to_owned()),
+                Need::User(why) => Fate::Stays((*why).to_owned()),
                 Need::RunningJobs => match running.first() {
                     Some(id) => Fate::Stays(format!("{id} may need it, which is not over")),
+                    None if is_staging => Fate::Stays(
+                        "files of a job are being uploaded, which may need it".to_owned(),
+                    ),
                     None => Fate::Goes,
                 },
                 Need::Nothing => Fate::Goes,
             };
-            all.push(self.row(what, &folder, &ours, fate).await?);
+            all.push(self.row(what, folder, &ours, fate).await?);
             let why = "gerbil has not made it, it is another user's, or it is being uploaded";
             let why = Fate::Stays(why.to_owned());
-            all.push(self.row("other files", &folder, &others, why).await?);
+            all.push(self.row("other files", folder, &others, why).await?);
         }
         all.retain(|kept| !kept.is_empty());
         Ok(all)
@@ -181,6 +190,25 @@ mod tests {
     fn file(path: &Path) {
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, "12").unwrap();
+    }
+
+    #[tokio::test]
+    async fn beside_an_upload_that_is_under_way_all_that_jobs_need_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path();
+        let digest = "0a".repeat(32);
+        file(&root.join(format!("cache/{digest}")));
+        file(&root.join("cache/.uploading-x"));
+        file(&root.join(format!("own/{digest}")));
+        file(&root.join(format!("history/application_1_0001{SUFFIX}")));
+        let staging = Staging {
+            storage: Storage::open(&Address::Shared).unwrap(),
+            path: root.display().to_string(),
+        };
+        let all = staging.kept(&BTreeSet::new()).await.unwrap();
+        assert_eq!(fates(&all, "/cache"), [(1, false), (1, false)]);
+        assert_eq!(fates(&all, "/own"), [(1, false)]);
+        assert_eq!(fates(&all, "/history"), [(1, true)]);
     }
 
     fn fates(all: &[Kept], folder: &str) -> Vec<(u64, bool)> {

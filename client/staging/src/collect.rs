@@ -81,6 +81,12 @@ pub fn is_made_by_us(folder: &str, entry: &Status, now_ms: i64) -> bool {
     }
 }
 
+/// Whether an upload may still be under way: its job needs what lies beside it, too.
+#[must_use]
+pub fn is_under_way(entry: &Status, now_ms: i64) -> bool {
+    is_upload(entry) && !is_unfinished(entry, now_ms)
+}
+
 fn is_of_commits(entry: &Status) -> bool {
     entry.is_folder && entry.name().starts_with("application_")
 }
@@ -105,10 +111,13 @@ fn is_unused(entry: &Status, now_ms: i64) -> bool {
     is_unfinished(entry, now_ms) || (is_cached(entry) && entry.used_ms.is_some_and(is_old))
 }
 
+fn is_upload(entry: &Status) -> bool {
+    !entry.is_folder && entry.name().starts_with(TEMPORARY)
+}
+
 /// An upload that was broken off.
 fn is_unfinished(entry: &Status, now_ms: i64) -> bool {
-    let is_upload = !entry.is_folder && entry.name().starts_with(TEMPORARY);
-    is_upload && now_ms.saturating_sub(entry.modified_ms) > UNFINISHED_MS
+    is_upload(entry) && now_ms.saturating_sub(entry.modified_ms) > UNFINISHED_MS
 }
 
 /// A file under the digest of its contents.

@@ -17,6 +17,10 @@ use std::time::{Duration, SystemTime};
 
 use sha2::{Digest as _, Sha256};
 
+/// The memory of all that is brought.
+const NAME: &str = "digests";
+/// How the name of one begins that is being written.
+const WRITTEN: &str = ".digests.";
 /// First line of the memory's file; another form gets another number.
 const FORM: &str = "gerbil digests 1";
 /// A longer file of a memory is not ours, bytes for each file that it may remember.
@@ -104,7 +108,7 @@ impl KnownDigests {
     /// Reads `digests` in `folder`; without a folder nothing is remembered.
     #[must_use]
     pub fn open(folder: Option<&Path>) -> Self {
-        Self::read(folder.map(|folder| folder.join("digests")), REMEMBERED)
+        Self::read(folder.map(|folder| folder.join(NAME)), REMEMBERED)
     }
 
     /// Reads what `folder` has of the files of `of`, a folder that is brought whole: tens of thousands of files, which
@@ -171,6 +175,16 @@ impl KnownDigests {
             forget(&file);
         }
     }
+}
+
+/// Whether a file of the folder of memories has a name of one.
+#[must_use]
+pub fn is_memory(name: &str) -> bool {
+    let is = |begin: &str, is_digit: fn(&u8) -> bool| {
+        let rest = name.strip_prefix(begin);
+        rest.is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|byte| is_digit(&byte)))
+    };
+    name == NAME || is(OF_A_FOLDER, u8::is_ascii_hexdigit) || is(WRITTEN, u8::is_ascii_digit)
 }
 
 /// Removes the memories of folders beside `file` that nothing was learned for in a long time.
@@ -244,7 +258,7 @@ fn store(path: &Path, entries: &[(PathBuf, (Signs, Digest))]) -> io::Result<()> 
         text.extend_from_slice(name);
         text.push(b'\n');
     }
-    let temporary = folder.join(format!(".digests.{}", process::id()));
+    let temporary = folder.join(format!("{WRITTEN}{}", process::id()));
     let written = fs::write(&temporary, text).and_then(|()| fs::rename(&temporary, path));
     if written.is_err() {
         let _stays = fs::remove_file(&temporary);
@@ -336,6 +350,22 @@ mod tests {
         again.digest(&files[0]).unwrap();
         again.close();
         assert!(!old.exists());
+    }
+
+    #[test]
+    fn memories_are_known_by_their_names() {
+        for own in ["digests", "digests-0123456789abcdef", ".digests.4711"] {
+            assert!(is_memory(own), "{own}");
+        }
+        for other in [
+            "notes",
+            "digests.txt",
+            "digests-of-mine",
+            "digests-",
+            ".digests.",
+        ] {
+            assert!(!is_memory(other), "{other}");
+        }
     }
 
     #[test]

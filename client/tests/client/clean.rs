@@ -54,8 +54,12 @@ mod tests {
         file(&results.join("0/log"));
         let mine = runs.join("mine");
         file(&mine);
-        let report = top.join("state/gerbil/reports/cpi-0123.json");
+        let report = top.join("state/gerbil/reports/cpi-0123456789abcdef.json");
         file(&report);
+        // What gerbil has not made, in the folders where it makes something.
+        let others = ["state/gerbil/reports/mine.json", "cache/gerbil/mine/notes"];
+        let others = others.map(|name| top.join(name));
+        others.iter().for_each(|path| file(path));
 
         let shown = gerbil(top, "clean");
         assert_eq!(shown.status.code(), Some(0), "{shown:?}");
