@@ -19,8 +19,10 @@ const WELL: usize = 1_000;
 const WELL_BYTES: u64 = 16 * 1024 * 1024;
 /// For what a process that is gone has left in its pipes to be in its files. A child of its own may hold them open.
 const DRAINS: Duration = Duration::from_secs(1);
-/// Lines of an attempt that has failed which the container's log repeats, of each stream.
-const LINES: usize = 200;
+/// Lines of an attempt that has failed which the container's log repeats: of each stream the first, and the last, which
+/// say most of all why.
+const FIRST: usize = 60;
+const LAST: usize = 140;
 
 /// What one process prints.
 #[derive(Clone, Debug)]
@@ -116,24 +118,36 @@ fn repeat(title: &str, name: &str, printed: &PrintedStream) {
         return;
     }
     crate::say(&format!("{title} has failed, and printed on {name}:"));
-    lines(&printed.head)
-        .iter()
-        .for_each(|line| crate::say(line));
-    if printed.left_out > 0 {
-        crate::say(&format!("[{} bytes are left out here]", printed.left_out));
-        lines(&printed.tail)
-            .iter()
-            .for_each(|line| crate::say(line));
-    }
+    lines(printed).iter().for_each(|line| crate::say(line));
 }
 
-/// Such as no terminal takes for orders.
-fn lines(text: &[u8]) -> Vec<String> {
-    let text = String::from_utf8_lossy(text);
-    let lines = text.lines().take(LINES);
-    lines
-        .map(|line| format!("| {}", said::sentence(line)))
-        .collect()
+/// What the container's log says of it, in such letters as no terminal takes for orders.
+fn lines(printed: &PrintedStream) -> Vec<String> {
+    let shown = |text: &[u8]| -> Vec<String> {
+        let text = String::from_utf8_lossy(text);
+        let lines = text.lines();
+        lines
+            .map(|line| format!("| {}", said::sentence(line)))
+            .collect()
+    };
+    let mut first = shown(&printed.head);
+    let mut last = shown(&printed.tail);
+    if printed.left_out == 0 {
+        last = first.split_off(first.len().min(FIRST));
+    }
+    let surplus = last.len().saturating_sub(LAST);
+    let gap = first.len().saturating_sub(FIRST).saturating_add(surplus);
+    first.truncate(FIRST);
+    match (gap, printed.left_out) {
+        (0, 0) => {}
+        (0, bytes) => first.push(format!("[{bytes} bytes are left out here]")),
+        (lines, 0) => first.push(format!("[{lines} lines are left out here]")),
+        (lines, bytes) => first.push(format!(
+            "[{lines} lines, and {bytes} bytes between them, are left out here]"
+        )),
+    }
+    first.extend(last.into_iter().skip(surplus));
+    first
 }
 
 /// The answer to a question about a process of which nothing is kept.
@@ -150,5 +164,52 @@ fn trouble(id: u32, trouble: String) -> LogRead {
         id,
         trouble,
         ..LogRead::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn printed(head: &str, left_out: u64, tail: &str) -> PrintedStream {
+        PrintedStream {
+            head: head.as_bytes().to_vec(),
+            left_out,
+            tail: tail.as_bytes().to_vec(),
+        }
+    }
+
+    #[test]
+    fn a_containers_log_repeats_the_first_and_the_last_lines() {
+        let all = |count: usize| -> String { (0..count).map(|line| format!("{line}\n")).collect() };
+        assert_eq!(lines(&printed("a\u{1b}[31m\nb\n", 0, "")).len(), 2);
+        let whole = lines(&printed(&all(FIRST + LAST), 0, ""));
+        assert_eq!(whole.len(), FIRST + LAST);
+        assert!(whole.iter().all(|line| line.starts_with("| ")));
+        let long = lines(&printed(&all(1000), 0, ""));
+        assert_eq!(long.len(), FIRST + 1 + LAST);
+        assert_eq!(long[FIRST], "[800 lines are left out here]");
+        assert_eq!(
+            (long[0].as_str(), long[FIRST + LAST].as_str()),
+            ("| 0", "| 999")
+        );
+        let bytes = lines(&printed(&all(3), 7, &all(2)));
+        assert_eq!(
+            bytes,
+            [
+                "| 0",
+                "| 1",
+                "| 2",
+                "[7 bytes are left out here]",
+                "| 0",
+                "| 1"
+            ]
+        );
+        let both = lines(&printed(&all(100), 7, &all(150)));
+        assert_eq!(
+            both[FIRST],
+            "[50 lines, and 7 bytes between them, are left out here]"
+        );
+        assert_eq!(both.last().map(String::as_str), Some("| 149"));
     }
 }
