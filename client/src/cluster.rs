@@ -272,7 +272,7 @@ pub(crate) fn user(variable: &dyn Fn(&str) -> Option<String>) -> Result<String, 
     }
 }
 
-/// The same where the nodes are this machine, which asks nobody for a name: a user without one, as in a container that
+/// The same where the nodes are this machine, which need no name: a user without one, as in a container that
 /// runs by a number, is called by it.
 pub(crate) fn user_here(variable: &dyn Fn(&str) -> Option<String>) -> String {
     user(variable).unwrap_or_else(|_nameless| nix::unistd::geteuid().to_string())

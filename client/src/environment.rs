@@ -17,7 +17,7 @@ pub(crate) enum Nodes {
     OfACluster,
 }
 
-/// What becomes of a variable that nobody names.
+/// What becomes of a variable that the command line does not name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
     Travels,

@@ -36,7 +36,7 @@ pub(crate) fn text(form: Form) -> io::Result<Vec<u8>> {
 }
 
 /// The manual page of a command. How it is called is said in the words of its help: the list of all options, without their
-/// values, that the maker of pages has for it is one that nobody can type.
+/// values, that the maker of pages has for it cannot be typed.
 fn manual(command: &clap::Command) -> io::Result<Vec<u8>> {
     let page = clap_mangen::Man::new(command.clone());
     let mut text = Vec::new();

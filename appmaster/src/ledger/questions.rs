@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_has_left_makes_room_for_others_and_answers_find_who_has_asked() {
+    fn a_client_that_has_left_makes_room_and_an_answer_finds_the_client_that_asked() {
         let mut questions = Questions::default();
         let mut waiting = Vec::new();
         for id in 0..16 {

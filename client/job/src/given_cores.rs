@@ -1,4 +1,4 @@
-//! Which cores of a node are fast and which are slow, as whoever starts a session says: `node3=fast=0-3,slow=4-11`.
+//! Which cores of a node are fast and which are slow, as they are given when a session is started: `node3=fast=0-3,slow=4-11`.
 
 use std::str::FromStr;
 

@@ -217,7 +217,7 @@ impl JobRunner {
         Ok(lines)
     }
 
-    /// Brings the program and submits the job; `detached`: nobody follows it.
+    /// Brings the program and submits the job; `detached`: no client follows it.
     ///
     /// # Errors
     /// It cannot be brought, or the session refuses it.

@@ -26,7 +26,7 @@ pub use element::{elements_differ, lack, waits_for_element};
 pub use port::{no_free_port, unreached};
 pub use rejection::rejection;
 pub use session::{
-    INPUT_WAS_EMPTY, NOBODY_CAME, OTHERS_FIRST, QueueIsFull, followed, not_kept, task_log_gone,
+    INPUT_WAS_EMPTY, NO_JOB_CAME, OTHERS_FIRST, QueueIsFull, followed, not_kept, task_log_gone,
     too_many_processes, waits_for_turn,
 };
 pub use slots::waits_for_slots;

@@ -48,7 +48,7 @@ pub const OTHERS_FIRST: &str = "YARN's scheduler has wanted one back for another
                                 have it first";
 
 /// Why a session ends that nobody uses.
-pub const NOBODY_CAME: &str = "no job has come for as long as --session-timeout says";
+pub const NO_JOB_CAME: &str = "no job has come for as long as --session-timeout says";
 
 /// Why nobody else is shown `job`, which a command follows.
 #[must_use]

@@ -140,7 +140,7 @@ fn lost(why: &str) -> SessionAddress {
 fn over(ended: Ended, said: &str) -> SessionAddress {
     match ended {
         Ended { sentence, .. } if sentence.is_empty() => match said.trim() {
-            sentences::NOBODY_CAME => lost(sentences::NOBODY_CAME),
+            sentences::NO_JOB_CAME => lost(sentences::NO_JOB_CAME),
             _ => lost("it was stopped"),
         },
         Ended { sentence, code, .. } => SessionAddress::Over {
@@ -406,8 +406,8 @@ mod tests {
         };
         assert_eq!(why("3 jobs were run"), "it was stopped");
         assert_eq!(
-            why(&format!("{}\n", sentences::NOBODY_CAME)),
-            sentences::NOBODY_CAME
+            why(&format!("{}\n", sentences::NO_JOB_CAME)),
+            sentences::NO_JOB_CAME
         );
     }
 }

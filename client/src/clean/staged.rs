@@ -64,7 +64,7 @@ pub(super) struct Staging {
 }
 
 impl Staging {
-    /// `given` or the default. Asks nobody.
+    /// `given` or the default. No server is asked.
     pub(super) fn open(given: Option<&str>, cluster: &Cluster) -> Result<Self, Failure> {
         let files = cluster.configuration.files().first();
         let conf_dir = files.and_then(|file| file.parent());

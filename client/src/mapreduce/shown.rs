@@ -35,7 +35,7 @@ pub(super) struct Shown {
     ended: Vec<MapReduceJobReport>,
     /// What the first job would be, a line each.
     pub(super) planned: Vec<String>,
-    /// The job that was left to whoever has taken it.
+    /// The job that was left to its session, or to its application.
     pub(super) left: Option<String>,
 }
 

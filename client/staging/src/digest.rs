@@ -344,7 +344,7 @@ mod tests {
         }
         assert!(!again.learned, "a file was hashed again");
         assert!(KnownDigests::open(Some(&memory)).known.is_empty());
-        // One that changes is read again, and memories that nobody uses go with the next that is written.
+        // One that changes is read again, and memories that are not used go with the next that is written.
         fs::write(&files[0], "other").unwrap();
         set_age(&files[0], 60);
         again.digest(&files[0]).unwrap();

@@ -36,7 +36,7 @@ mod tests {
     }
 
     #[test]
-    fn it_shows_first_and_removes_only_what_nobody_needs() {
+    fn it_shows_first_and_removes_only_what_is_not_needed() {
         let folder: TempDir = tempfile::tempdir().unwrap();
         let top = folder.path();
         let nothing = gerbil(top, "clean");

@@ -272,7 +272,7 @@ impl Ranks {
     }
 
     /// All that still run wait in a barrier into which one that has left will never come: the one in `MPI_Finalize`,
-    /// for that in `MPI_Init` was over before. Where ranks have spawned others, nobody can tell.
+    /// for that in `MPI_Init` was over before. Where ranks have spawned others, that cannot be told.
     pub(super) fn wait_for_one_that_left(&self) -> bool {
         let running = self.seats.all.iter().map(|seat| &seat.container);
         let mut running = running.filter(|container| self.still_runs(container));

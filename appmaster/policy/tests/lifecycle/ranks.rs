@@ -273,7 +273,7 @@ fn ranks_that_wait_for_those_that_left_with_code_0_are_ended_and_nothing_is_wron
 }
 
 #[test]
-fn a_rank_s_own_code_counts_whoever_has_left() {
+fn a_rank_s_own_code_counts_beside_ranks_that_have_left() {
     let mut job = running();
     leaves(&mut job, 10, 1);
     assert!(stops(&job.step(

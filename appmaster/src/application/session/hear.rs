@@ -103,7 +103,7 @@ impl Session {
         for reason in ends {
             match reason {
                 Reason::Idle => {
-                    let words = sentences::NOBODY_CAME.to_owned();
+                    let words = sentences::NO_JOB_CAME.to_owned();
                     self.stop(false, FinalApplicationStatus::Succeeded, words);
                 }
                 Reason::OwnerMissed => self.owner_left("its client has not come"),

@@ -65,7 +65,7 @@ impl Session {
         self.stop(true, FinalApplicationStatus::Killed, words);
     }
 
-    /// A session that was started for one job which nobody waits for ends when that is over, as that has ended.
+    /// A session that was started for one job, without a client that waits, ends with that job, and as it has ended.
     pub(super) fn may_end_with_job(&mut self) {
         if !self.plan.ends_with_job || !self.jobs.have_come() || !self.life.is_open() {
             return;

@@ -51,7 +51,7 @@ fn an_attempt_has_the_slot_that_its_launcher_has_moved_it_to() {
     answers(&mut bed, attempt, false);
     assert_eq!(bed.job.attempts.get(attempt).unwrap().slot, 3);
     assert_eq!(bed.wanted(), ["moved 0", "moved 0: it cannot"]);
-    // Nobody has asked.
+    // It was not ordered.
     answers(&mut bed, attempt, true);
     assert_eq!(bed.wanted(), Vec::<String>::new());
 }

@@ -57,7 +57,7 @@ pub struct DriverRun {
     pub jobs: Arc<JobRunner>,
     /// The first job is told, and nothing is run.
     pub is_dry: bool,
-    /// The only job is left to whoever runs it.
+    /// The only job is left to its session, or to its application.
     pub is_detached: bool,
 }
 
@@ -73,7 +73,7 @@ pub trait Show {
     fn waits(&mut self, why: &str);
     /// The session has taken a job.
     fn accepted(&mut self, job: &Accepted);
-    /// A job was taken that is left to whoever has taken it.
+    /// A job was taken that is left to its session, or to its application.
     fn left(&mut self, job: &Accepted);
     /// News of a job.
     fn told(&mut self, job: &Accepted, told: &JobNews);

@@ -1,4 +1,4 @@
-//! MapReduce jobs of a session on this machine alone that nobody follows any more: what is kept of those that are over,
+//! MapReduce jobs of a session on this machine alone that no client follows any more: what is kept of those that are over,
 //! under every form of their names, and those that are left to the session.
 
 use std::path::Path;

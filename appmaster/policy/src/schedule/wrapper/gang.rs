@@ -23,7 +23,7 @@ use crate::schedule::{
     SlotIx, Speed, Stage,
 };
 
-/// The fastest first; of slots whose speed is not known nobody knows that they are slow.
+/// The fastest first; slots whose speed is not known do not count as slow.
 const SPEEDS: [Speed; 3] = [Speed::Fast, Speed::Plain, Speed::Slow];
 
 /// Starts gangs, and holds slots for the next one.
@@ -228,7 +228,7 @@ fn together(session: &Session, need: &Need, slots: Vec<SlotIx>) -> Vec<SlotIx> {
     fitting
 }
 
-/// Slots of the session that could take such a rank, whoever has them now, by their speed.
+/// Slots of the session that could take such a rank, free or taken, by their speed.
 fn all(session: &Session, need: &Need) -> BTreeMap<Speed, usize> {
     let mut all = BTreeMap::new();
     for (ix, slot) in session.slots() {
