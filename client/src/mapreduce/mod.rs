@@ -184,7 +184,9 @@ async fn jobs(
         given.detach,
         timing.clone(),
     ));
-    let rm_of_types = Arc::clone(&rm);
+    // The small cluster of a session on this machine counts no types: its nodes say what they have.
+    let is_local = matches!(&kept, Some((_, kept)) if kept.owned.local.is_some());
+    let rm_of_types = (!is_local).then(|| Arc::clone(&rm));
     let jobs = match (kept, reached) {
         (Some((_, kept)), Some(reached)) => {
             JobRunner::of_session(hadoops, brought, rm, kept, reached)
@@ -192,7 +194,7 @@ async fn jobs(
         _ => JobRunner::of_application(hadoops, brought, rm, Arc::clone(&own) as _),
     };
     let progress = Progress::new(given.quiet);
-    let needs = Needs::new(program.clone(), Some(rm_of_types));
+    let needs = Needs::new(program.clone(), rm_of_types);
     let orders = JobOrders::new(planned, places, needs, given.overwrite)
         .explained(explain.is_some())
         .fitting(smallest_gpu.map(MiB))
