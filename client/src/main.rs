@@ -53,7 +53,8 @@ use std::process::ExitCode;
 
 use container_launcher::ContainerLog;
 use job::Role;
-use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::{LevelFilter, Targets};
+use tracing_subscriber::prelude::*;
 
 fn main() -> ExitCode {
     // A word that is no text is none of these.
@@ -61,20 +62,26 @@ fn main() -> ExitCode {
     let role = first.and_then(|first| Role::from_argument(first.to_str()?));
     // On a node the log is the container's own; at the user's terminal only what went wrong, and
     // what an ApplicationMaster in this process has to say comes with its verdict.
-    let level = match role {
-        Some(Role::LocalCluster) => "off",
-        Some(_) => "info",
-        None => "error,appmaster=off",
+    let quiet = match role {
+        Some(Role::LocalCluster) => Targets::new(),
+        Some(_) => Targets::new().with_default(LevelFilter::INFO),
+        None => Targets::new()
+            .with_default(LevelFilter::ERROR)
+            .with_target("appmaster", LevelFilter::OFF),
     };
-    let filter =
-        EnvFilter::try_from_env("GERBIL_LOG").unwrap_or_else(|_unset| EnvFilter::new(level));
+    let asked = std::env::var("GERBIL_LOG").ok();
+    let levels = asked
+        .and_then(|levels| levels.parse().ok())
+        .unwrap_or(quiet);
     if matches!(role, Some(Role::Appmaster | Role::ContainerLauncher)) {
         ContainerLog::keep_short();
     }
     tracing_subscriber::fmt()
-        .with_env_filter(filter)
+        .with_max_level(LevelFilter::TRACE)
         .with_writer(|| ContainerLog)
         .with_ansi(false)
+        .finish()
+        .with(levels)
         .init();
     match role {
         Some(Role::Appmaster) => appmaster::main(),

@@ -3,7 +3,8 @@
 //! `cargo run --release --example grep -- --local --pattern 'dfs[a-z.]+' IN OUT`
 
 use gerbil_mapreduce::prelude::*;
-use regex::bytes::Regex;
+use regex_automata::meta::Regex;
+use regex_automata::util::syntax;
 
 struct Matches {
     pattern: Option<Regex>,
@@ -15,7 +16,10 @@ impl Mapper for Matches {
     type Value = u64;
 
     fn setup(&mut self, context: &mut Context) -> Result<()> {
-        self.pattern = Some(Regex::new(&context.option::<String>("pattern")?)?);
+        let pattern: String = context.option("pattern")?;
+        // A line need not be text.
+        let bytes = syntax::Config::new().utf8(false);
+        self.pattern = Some(Regex::builder().syntax(bytes).build(&pattern)?);
         Ok(())
     }
 
@@ -25,7 +29,7 @@ impl Mapper for Matches {
         };
         pattern
             .find_iter(line)
-            .try_for_each(|found| out.emit(found.as_bytes(), &1))
+            .try_for_each(|found| out.emit(&line[found.range()], &1))
     }
 }
 
