@@ -108,7 +108,7 @@ fn forget(folder: &Path, most: usize) -> io::Result<()> {
     }
     let surplus = files.len().saturating_sub(most);
     if surplus > 0 {
-        files.sort();
+        sort::ascending(&mut files);
     }
     for (_, path) in files.into_iter().take(surplus) {
         match fs::remove_file(path) {

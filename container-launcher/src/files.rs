@@ -92,7 +92,7 @@ pub(crate) async fn look(folder: &Path, path: &str, left: &mut usize) -> Result<
             }
         }
     }
-    found.files.sort_by(|a, b| a.inside.cmp(&b.inside));
+    sort::by(&mut found.files, |a, b| a.inside.cmp(&b.inside));
     Ok(found)
 }
 

@@ -29,7 +29,7 @@ impl Before {
                 _ => None,
             })
             .collect();
-        found.sort();
+        sort::ascending(&mut found);
         found.truncate(TOLD_MAX);
         found
     }

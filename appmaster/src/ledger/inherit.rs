@@ -71,8 +71,8 @@ pub(crate) async fn inherited(staging: StagingFolder, own: AppAttemptId) -> Reco
             None => break,
         }
     }
-    recovered.finished.sort();
-    recovered.failed.sort();
+    sort::ascending(&mut recovered.finished);
+    sort::ascending(&mut recovered.failed);
     if let Err(sentence) = book.clear().await {
         tracing::warn!("records of jobs are left: {sentence}");
     }

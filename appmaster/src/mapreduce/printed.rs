@@ -56,7 +56,9 @@ impl MapReduce {
             end: Some(attempt.end),
         });
         let mut all: Vec<Logged> = running.chain(over).collect();
-        all.sort_by_key(|of| (of.stage == TaskStage::Reduce, of.task, of.place.attempt));
+        sort::by_key(&mut all, |of| {
+            (of.stage == TaskStage::Reduce, of.task, of.place.attempt)
+        });
         all
     }
 

@@ -469,7 +469,7 @@ impl Mpi {
                 })
             })
             .collect();
-        reports.sort_by_key(|report| report.rank);
+        sort::by_key(&mut reports, |report| report.rank);
         reports
     }
 }

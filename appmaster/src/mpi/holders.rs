@@ -138,7 +138,9 @@ impl Holdings {
             let attempt = report.current_attempt;
             attempt.is_some_and(|attempt| attempt.attempt > 0)
         });
-        seen.sort_by_key(|report| (Reverse(report.usage.used.memory_mib), report.id));
+        sort::by_key(&mut seen, |report| {
+            (Reverse(report.usage.used.memory_mib), report.id)
+        });
         let hidden = unseen.len() + seen.len().saturating_sub(most);
         self.hidden = u32::try_from(hidden).unwrap_or(u32::MAX);
         self.is_partial = is_cut_off || seen.len() > most;
@@ -173,7 +175,7 @@ impl Holdings {
 
     fn order(&mut self) {
         for holders in self.by_node.values_mut() {
-            holders.sort_by(|a, b| {
+            sort::by(holders, |a, b| {
                 let larger = b.holds.memory_mib.cmp(&a.holds.memory_mib);
                 larger.then_with(|| a.application.cmp(&b.application))
             });

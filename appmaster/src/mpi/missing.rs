@@ -74,7 +74,7 @@ pub(crate) fn of_demand(demand: &Demand, view: &ClusterView) -> Vec<AwaitedConta
         return listed;
     }
     let mut nodes: Vec<&NodeView> = view.nodes.iter().collect();
-    nodes.sort_by_key(|node| {
+    sort::by_key(&mut nodes, |node| {
         let room = view.room(node);
         (Reverse((room.memory, room.vcores)), &node.id)
     });
@@ -163,7 +163,7 @@ pub(crate) fn in_the_way(missing: &Missing, own: &str, counted: Counted) -> Stri
         }
     }
     let mut holders: Vec<(&Holder, u64, Vec<&str>)> = holders.into_values().collect();
-    holders.sort_by_key(|(_, mib, _)| Reverse(*mib));
+    sort::by_key(&mut holders, |(_, mib, _)| Reverse(*mib));
     let more = holders.len().saturating_sub(NAMED_HOLDERS);
 
     let mut parts: Vec<String> = holders

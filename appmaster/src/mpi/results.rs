@@ -311,7 +311,7 @@ impl Mpi {
 
     /// All have said what they have: it is laid out.
     fn check(&mut self, delivering: &mut Delivering, mut have: Vec<Have>) -> Delivered {
-        have.sort_by_key(|node| node.node);
+        sort::by_key(&mut have, |node| node.node);
         let layout = match lay_out(&delivering.outs, &have) {
             Ok(layout) => layout,
             Err(sentence) => return Poll::Ready(Err(sentence.into())),

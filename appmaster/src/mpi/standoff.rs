@@ -201,7 +201,7 @@ fn older_that_wait(
     own: ApplicationId,
 ) -> Vec<ApplicationReport> {
     reports.retain(|report| report.id < own && waits(report.progress));
-    reports.sort_by_key(|report| report.id);
+    sort::by_key(&mut reports, |report| report.id);
     reports.truncate(ASKED);
     reports
 }

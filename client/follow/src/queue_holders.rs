@@ -69,7 +69,9 @@ fn words(reports: &[ApplicationReport], own: ApplicationId) -> String {
     {
         others.retain(|report| Some(report.queue.as_str()) == queue);
     }
-    others.sort_by_key(|report| (Reverse(report.usage.used.memory_mib), report.id));
+    sort::by_key(&mut others, |report| {
+        (Reverse(report.usage.used.memory_mib), report.id)
+    });
     let more = others.len().saturating_sub(NAMED);
     let mut parts: Vec<String> = others
         .into_iter()

@@ -49,7 +49,7 @@ pub fn address(name: &str, host: &str) -> Result<IpAddr, InterfaceError> {
     if let Some(address) = first(&own) {
         return Ok(address);
     }
-    known.sort();
+    sort::ascending(&mut known);
     known.dedup();
     Err(InterfaceError::Unknown {
         host: host.to_owned(),

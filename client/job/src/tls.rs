@@ -120,7 +120,9 @@ pub fn certificate(pem: &[u8]) -> Result<CertificateDer<'static>, TlsError> {
 fn fastest_first() -> CryptoProvider {
     let mut provider = ring::default_provider();
     let suites = &mut provider.cipher_suites;
-    suites.sort_by_key(|suite| suite.suite() != CipherSuite::TLS13_AES_128_GCM_SHA256);
+    sort::by_key(suites, |suite| {
+        suite.suite() != CipherSuite::TLS13_AES_128_GCM_SHA256
+    });
     provider
 }
 

@@ -93,7 +93,9 @@ pub fn hosts(pieces: &[Piece], known: &Blocks) -> Vec<String> {
         }
     }
     let mut held: Vec<(&DataNode, u64)> = held.into_iter().collect();
-    held.sort_by(|one, other| other.1.cmp(&one.1).then(one.0.cmp(other.0)));
+    sort::by(&mut held, |one, other| {
+        other.1.cmp(&one.1).then(one.0.cmp(other.0))
+    });
     let best = held.into_iter().take(HOSTS);
     best.flat_map(|(node, _)| names(node)).collect()
 }

@@ -251,7 +251,7 @@ impl Looked<'_> {
                 }
             }
         }
-        all.sort_by(|one, other| one.path.cmp(&other.path));
+        sort::by(&mut all, |one, other| one.path.cmp(&other.path));
         Ok(all)
     }
 

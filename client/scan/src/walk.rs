@@ -71,7 +71,7 @@ impl Detected {
         let told = self.elements.entry(element).or_default();
         if !told.iter().any(|(_, known)| *known == words) {
             told.push((confidence, words));
-            told.sort_by_key(|(confidence, _)| std::cmp::Reverse(*confidence));
+            sort::by_key(told, |(confidence, _)| std::cmp::Reverse(*confidence));
             told.truncate(TOLD);
         }
     }
@@ -108,7 +108,7 @@ impl Detected {
             told.next().unwrap_or(Confidence::None)
         };
         let mut elements: Vec<_> = self.elements.iter().collect();
-        elements.sort_by_key(|of| std::cmp::Reverse(surest(of)));
+        sort::by_key(&mut elements, |of| std::cmp::Reverse(surest(of)));
         match elements.first() {
             Some(best @ (element, told)) => Finding {
                 stage,

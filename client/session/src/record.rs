@@ -189,7 +189,7 @@ impl SessionsFolder {
             name.to_str()?.strip_suffix(SUFFIX)?.parse().ok()
         });
         let mut names: Vec<Name> = names.collect();
-        names.sort();
+        sort::ascending(&mut names);
         Ok(names)
     }
 

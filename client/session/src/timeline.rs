@@ -78,7 +78,7 @@ fn bars(application: ApplicationId, spans: Vec<wire::SessionSpan>, now_ms: u64) 
     let mut processes: BTreeMap<(u32, u64), u32> = BTreeMap::new();
     let (mut bars, mut first) = (Vec::new(), 0_u32);
     for (host, mut spans) in by_host {
-        spans.sort_by_key(|span| (span.began_ms, span.job, span.task));
+        sort::by_key(&mut spans, |span| (span.began_ms, span.job, span.task));
         // When each slot of the host is free again.
         let mut free: Vec<u64> = Vec::new();
         for span in spans {
@@ -128,7 +128,7 @@ fn bars(application: ApplicationId, spans: Vec<wire::SessionSpan>, now_ms: u64) 
         }
         first = first.saturating_add(u32::try_from(free.len()).unwrap_or(u32::MAX));
     }
-    bars.sort_by(|one, other| {
+    sort::by(&mut bars, |one, other| {
         let begins = one.begin_s.total_cmp(&other.begin_s);
         one.slot.cmp(&other.slot).then(begins)
     });

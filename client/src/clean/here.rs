@@ -152,7 +152,7 @@ fn is_young(file: &Path) -> bool {
 fn below(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let mut all: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
-    all.sort();
+    sort::ascending(&mut all);
     all
 }
 

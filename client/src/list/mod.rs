@@ -190,7 +190,7 @@ async fn all(
             "not started: the list was ended before".into(),
         )
     }));
-    done.sort_by_key(|done: &ListedJobDone| done.number);
+    sort::by_key(&mut done, |done: &ListedJobDone| done.number);
     let codes = done.iter().map(|done| done.exit_code).max();
     let code = u8::try_from(codes.unwrap_or(0)).unwrap_or(Exit::Lost.code());
     let of_all = conclude(JobEnd::of(code), "", by_user, Given::All, written);

@@ -97,7 +97,9 @@ impl Histories {
                 Err(error) => say(error),
             }
         }
-        all.sort_by_key(|(_, past)| std::cmp::Reverse((past.ended_ms, past.number)));
+        sort::by_key(&mut all, |(_, past)| {
+            std::cmp::Reverse((past.ended_ms, past.number))
+        });
         Ok(all)
     }
 

@@ -76,7 +76,7 @@ pub(super) fn places(
         Some(_) if !fits.is_empty() => {
             let free =
                 |node: &NodeView| node.capability.memory.0.saturating_sub(node.used.memory.0);
-            fits.sort_by_key(|node| Reverse(free(node)));
+            sort::by_key(&mut fits, |node| Reverse(free(node)));
             fits.truncate(NAMED);
             Ok(fits.into_iter().map(own_place).collect())
         }

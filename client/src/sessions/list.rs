@@ -33,7 +33,7 @@ pub(super) async fn list(folder: &SessionsFolder, json: bool) -> Result<u8, Fail
             rows.push((name, looked));
         }
     }
-    rows.sort_by(|(one, _), (other, _)| one.cmp(other));
+    sort::by(&mut rows, |(one, _), (other, _)| one.cmp(other));
     if json {
         let all = rows.iter().map(|(name, looked)| match looked {
             Ok(status) => serde_json::to_value(status).unwrap_or_default(),

@@ -85,7 +85,7 @@ async fn over(history: &JobHistory, given: &LogsOptions) -> Result<u8, Failure> 
     let name = mapreduce_client::history::id(history);
     let printed = |of: &&TaskAttempt| !(of.stdout.is_empty() && of.stderr.is_empty());
     let mut kept: Vec<&TaskAttempt> = history.attempts.iter().filter(printed).collect();
-    kept.sort_by_key(|of| (of.stage, of.task, of.attempt));
+    sort::by_key(&mut kept, |of| (of.stage, of.task, of.attempt));
     let nothing = |what: String| SessionError::NothingKept {
         job: name.clone(),
         what,

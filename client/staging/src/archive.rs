@@ -44,7 +44,7 @@ impl Archive {
     /// Of the given files; their order does not matter.
     #[must_use]
     pub fn new(mut entries: Vec<ArchiveEntry>) -> Self {
-        entries.sort();
+        sort::ascending(&mut entries);
         Self { entries }
     }
 

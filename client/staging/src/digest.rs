@@ -168,7 +168,9 @@ impl KnownDigests {
             return;
         };
         let mut newest: Vec<_> = self.known.into_iter().collect();
-        newest.sort_by_key(|(_, (signs, _))| std::cmp::Reverse(signs.changed));
+        sort::by_key(&mut newest, |(_, (signs, _))| {
+            std::cmp::Reverse(signs.changed)
+        });
         newest.truncate(self.most);
         let _lost = store(&file, &newest);
         if self.most == REMEMBERED_OF_A_FOLDER {

@@ -52,7 +52,7 @@ impl Intel {
             .filter_map(|place| Some((place, below(place).find(|folder| folder.is_dir())?)))
             .flat_map(|(place, folder)| tables(place, &folder));
         let mut tables: Vec<(String, PathBuf)> = tables.collect();
-        tables.sort();
+        sort::ascending(&mut tables);
         Some(Self { fabric, tables })
     }
 }

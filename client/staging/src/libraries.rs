@@ -284,7 +284,7 @@ impl Walk<'_> {
             .into_values()
             .map(|(_, name, path, elf)| (name, path, elf))
             .collect();
-        found.sort_by(|a, b| a.0.cmp(&b.0));
+        sort::by(&mut found, |a, b| a.0.cmp(&b.0));
         Ok(found)
     }
 }

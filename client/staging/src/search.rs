@@ -189,7 +189,7 @@ fn matching(pattern: &Path) -> Vec<PathBuf> {
         })
         .map(|entry| entry.path())
         .collect();
-    files.sort();
+    sort::ascending(&mut files);
     files
 }
 

@@ -142,7 +142,7 @@ fn in_order(folder: &Path, before: &str) -> Vec<String> {
     let mut names = names(folder);
     names.retain(|name| numbered(name, before));
     // Of numbers without leading zeros.
-    names.sort_by(|a, b| (a.len(), a).cmp(&(b.len(), b)));
+    sort::by(&mut names, |a, b| (a.len(), a).cmp(&(b.len(), b)));
     names
 }
 
@@ -179,7 +179,7 @@ fn nvidia(root: &Path) -> Vec<PathBuf> {
         .collect();
     let mut devices = in_order(&dev, "nvidia");
     if devices.iter().all(|name| places.contains_key(name)) {
-        devices.sort_by_key(|name| places.get(name));
+        sort::by_key(&mut devices, |name| places.get(name));
     }
     let devices = devices.into_iter().map(|name| dev.join(name));
     devices.filter(|device| opens(device)).collect()

@@ -77,7 +77,7 @@ fn cards(dev: &Path) -> Vec<String> {
     let mut cards: Vec<String> = cards
         .map(|entry| entry.path().display().to_string())
         .collect();
-    cards.sort();
+    sort::ascending(&mut cards);
     cards
 }
 

@@ -63,7 +63,7 @@ fn packed(archive: impl Read) -> io::Result<String> {
             files.push((name, contents.hash.finalize().into()));
         }
     }
-    files.sort();
+    sort::ascending(&mut files);
     let mut hash = Sha256::new();
     hash.update(PACKED);
     for (name, digest) in files {

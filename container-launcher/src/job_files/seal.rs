@@ -116,7 +116,7 @@ pub(super) fn of_tree(folder: &Path) -> io::Result<[u8; 32]> {
 /// Everything below a folder in the order of the names; no link is followed.
 fn walk(folder: &Path, each: &mut dyn FnMut(&Path, &Metadata) -> io::Result<()>) -> io::Result<()> {
     let mut entries = fs::read_dir(folder)?.collect::<io::Result<Vec<_>>>()?;
-    entries.sort_by_key(fs::DirEntry::file_name);
+    sort::by_key(&mut entries, fs::DirEntry::file_name);
     for entry in entries {
         let (path, metadata) = (entry.path(), entry.metadata()?);
         if metadata.is_dir() && entry.file_name() == OsStr::new(COMPILED) {

@@ -37,7 +37,7 @@ pub(super) fn place(rest: &Rest<'_>) -> Result<Vec<NodeShare>, Rejection> {
     let counts = listed::counts(rest)?;
     listed::check_sum(rest, counts.iter().copied())?;
     let mut entries: Vec<usize> = (0..counts.len()).collect();
-    entries.sort_by_key(|entry| Reverse(counts[*entry]));
+    sort::by_key(&mut entries, |entry| Reverse(counts[*entry]));
 
     let list = rack::prefer(rest, rest.cluster_list(), |on_rack| {
         hold_now(on_rack, entries.iter().map(|entry| counts[*entry]))

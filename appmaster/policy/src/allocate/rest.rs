@@ -50,7 +50,7 @@ impl<'a> Rest<'a> {
         let taken: BTreeSet<_> = held.iter().map(|share| &share.node).collect();
         let free = cluster.nodes.iter().filter(|n| !taken.contains(&n.id));
         let mut nodes: Vec<&NodeView> = free.collect();
-        nodes.sort_by(|a, b| a.id.cmp(&b.id));
+        sort::by(&mut nodes, |a, b| a.id.cmp(&b.id));
         let numbered = nodes.into_iter().enumerate();
         Ok(Self {
             demand,
@@ -72,7 +72,7 @@ impl<'a> Rest<'a> {
     pub(super) fn cluster_list(&self) -> Vec<Candidate<'a>> {
         let usable = self.candidates.iter().filter(|c| c.ever > 0);
         let mut list: Vec<Candidate<'a>> = usable.copied().collect();
-        list.sort_by_key(|candidate| self.list_key(candidate));
+        sort::by_key(&mut list, |candidate| self.list_key(candidate));
         list
     }
 

@@ -10,7 +10,7 @@ use terminal::table::{Column, table};
 /// Its limits, and its nodes with the freest first.
 pub(super) fn words(snapshot: &Snapshot) -> Vec<String> {
     let mut nodes: Vec<&SnapshotNode> = snapshot.nodes.iter().collect();
-    nodes.sort_by_key(|node| {
+    sort::by_key(&mut nodes, |node| {
         let room = &node.room;
         (Reverse((room.memory_mib, room.vcores)), &node.id)
     });

@@ -100,7 +100,7 @@ fn exits(ranks: &[&RankReport]) -> String {
             None => ends.push((1, end)),
         }
     }
-    ends.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
+    sort::by(&mut ends, |a, b| b.0.cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
     match &ends[..] {
         [] => String::new(),
         [(_, end)] => format!("all {end}"),
@@ -138,7 +138,7 @@ fn known(value: Option<f64>) -> String {
 
 fn spread(values: impl Iterator<Item = Option<f64>>) -> String {
     let mut values: Vec<f64> = values.flatten().collect();
-    values.sort_by(f64::total_cmp);
+    sort::by(&mut values, f64::total_cmp);
     let median = values.get(values.len() / 2).copied();
     match (values.first().copied(), median, values.last().copied()) {
         (Some(least), Some(median), Some(most)) => {

@@ -30,7 +30,7 @@ impl Explained {
                 ceiling: amount(cluster.ceiling(node)),
             })
             .collect();
-        nodes.sort_by(|a, b| a.id.cmp(&b.id));
+        sort::by(&mut nodes, |a, b| a.id.cmp(&b.id));
         // Without a limit of its own the type's maximum is more than anybody has.
         let all = cluster.nodes.iter().map(|node| node.capability.counts);
         let most = all.fold(Counts::NONE, |most, own| most.with(own, u64::max));

@@ -87,7 +87,9 @@ impl History {
             entries => entries?,
         };
         let mut all: Vec<Past> = entries.iter().filter_map(Past::of).collect();
-        all.sort_by_key(|past| std::cmp::Reverse((past.ended_ms, past.number)));
+        sort::by_key(&mut all, |past| {
+            std::cmp::Reverse((past.ended_ms, past.number))
+        });
         all.truncate(JOBS);
         Ok(all)
     }

@@ -160,7 +160,7 @@ fn stage_words(of: TaskStage, attempts: &[&TaskAttempt]) -> String {
     times.sort_unstable();
     let median = times.get(times.len() / 2).copied().unwrap_or_default();
     let mut by_time = well;
-    by_time.sort_by_key(|a| std::cmp::Reverse(took(a)));
+    sort::by_key(&mut by_time, |a| std::cmp::Reverse(took(a)));
     let slowest: Vec<String> = by_time
         .iter()
         .take(SLOWEST)

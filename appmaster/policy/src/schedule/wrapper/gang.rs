@@ -184,7 +184,7 @@ fn room_of(
         }
     }
     // The fullest nodes first; among equals the one of the lowest number, as sorting is stable.
-    nodes.sort_by_key(|slots| Reverse(slots.len()));
+    sort::by_key(&mut nodes, |slots| Reverse(slots.len()));
     let slots: Vec<SlotIx> = nodes.into_iter().flatten().take(wanted).collect();
     (slots.len() == wanted && wanted > 0).then_some(slots)
 }
