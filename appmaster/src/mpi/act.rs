@@ -88,6 +88,16 @@ impl Mpi {
                     tracing::info!("{sentence}");
                     self.story.outbox.notice(sentence);
                 }
+                LifecycleAction::EndedForOne {
+                    rank,
+                    host,
+                    after,
+                    others,
+                } => {
+                    let sentence = sentences::ended_for_one(rank, &host, after, &others);
+                    tracing::info!("{sentence}");
+                    self.story.outbox.notice(sentence);
+                }
                 LifecycleAction::Probe(containers) => {
                     self.todo.extend(containers.into_iter().map(Do::Probe));
                 }

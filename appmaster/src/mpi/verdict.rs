@@ -19,7 +19,7 @@ pub(crate) fn exit_code(verdict: &Verdict) -> u8 {
             0 => 1,
             low => low,
         },
-        Cause::Broke { .. } | Cause::LeftEarly { .. } | Cause::NeverInitialized { .. } => 1,
+        Cause::Broke { .. } | Cause::NeverInitialized { .. } => 1,
         Cause::Refused { code, .. } => *code,
         Cause::StartFailed { .. }
         | Cause::NotJoined { .. }

@@ -27,11 +27,6 @@ pub fn cause(cause: &Cause, seen: SeenMemory, types: &ResourceTypes) -> String {
             "{rank} on {host} was killed because it broke the process manager's protocol: \
                  {what}"
         ),
-        Cause::LeftEarly { rank, host, after } => format!(
-            "{rank} on {host} exited with code 0 after MPI_Init but without MPI_Finalize, and others still ran {} \
-                 later; --wait gives them longer",
-            span(*after)
-        ),
         Cause::OthersLeft => String::new(),
         Cause::NeverInitialized { rank, host } => format!(
             "{rank} on {host} exited with code 0 before MPI_Init, in which the other \
@@ -130,6 +125,22 @@ pub fn left_early(rank: Who, host: &str, within: Option<Millis>) -> String {
     format!(
         "{rank} on {host} ended with code 0 but without MPI_Finalize: the others are ended when all that they do is wait \
          for it there{at_most}"
+    )
+}
+
+/// The `others`, with their hosts, still ran so long after a rank had ended with code 0 between `MPI_Init` and
+/// `MPI_Finalize`, and are ended.
+#[must_use]
+pub fn ended_for_one(rank: Who, host: &str, after: Millis, others: &[(Who, String)]) -> String {
+    let named: Vec<String> = (others.iter())
+        .map(|(rank, host)| format!("{rank} on {host}"))
+        .collect();
+    let were = if others.len() == 1 { "was" } else { "were" };
+    format!(
+        "{} still ran {} s after {rank} on {host} had ended with code 0 but without MPI_Finalize, and {were} ended; no rank \
+         failed, so this is no failure of the job; --wait gives them longer",
+        first_few(&named),
+        after.0 / 1000
     )
 }
 

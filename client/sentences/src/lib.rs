@@ -18,7 +18,7 @@ mod session;
 mod slots;
 mod waiting;
 
-pub use cause::{cause, left_early};
+pub use cause::{cause, ended_for_one, left_early};
 pub use checkpoint::checkpoint_stays;
 pub use choice::choice;
 pub use degraded::degraded;

@@ -191,6 +191,17 @@ pub enum LifecycleAction {
         /// How long they may, at most; `None`: as long as the user allows.
         within: Option<Millis>,
     },
+    /// One has left so, and the others, which have had their time, are ended for it. No rank has failed.
+    EndedForOne {
+        /// The first that left.
+        rank: Who,
+        /// Its node.
+        host: String,
+        /// How long they ran on.
+        after: Millis,
+        /// Those that are ended, and their nodes.
+        others: Vec<(Who, String)>,
+    },
     /// Find out whether these containers, whose launchers have not joined, are still being localized.
     Probe(Vec<ContainerId>),
 }
@@ -350,6 +361,17 @@ impl LifecycleAction {
             RunAction::Finish(verdict) => Self::Finish(verdict),
             RunAction::Show(phase) => Self::Show(phase.into()),
             RunAction::LeftEarly { rank, host, within } => Self::LeftEarly { rank, host, within },
+            RunAction::EndedForOne {
+                rank,
+                host,
+                after,
+                others,
+            } => Self::EndedForOne {
+                rank,
+                host,
+                after,
+                others,
+            },
             RunAction::Probe(containers) => Self::Probe(containers),
             RunAction::Repeat { .. } => return None,
         })

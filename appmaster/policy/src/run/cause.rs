@@ -38,16 +38,8 @@ pub enum Cause {
         /// What it did.
         what: String,
     },
-    /// A rank returned 0 between `MPI_Init` and `MPI_Finalize`, and others still ran long after.
-    LeftEarly {
-        /// The first that did.
-        rank: Who,
-        /// Its node's host name.
-        host: String,
-        /// How long after.
-        after: Millis,
-    },
-    /// Ranks returned 0 between `MPI_Init` and `MPI_Finalize`, and all others wait for them there: nothing is wrong.
+    /// Ranks returned 0 between `MPI_Init` and `MPI_Finalize`, and all others wait for them there, or still ran long
+    /// after: no rank has failed.
     OthersLeft,
     /// A rank returned 0 without `MPI_Init`, while others were in it.
     NeverInitialized {
@@ -178,7 +170,7 @@ impl Cause {
     pub(super) const fn is_of_one_rank(&self) -> bool {
         matches!(
             self,
-            Self::RankFailed { .. } | Self::LeftEarly { .. } | Self::NeverInitialized { .. }
+            Self::RankFailed { .. } | Self::NeverInitialized { .. }
         )
     }
 
@@ -193,7 +185,6 @@ impl Cause {
             Self::RankFailed { rank, .. }
             | Self::Aborted { rank, .. }
             | Self::Broke { rank, .. }
-            | Self::LeftEarly { rank, .. }
             | Self::NeverInitialized { rank, .. } => Some(rank.number),
             _ => None,
         }

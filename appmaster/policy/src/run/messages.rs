@@ -142,6 +142,17 @@ pub enum RunAction {
         /// How long they may, at most; `None`: as long as the user allows.
         within: Option<Millis>,
     },
+    /// One has left so, and the others, which have had their time, are ended for it. No rank has failed.
+    EndedForOne {
+        /// The first that left.
+        rank: Who,
+        /// Its node.
+        host: String,
+        /// How long they ran on.
+        after: Millis,
+        /// Those that are ended, and their nodes.
+        others: Vec<(Who, String)>,
+    },
     /// Find out whether these containers, whose launchers have not joined, are still being localized.
     Probe(Vec<ContainerId>),
 }

@@ -75,8 +75,8 @@ enum RunState {
         begun: Millis,
         /// When the others have had their time since a rank left without `MPI_Finalize`.
         left_until: Option<Millis>,
-        /// One has left so, and the user has been told.
-        left_is_told: bool,
+        /// When the user was told that one has left so.
+        left_told: Option<Millis>,
         /// The first failure of a rank, where that ends nobody else.
         first: Option<Cause>,
     },

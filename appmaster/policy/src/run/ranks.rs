@@ -73,6 +73,14 @@ impl Ranks {
         self.running.len()
     }
 
+    /// Those that do, and their hosts.
+    pub(super) fn still_run(&self) -> Vec<(Who, String)> {
+        let running = self.running.iter();
+        running
+            .filter_map(|rank| Some((self.who(*rank), self.hosts.get(rank)?.clone())))
+            .collect()
+    }
+
     fn ended_so_far(&self) -> usize {
         self.total.saturating_sub(self.running.len())
     }

@@ -13,7 +13,7 @@ impl Run {
             linger_until,
             begun,
             left_until,
-            left_is_told,
+            left_told,
             first,
         } = &mut self.state
         else {
@@ -30,11 +30,18 @@ impl Run {
             return self.fail(now, Cause::Outlived { after, left });
         }
         if is_due(left_until) {
-            let after = patience(now, *begun);
-            return match ranks.left_early() {
-                Some((rank, host)) => self.fail(now, Cause::LeftEarly { rank, host, after }),
-                None => Vec::new(),
-            };
+            let since = left_told.unwrap_or(*begun);
+            let ended = ranks
+                .left_early()
+                .map(|(rank, host)| RunAction::EndedForOne {
+                    rank,
+                    host,
+                    after: Millis(now.0.saturating_sub(since.0)),
+                    others: ranks.still_run(),
+                });
+            let mut actions: Vec<RunAction> = ended.into_iter().collect();
+            actions.extend(self.fail(now, Cause::OthersLeft));
+            return actions;
         }
         let one_ended = matches!(event, RunEvent::RankEnded { .. });
         let over = match &event {
@@ -64,7 +71,7 @@ impl Run {
             *linger_until = self.limits.linger.map(|span| now.plus(span));
         }
         if ranks.wait_for_one_that_left() {
-            let mut actions = left(left_is_told, ranks, None);
+            let mut actions = left(left_told, now, ranks, None);
             actions.extend(self.fail(now, Cause::OthersLeft));
             return actions;
         }
@@ -73,7 +80,7 @@ impl Run {
             Some(_) => None,
             None => Some(patience(now, *begun)),
         };
-        let mut actions = left(left_is_told, ranks, within);
+        let mut actions = left(left_told, now, ranks, within);
         if !actions.is_empty() {
             *left_until = within.map(|span| now.plus(span));
         }
@@ -83,9 +90,16 @@ impl Run {
 }
 
 /// What is said of the first rank that left, once.
-fn left(is_told: &mut bool, ranks: &Ranks, within: Option<Millis>) -> Vec<RunAction> {
-    let news = ranks.left_early().filter(|_| !*is_told);
-    *is_told |= news.is_some();
+fn left(
+    told: &mut Option<Millis>,
+    now: Millis,
+    ranks: &Ranks,
+    within: Option<Millis>,
+) -> Vec<RunAction> {
+    let news = ranks.left_early().filter(|_| told.is_none());
+    if news.is_some() {
+        *told = Some(now);
+    }
     let news = news.map(|(rank, host)| RunAction::LeftEarly { rank, host, within });
     news.into_iter().collect()
 }

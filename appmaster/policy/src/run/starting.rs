@@ -141,7 +141,7 @@ impl Run {
             linger_until: None,
             begun: now,
             left_until: None,
-            left_is_told: false,
+            left_told: None,
             first: None,
         };
         actions

@@ -126,6 +126,7 @@ impl Duel {
             LifecycleAction::Show(_)
             | LifecycleAction::Silent { .. }
             | LifecycleAction::LeftEarly { .. }
+            | LifecycleAction::EndedForOne { .. }
             | LifecycleAction::Probe(_) => {}
         }
         Ok(())
