@@ -1,6 +1,6 @@
 //! An attempt has ended: what it left, or why there is nothing.
 
-use gerbil_task::{Counters, FromTask, check_counters};
+use gerbil_task::{Counters, FromTask, check_counters, own_counters_max};
 use holding::joined;
 use job::history::AttemptEnd;
 use job::wire;
@@ -135,7 +135,8 @@ impl MapReduce {
     ) {
         let task = attempt.task;
         if !self.ever_done.contains(&(attempt.stage, task)) {
-            if let Err(error) = check_counters(&self.counters, &counters) {
+            let own = own_counters_max(&self.description.settings);
+            if let Err(error) = check_counters(&self.counters, &counters, own) {
                 return self.failed(ix, attempt, error.to_string());
             }
             self.ever_done.insert((attempt.stage, task));

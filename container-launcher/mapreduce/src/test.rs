@@ -22,7 +22,7 @@ use crate::input::{Open, Opened};
 use crate::job::{Spec, option_setting};
 use crate::output::sync::SEED;
 use crate::partition::{CUTS, choose_cuts};
-use crate::settings::{SPLIT_MAX, SPLIT_PACK, Settings};
+use crate::settings::{COUNTERS, SPLIT_MAX, SPLIT_PACK, Settings};
 use crate::sort::collect::Spare;
 use crate::sort::scratch::{Scratch, Spill};
 use crate::task::map::MapRun;
@@ -247,6 +247,7 @@ impl Test {
     pub fn run(mut self) -> Result<Tested> {
         self.spec.sound()?;
         self.settings.check()?;
+        let own = self.settings.parse(COUNTERS)?;
         // A test writes the same bytes each time.
         self.settings.set(SEED, "test");
         let outputs = FilesByName::default();
@@ -309,7 +310,7 @@ impl Test {
                 direct: self.spec.direct.clone(),
             };
             let done = (self.spec.map)(run)?;
-            count(&mut counters, done.counters)?;
+            count(&mut counters, done.counters, own)?;
             left.extend(done.output);
         }
         for task in 0..self.reduces {
@@ -340,7 +341,7 @@ impl Test {
                 scratch: Arc::clone(&scratch),
                 output: self.spec.output.clone(),
             };
-            count(&mut counters, reduce(run)?)?;
+            count(&mut counters, reduce(run)?, own)?;
         }
         let mut files = BTreeMap::new();
         for (name, file) in outputs.borrow_mut().iter_mut() {
@@ -359,8 +360,8 @@ impl Test {
 }
 
 /// Adds what a task has counted to what its job has.
-fn count(sums: &mut Counters, counted: Counters) -> Result<()> {
-    check_counters(sums, &counted).map_err(|error| Error::new(error.to_string()))?;
+fn count(sums: &mut Counters, counted: Counters, own: usize) -> Result<()> {
+    check_counters(sums, &counted, own).map_err(|error| Error::new(error.to_string()))?;
     add(sums, counted);
     Ok(())
 }

@@ -23,7 +23,7 @@ pub use blame::{Blame, Page, Phase};
 pub use blamed::{Blamed, changed, how, vanished};
 pub use counters::{
     COUNTER_NAME_MAX, Counters, CountersError, JOB_COUNTERS_MAX, TASK_COUNTERS_MAX, add,
-    check_counters, count_written,
+    check_counters, count_written, own_counters_max,
 };
 pub use digest::records_digest;
 pub use driver::{FromDriver, Listed, Submission, ToDriver};

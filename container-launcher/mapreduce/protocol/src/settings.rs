@@ -231,6 +231,11 @@ pub const KNOWN: &[KnownSetting] = &[
         meaning: "whether OpenCL's devices that are processors, as PoCL's, stand in for GPUs: to test kernels",
     },
     KnownSetting {
+        name: COUNTERS,
+        default: "10000",
+        meaning: "counters of its own that a job may have, 10000 at the most; a task that counts under one more fails",
+    },
+    KnownSetting {
         name: NODE_FAILURES,
         default: "3",
         meaning: "on a cluster: failed attempts of the job after which a node gets no further one while there is another; 0: no node is avoided",
@@ -342,7 +347,7 @@ pub const NODE_FAILURES: &str = "mapreduce.job.maxtaskfailures.per.tracker";
 pub const JOB_NAME: &str = "mapreduce.job.name";
 /// See [`KNOWN`].
 pub const PRIORITY: &str = "mapreduce.job.priority";
-/// Counters that a job may have by Hadoop's settings; here as many as [`crate::JOB_COUNTERS_MAX`].
+/// See [`KNOWN`].
 pub const COUNTERS: &str = "mapreduce.job.counters.max";
 /// See [`KNOWN`].
 pub const QUEUE: &str = "mapreduce.job.queuename";
@@ -355,8 +360,7 @@ const COMMITTER: &str = "gerbil commits output by itself";
 const SPECULATION: &str = "a session decides on second attempts";
 const ONE_CORE: &str = "a slot is one core";
 const NO_LIMIT: &str = "there is no such limit";
-const COUNTED: &str =
-    "a job may have 10000 counters and a task 5000, whose names have up to 255 bytes";
+const COUNTED: &str = "names of counters and of their groups have up to 255 bytes";
 const PLACED: &str = "that is said when a session is started";
 const STAGED: &str = "the program is one file, which gerbil brings along";
 const SPLITS: &str =
@@ -380,7 +384,9 @@ const IDLE: &[(&str, &str)] = &[
     ("mapreduce.job.cache.", STAGED),
     ("mapreduce.job.classloader", JVM),
     ("mapreduce.job.committer.", COMMITTER),
-    ("mapreduce.job.counters.", COUNTED),
+    ("mapreduce.job.counters.counter.", COUNTED),
+    ("mapreduce.job.counters.group.", COUNTED),
+    ("mapreduce.job.counters.groups.", COUNTED),
     ("mapreduce.job.encrypted-intermediate-data", SHUFFLE),
     ("mapreduce.job.finish-when-all-reducers-done", OWN_MASTER),
     ("mapreduce.job.hdfs-servers", STAGED),

@@ -9,7 +9,9 @@ use gerbil_task::{Blamed, MapOrder, Partition, Piece, ReduceOrder, Source};
 use super::repeat::{self, Repeat};
 use crate::context::Counters;
 use crate::error::{Error, Result};
-use crate::settings::{MAP_ATTEMPTS, REDUCE_ATTEMPTS, REPEAT, SKIP, SKIP_GROUPS, Settings};
+use crate::settings::{
+    COUNTERS, MAP_ATTEMPTS, REDUCE_ATTEMPTS, REPEAT, SKIP, SKIP_GROUPS, Settings,
+};
 use crate::sort::scratch::Spill;
 use gerbil_task::{add, check_counters};
 
@@ -88,6 +90,8 @@ pub(crate) struct TaskQueue {
     attempts: [u32; 2],
     /// Records that a map may leave out, and groups that a reduce may.
     skip_max: [usize; 2],
+    /// Counters that the job may have of its own.
+    own_counters: usize,
     /// Whether each map is done twice.
     repeat: bool,
 }
@@ -162,6 +166,7 @@ impl TaskQueue {
                 settings.parse::<u32>(REDUCE_ATTEMPTS)?.max(1),
             ],
             skip_max: [settings.parse(SKIP)?, settings.parse(SKIP_GROUPS)?],
+            own_counters: settings.parse(COUNTERS)?,
             repeat: reduces > 0 && settings.parse(REPEAT)?,
         };
         if maps == 0 {
@@ -262,7 +267,7 @@ impl TaskQueue {
 
     /// Refuses what a task has counted where the job would have too many counters.
     pub(crate) fn check(&self, counters: &Counters) -> Result<()> {
-        let checked = check_counters(&self.lock().outcome.counters, counters);
+        let checked = check_counters(&self.lock().outcome.counters, counters, self.own_counters);
         checked.map_err(|error| Error::new(error.to_string()))
     }
 

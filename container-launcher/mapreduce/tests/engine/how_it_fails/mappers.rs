@@ -45,6 +45,15 @@ pub(super) const MAPPERS: &[FailureRow] = &[
         )
     },
     FailureRow {
+        options: &["--slots", "1", "-D", "mapreduce.job.counters.max=120"],
+        ..row(
+            "a map counts under more names than the settings allow",
+            |bed| bed.write("in", "own counters\n"),
+            "map 0: it counts under \"0.*\" in \"faulty\", and the job may have 120 counters of its own: \
+             mapreduce.job.counters.max allows more",
+        )
+    },
+    FailureRow {
         options: &["-D", "mapreduce.task.timeout=400"],
         ..row(
             "a mapper loops",
