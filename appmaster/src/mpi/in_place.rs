@@ -34,8 +34,10 @@ pub(crate) struct Comparing {
 enum Found {
     Same,
     Absent,
-    /// What it is, a part of a sentence.
+    /// Another file: which one, a part of a sentence.
     Other(String),
+    /// A file that cannot run where it lies, or nobody knows: why, a part of a sentence.
+    Unusable(String),
 }
 
 impl From<wire::FileCompared> for Found {
@@ -44,6 +46,7 @@ impl From<wire::FileCompared> for Found {
             Is::Same => Self::Same,
             Is::Absent => Self::Absent,
             Is::Other => Self::Other(compared.found),
+            Is::Unusable => Self::Unusable(compared.found),
         }
     }
 }
@@ -69,16 +72,14 @@ fn decide(program: &MpiProgram, wish: &InPlace, found: &[(&str, Found)]) -> Deci
     };
     let says_so = wish.asked || !is_nowhere;
     let remark = says_so.then(|| {
-        let alike = unlike.iter().filter(|(_, of)| is_absent(of) == is_absent(first));
+        let alike = unlike.iter().filter(|(_, of)| kind(of) == kind(first));
         let mut hosts: Vec<&str> = alike.map(|(host, _)| *host).collect();
         hosts.dedup();
         let (verb, path) = (if hosts.len() == 1 { "has" } else { "have" }, &wish.path);
         let hosts = names(&hosts);
         let what = match first {
-            Found::Other(what) if what.starts_with("its SHA-256") => {
-                format!("{hosts} {verb} another {path} ({what})")
-            }
-            Found::Other(what) => format!("{hosts} cannot run {path} where it lies ({what})"),
+            Found::Other(what) => format!("{hosts} {verb} another {path} ({what})"),
+            Found::Unusable(what) => format!("{hosts} cannot run {path} where it lies ({what})"),
             Found::Absent | Found::Same => format!("{hosts} {verb} no {path}"),
         };
         let beside = match program.tree {
@@ -93,8 +94,9 @@ fn decide(program: &MpiProgram, wish: &InPlace, found: &[(&str, Found)]) -> Deci
     }
 }
 
-fn is_absent(found: &Found) -> bool {
-    *found == Found::Absent
+/// What is said of several nodes in one sentence.
+fn kind(found: &Found) -> std::mem::Discriminant<Found> {
+    std::mem::discriminant(found)
 }
 
 fn names(hosts: &[&str]) -> String {
@@ -170,7 +172,7 @@ impl Mpi {
             return Vec::new();
         };
         let Comparing { seats, answers, .. } = comparing;
-        let silent = Found::Other(format!("no word of it within {} s", PATIENCE.0 / 1000));
+        let silent = Found::Unusable(format!("no word of it within {} s", PATIENCE.0 / 1000));
         let mut place = 0;
         for program in &mut self.description.programs {
             let Some(wish) = program.in_place.clone() else {
@@ -255,6 +257,7 @@ mod tests {
     #[test]
     fn the_nodes_own_file_runs_where_all_have_it_and_else_a_copy() {
         let other = || Found::Other("its SHA-256 is 12".into());
+        let unusable = || Found::Unusable("it is not executable".into());
         let same = || Found::Same;
         let none = || Found::Absent;
         let another = "n1 has another /opt/p (its SHA-256 is 12), so a copy";
@@ -281,6 +284,13 @@ mod tests {
                 vec![other(), none()],
                 false,
                 Some("n0 has another /opt/p ("),
+            ),
+            // Each kind of a difference has its own nodes.
+            (
+                false,
+                vec![unusable(), other(), unusable()],
+                false,
+                Some("n0, n2 cannot run /opt/p where it lies (it is not executable), so a copy"),
             ),
             (true, vec![], false, None),
             (

@@ -25,13 +25,13 @@ pub(super) async fn compare(order: CompareFiles) -> FilesCompared {
     let looked = tokio::task::spawn_blocking(move || order.files.iter().map(look).collect());
     let files = match timeout(PATIENCE, looked).await {
         Ok(Ok(files)) => files,
-        Ok(Err(_)) => vec![other("it cannot be looked at"); count],
+        Ok(Err(_)) => vec![unusable("it cannot be looked at"); count],
         Err(_) => {
             let late = format!(
                 "its file system does not answer within {} s",
                 PATIENCE.as_secs()
             );
-            vec![other(&late); count]
+            vec![unusable(&late); count]
         }
     };
     FilesCompared { run, files }
@@ -44,9 +44,9 @@ fn look(wanted: &ComparedFile) -> FileCompared {
     let compared = compared(found, executable, &wanted.digest);
     match compared.is() {
         Is::Same if is_open(path) => {
-            other("others may put another file there before it is started")
+            unusable("others may put another file there before it is started")
         }
-        Is::Same | Is::Absent | Is::Other => compared,
+        Is::Same | Is::Absent | Is::Other | Is::Unusable => compared,
     }
 }
 
@@ -96,8 +96,11 @@ fn may_be_replaced(levels: &[Level], own: u32) -> bool {
 fn compared(found: io::Result<String>, executable: bool, wanted: &str) -> FileCompared {
     match found {
         Ok(found) if found == *wanted && executable => FileCompared::default(),
-        Ok(found) if found == *wanted => other("it is not executable"),
-        Ok(found) => other(&format!("its SHA-256 is {found}")),
+        Ok(found) if found == *wanted => unusable("it is not executable"),
+        Ok(found) => FileCompared {
+            is: Is::Other.into(),
+            found: format!("its SHA-256 is {found}"),
+        },
         Err(error)
             if matches!(
                 error.kind(),
@@ -109,13 +112,13 @@ fn compared(found: io::Result<String>, executable: bool, wanted: &str) -> FileCo
                 found: String::new(),
             }
         }
-        Err(error) => other(&format!("it cannot be read: {error}")),
+        Err(error) => unusable(&format!("it cannot be read: {error}")),
     }
 }
 
-fn other(found: &str) -> FileCompared {
+fn unusable(found: &str) -> FileCompared {
     FileCompared {
-        is: Is::Other.into(),
+        is: Is::Unusable.into(),
         found: found.to_owned(),
     }
 }
@@ -131,14 +134,14 @@ mod tests {
         let error = |kind| Err(io::Error::from(kind));
         for (found, executable, is, words) in [
             (Ok("ab"), true, Is::Same, ""),
-            (Ok("ab"), false, Is::Other, "not executable"),
+            (Ok("ab"), false, Is::Unusable, "not executable"),
             (Ok("cd"), true, Is::Other, "its SHA-256 is cd"),
             (error(io::ErrorKind::NotFound), false, Is::Absent, ""),
             (error(io::ErrorKind::NotADirectory), false, Is::Absent, ""),
             (
                 error(io::ErrorKind::PermissionDenied),
                 false,
-                Is::Other,
+                Is::Unusable,
                 "cannot be read",
             ),
         ] {
@@ -220,10 +223,10 @@ mod tests {
             [
                 Is::Same,
                 Is::Other,
-                Is::Other,
+                Is::Unusable,
                 Is::Absent,
                 Is::Absent,
-                Is::Other
+                Is::Unusable
             ]
         );
     }
