@@ -359,7 +359,7 @@ impl MapReduce {
         self.todo.push(Do::ForTasks(wanted));
     }
 
-    fn notice(&mut self, sentence: String) {
+    pub(crate) fn notice(&mut self, sentence: String) {
         self.outbox
             .push(ToClient::Notice(wire::Notice { sentence }));
     }

@@ -26,8 +26,8 @@ pub use element::{elements_differ, lack, waits_for_element};
 pub use port::{no_free_port, unreached};
 pub use rejection::rejection;
 pub use session::{
-    INPUT_WAS_EMPTY, NO_JOB_CAME, OTHERS_FIRST, QueueIsFull, followed, not_kept, task_log_gone,
-    too_many_processes, waits_for_turn,
+    INPUT_WAS_EMPTY, NO_JOB_CAME, OTHERS_FIRST, QueueIsFull, followed, not_kept,
+    policy_for_devices, task_log_gone, too_many_processes, waits_for_turn,
 };
 pub use slots::waits_for_slots;
 pub use waiting::{let_go, no_room, silent, unanswered, unused};

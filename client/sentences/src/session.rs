@@ -15,6 +15,31 @@ pub fn waits_for_turn(running: u32, owner: Option<&Owner>) -> String {
     format!("waits for another job{of} to end: {running} run, as --max-running says")
 }
 
+/// For whom the session's policy is, where tasks of a job need these `devices`; `None`: it has nothing to do with them.
+#[must_use]
+pub fn policy_for_devices(policy: &str, devices: &[String]) -> Option<String> {
+    let name = policy.split([':', '+']).next().unwrap_or_default();
+    let suits = match name {
+        "fifo" | "fair" => {
+            "that suits where all nodes have one, or few jobs need it; where only some nodes have one, hpe-conserve takes \
+             less time"
+        }
+        "hpe-conserve" => {
+            "that suits where some nodes have one, or plain jobs wait beside those that need it; where all nodes have one, \
+             fifo does as well"
+        }
+        "hpe" | "hpe-literal" => {
+            "that is its paper's, to compare with; where only some nodes have one, hpe-conserve takes less time, and where \
+             all have one, fifo"
+        }
+        _ => return None,
+    };
+    let devices = devices.join(", ");
+    Some(format!(
+        "tasks of the job need {devices}, and the session's policy is {policy}: {suits}"
+    ))
+}
+
 /// Why a session gets no container more: by what its scheduler says.
 #[derive(Clone, Copy, Debug)]
 pub struct QueueIsFull<'a> {
@@ -89,4 +114,32 @@ pub fn too_many_processes(processes: u32, unit: MiB, slots: u32, fit: u32) -> St
         "{processes} processes of {unit} want as many slots at once, and of its {slots} slots {fit} can be such; start \
          a larger one (--containers, --max-containers, --slots-per-container, --memory)"
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::policy_for_devices;
+
+    #[test]
+    fn a_job_that_needs_a_device_is_told_for_whom_the_policy_is() {
+        let said = |policy: &str| policy_for_devices(policy, &["gpu".to_owned()]);
+        for (policy, part) in [
+            ("fifo", "is fifo: that suits where all nodes have one"),
+            ("fair:by=user+priority", "hpe-conserve takes less time"),
+            ("hpe-conserve:per=3", "that suits where some nodes have one"),
+            (
+                "hpe",
+                "that is its paper's, to compare with; where only some nodes have one, hpe-conserve",
+            ),
+        ] {
+            let said = said(policy).unwrap();
+            assert!(
+                said.starts_with("tasks of the job need gpu, and the session's policy is ")
+                    && said.contains(part),
+                "{said}"
+            );
+        }
+        assert_eq!(said("dyscale"), None);
+        assert_eq!(said("hetero:tenants=true"), None);
+    }
 }

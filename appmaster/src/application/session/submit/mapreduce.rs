@@ -38,17 +38,43 @@ pub(super) fn mapreduce(
     };
     of_disks(&mut description.settings, plan);
     fits(unit, plan.slot.times(plan.slots.get()))?;
+    let (explain, node_failures) = (description.explain, description.node_failures);
     let text = Folder::job(application, job.0);
+    let advice = advice(&description, plan);
+    let mut work = MapReduce::new(description, &text);
+    if let Some(advice) = advice {
+        work.notice(advice);
+    }
     Ok(TakenJob {
-        explain: description.explain,
+        explain,
         wants: Wants::Tasks {
             map,
             reduce,
-            node_failures: description.node_failures,
+            node_failures,
         },
-        work: JobWork::MapReduce(Box::new(MapReduce::new(description, &text))),
+        work: JobWork::MapReduce(Box::new(work)),
         unit,
     })
+}
+
+/// For whom the session's policy is, where the job wants to be told every reason.
+fn advice(description: &MapReduceJob, plan: &SessionPlan) -> Option<String> {
+    let is_shared = !plan.is_owned && !plan.ends_with_job;
+    if !description.explain || !is_shared {
+        return None;
+    }
+    let reduce = (description.reduces > 0).then_some(&description.reduce);
+    let stages = std::iter::once(&description.map).chain(reduce);
+    let mut devices: Vec<String> = Vec::new();
+    for need in stages.flat_map(|stage| &stage.needs) {
+        if !devices.contains(&need.name) {
+            devices.push(need.name.clone());
+        }
+    }
+    if devices.is_empty() {
+        return None;
+    }
+    sentences::policy_for_devices(&plan.policy, &devices)
 }
 
 /// What tasks may have of disks, as the session was started, unless the job says something else.
