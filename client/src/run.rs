@@ -69,9 +69,10 @@ async fn run(mut given: Arguments, started_us: i64, signals: &mut Signals) -> Re
     given.named()?;
     let Some(nodes) = given.local.local else {
         let found = blocking(signals, move || {
-            let cluster = match given.session.session.clone() {
-                Some(name) => sessions::cluster_of_job(&name, &mut given)?,
-                None => Cluster::find_for_a_job()?,
+            let cluster = match (given.session.session.clone(), &given.kill) {
+                (Some(name), _) => sessions::cluster_of_job(&name, &mut given)?,
+                (None, Some(id)) => sessions::cluster_of_application(id)?,
+                (None, None) => Cluster::find_for_a_job()?,
             };
             Ok::<_, Failure>((cluster, given))
         });

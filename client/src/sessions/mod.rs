@@ -207,6 +207,19 @@ pub(crate) fn cluster_of_job(name: &Name, given: &mut Arguments) -> Result<Clust
     cluster_of(name, &mut given.staging)
 }
 
+/// The cluster of an application that is to be ended: a session of the user's may have one of its own on this machine.
+pub(crate) fn cluster_of_application(id: &str) -> Result<Cluster, Failure> {
+    let held = id
+        .parse()
+        .ok()
+        .and_then(|id| held(JobName::of(id)).ok().flatten());
+    let local = held.and_then(|held| held.kept.owned.local);
+    match local.filter(|folder| RunFolder::is_held(folder)) {
+        Some(folder) => Ok(local::daemon::settings(&folder)?),
+        None => Ok(Cluster::find_for_a_job()?),
+    }
+}
+
 /// The same of any job, whose files are staged in `staging`, if that says a folder.
 pub(crate) fn cluster_of(name: &Name, staging: &mut Option<String>) -> Result<Cluster, Failure> {
     let Some(folder) = folder()?.find_session(name)?.owned.local else {
