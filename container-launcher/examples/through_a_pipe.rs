@@ -177,6 +177,7 @@ fn located(block: Block) -> Option<LocatedBlock> {
         host: node.host,
         address: node.address,
         port,
+        rack: String::new(),
     });
     Some(LocatedBlock {
         offset: block.offset,

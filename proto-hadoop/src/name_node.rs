@@ -83,6 +83,8 @@ pub struct PlainBlock {
     pub generation: u64,
     /// Where blocks are given, one for each of its DataNodes.
     pub ports: Vec<u16>,
+    /// Their racks; an empty one is not known.
+    pub racks: Vec<String>,
 }
 
 /// What a listing has.
@@ -367,10 +369,12 @@ impl Block {
             ports.map(|port| u16::try_from(port).ok()).collect()
         };
         let ports: Option<Vec<u16>> = is_plain.then(ports).flatten();
+        let racks = block.locs.iter().map(|place| place.location().to_owned());
         Self {
             offset: block.offset,
             length: block.b.num_bytes(),
             plain: ports.map(|ports| PlainBlock {
+                racks: racks.collect(),
                 id: block.b.block_id,
                 generation: block.b.generation_stamp,
                 pool: block.b.pool_id,
@@ -411,6 +415,7 @@ mod tests {
 
     fn file(name: &str, blocks: &[(u64, &[&str])]) -> hdfs::HdfsFileStatusProto {
         let place = |host: &&str| hdfs::DatanodeInfoProto {
+            location: Some(format!("/rack-of-{host}")),
             id: hdfs::DatanodeIdProto {
                 ip_addr: format!("10.0.0.{}", host.len()),
                 host_name: (*host).to_owned(),
@@ -580,6 +585,7 @@ mod tests {
             id: 7,
             generation: 1001,
             ports: vec![9866, 9866],
+            racks: vec!["/rack-of-n1".to_owned(), "/rack-of-n22".to_owned()],
         };
         assert_eq!(plain(|_| ()), Some(whole));
         // What was flushed to it is there.

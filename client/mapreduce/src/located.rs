@@ -91,11 +91,12 @@ pub(crate) fn known(file: &FileBlocks) -> Known {
 
 /// The DataNodes of a block.
 fn nodes<'a>(block: &'a Block, plain: &'a PlainBlock) -> impl Iterator<Item = BlockNode> + 'a {
-    let nodes = block.nodes.iter().zip(&plain.ports);
-    nodes.map(|(node, port)| BlockNode {
+    let nodes = block.nodes.iter().zip(&plain.ports).enumerate();
+    nodes.map(|(place, (node, port))| BlockNode {
         host: node.host.clone(),
         address: node.address.clone(),
         port: *port,
+        rack: plain.racks.get(place).cloned().unwrap_or_default(),
     })
 }
 
@@ -131,6 +132,7 @@ mod tests {
                 id: number,
                 generation: 1001,
                 ports: vec![9866],
+                racks: vec![format!("/r{}", number % 3)],
             }),
         };
         FileBlocks {
@@ -176,7 +178,7 @@ mod tests {
         assert_eq!(all.len(), 200);
         let places = located.into_places();
         assert_eq!(places.pools, ["BP-1"]);
-        assert_eq!(places.nodes.len(), 3);
+        assert_eq!(places.nodes, ["n0/:9866/r0", "n1/:9866/r1", "n2/:9866/r2"]);
     }
 
     #[test]

@@ -31,7 +31,7 @@ pub struct LocatedBlock {
     pub nodes: Vec<BlockNode>,
 }
 
-/// A DataNode, as it registered: "n1.example/10.0.0.1:9866".
+/// A DataNode, as it registered, and its rack: "n1.example/10.0.0.1:9866/rack-1".
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BlockNode {
     /// Its name.
@@ -40,11 +40,17 @@ pub struct BlockNode {
     pub address: String,
     /// Where it gives and takes blocks.
     pub port: u16,
+    /// Its rack, from a slash on; an empty one is not known.
+    pub rack: String,
 }
 
 impl fmt::Display for BlockNode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}/{}:{}", self.host, self.address, self.port)
+        write!(
+            f,
+            "{}/{}:{}{}",
+            self.host, self.address, self.port, self.rack
+        )
     }
 }
 
@@ -59,11 +65,13 @@ impl FromStr for BlockNode {
     fn from_str(text: &str) -> Result<Self, NoBlockNode> {
         let parts = || {
             let (host, rest) = text.split_once('/')?;
+            let (rest, rack) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
             let (address, port) = rest.rsplit_once(':')?;
             Some(Self {
                 host: host.to_owned(),
                 address: address.to_owned(),
                 port: port.parse().ok()?,
+                rack: rack.to_owned(),
             })
         };
         parts().ok_or(NoBlockNode)
@@ -76,12 +84,15 @@ mod tests {
 
     #[test]
     fn a_datanode_is_read_as_it_is_written() {
-        for (text, address) in [
-            ("n1.example/10.0.0.1:9866", "10.0.0.1"),
-            ("n1/fe80::1:9866", "fe80::1"),
+        for (text, address, rack) in [
+            ("n1.example/10.0.0.1:9866", "10.0.0.1", ""),
+            ("n1/fe80::1:9866", "fe80::1", ""),
+            ("n1/10.0.0.1:9866/default-rack", "10.0.0.1", "/default-rack"),
+            ("n1/fe80::1:9866/dc:1/rack 2", "fe80::1", "/dc:1/rack 2"),
         ] {
             let node: BlockNode = text.parse().unwrap();
             assert_eq!((node.address.as_str(), node.port), (address, 9866));
+            assert_eq!(node.rack, rack);
             assert_eq!(node.to_string(), text);
         }
         for text in [

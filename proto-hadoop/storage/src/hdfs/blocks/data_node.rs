@@ -61,6 +61,7 @@ impl DataNode {
                 host: "localhost".to_owned(),
                 address: "127.0.0.1".to_owned(),
                 port: listener.local_addr().unwrap().port(),
+                rack: String::new(),
             },
             taken: Arc::default(),
             asked: Arc::default(),

@@ -9,7 +9,7 @@ mod tests;
 use std::net::{IpAddr, UdpSocket};
 use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
@@ -47,6 +47,8 @@ pub(super) struct DataNodes {
     /// Those that took no connection, and when. The plan of a job names them for as long as it runs, and each of its maps
     /// would wait for them.
     unreached: Arc<Mutex<Vec<(BlockNode, Instant)>>>,
+    /// The rack of this machine, once a DataNode of it was seen: the NameNode's order is for whoever has listed the file.
+    rack: Arc<OnceLock<String>>,
 }
 
 impl DataNodes {
@@ -67,6 +69,17 @@ impl DataNodes {
         let mut unreached = self.unreached();
         unreached.retain(|(of, _)| of != node);
         unreached.push((node.clone(), Instant::now()));
+    }
+
+    /// Learns from these nodes, if one is of this machine, what its rack is.
+    fn learn_rack(&self, nodes: &[BlockNode]) -> &str {
+        let known = self.rack.get();
+        let found = || {
+            let here = |node: &&BlockNode| !node.rack.is_empty() && is_here(&node.address);
+            let rack = nodes.iter().find(here)?.rack.clone();
+            Some(self.rack.get_or_init(|| rack))
+        };
+        known.or_else(found).map_or("", String::as_str)
     }
 
     /// Whether it is not worth a try yet.
@@ -189,7 +202,8 @@ impl Blocks {
                 return Ok(());
             }
         }
-        for node in in_turn(&block.nodes, self.turn) {
+        let rack = self.data_nodes.learn_rack(&block.nodes);
+        for node in in_turn(&block.nodes, rack, self.turn) {
             if self.dead.contains(node) || self.data_nodes.is_left_out(node) {
                 continue;
             }
@@ -233,13 +247,18 @@ const fn block_end(block: &LocatedBlock) -> u64 {
     block.offset.saturating_add(block.length)
 }
 
-/// Who is asked, in this order: who is on this machine, then the others, from a certain one on.
-fn in_turn(nodes: &[BlockNode], turn: usize) -> impl Iterator<Item = &BlockNode> {
+/// Who is asked, in this order: who is on this machine, who is in its `rack`, if that is known, then the others; each of
+/// them from a certain one on.
+fn in_turn<'a>(nodes: &'a [BlockNode], rack: &str, turn: usize) -> Vec<&'a BlockNode> {
     let first = turn.checked_rem(nodes.len()).unwrap_or_default();
     let (before, behind) = nodes.split_at(first);
-    let here = nodes.iter().filter(|node| is_here(&node.address));
-    let others = behind.iter().chain(before);
-    here.chain(others.filter(|node| !is_here(&node.address)))
+    let (mut order, others): (Vec<_>, Vec<_>) =
+        (behind.iter().chain(before)).partition(|node| is_here(&node.address));
+    let is_near = |node: &&BlockNode| !rack.is_empty() && node.rack == rack;
+    let (near, far): (Vec<_>, Vec<_>) = others.into_iter().partition(is_near);
+    order.extend(near);
+    order.extend(far);
+    order
 }
 
 /// Whether an address is one of this machine: those of others cannot be listened at.

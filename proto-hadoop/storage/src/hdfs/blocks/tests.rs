@@ -142,11 +142,13 @@ fn who_is_on_this_machine_is_asked_first_and_the_others_in_turns() {
         host: String::new(),
         address: address.to_owned(),
         port: 9866,
+        rack: String::new(),
     };
     // Reserved addresses are nobody's.
     let nodes = ["240.0.0.1", "240.0.0.2", "127.0.0.1", "240.0.0.3", "x"].map(node);
     let order = |turn| -> Vec<&str> {
-        in_turn(&nodes, turn)
+        in_turn(&nodes, "", turn)
+            .into_iter()
             .map(|node| node.address.as_str())
             .collect()
     };
@@ -159,7 +161,37 @@ fn who_is_on_this_machine_is_asked_first_and_the_others_in_turns() {
         order(6),
         from(["127.0.0.1", "240.0.0.2", "240.0.0.3", "x", "240.0.0.1"])
     );
-    assert_eq!(in_turn(&[], 5).count(), 0);
+    assert!(in_turn(&[], "", 5).is_empty());
+}
+
+/// Between racks there is less of the network than in one.
+#[test]
+fn who_is_in_the_same_rack_is_asked_before_others() {
+    let node = |(address, rack): (&str, &str)| BlockNode {
+        host: String::new(),
+        address: address.to_owned(),
+        port: 9866,
+        rack: rack.to_owned(),
+    };
+    let near = ["240.0.0.1", "240.0.0.2", "240.0.0.3", "240.0.0.4"];
+    let nodes: Vec<BlockNode> = near
+        .into_iter()
+        .zip(["/a", "/b", "/a", "/b"])
+        .map(node)
+        .collect();
+    let data_nodes = DataNodes::default();
+    let order = |data_nodes: &DataNodes, turn| -> Vec<String> {
+        let rack = data_nodes.learn_rack(&nodes);
+        let order = in_turn(&nodes, rack, turn).into_iter();
+        order.map(|node| node.address[8..].to_owned()).collect()
+    };
+    // Not known yet.
+    assert_eq!(order(&data_nodes, 1), ["2", "3", "4", "1"]);
+    // A block that is here tells it, to all readers of the file system.
+    let here = [node(("240.0.0.9", "/a")), node(("127.0.0.1", "/b"))];
+    assert_eq!(data_nodes.clone().learn_rack(&here), "/b");
+    assert_eq!(order(&data_nodes, 0), ["2", "4", "1", "3"]);
+    assert_eq!(order(&data_nodes, 2), ["4", "2", "3", "1"]);
 }
 
 /// Of a file system whose NameNode does not run.
