@@ -35,7 +35,7 @@ pub(super) async fn attach(
     let held = match found.map_err(thread())? {
         ControlFlow::Continue(found) => match found? {
             Some(held) => held,
-            None => return past(job, no_such_job(job)).await,
+            None => return past(job).await?.ok_or_else(|| no_such_job(job).into()),
         },
         ControlFlow::Break(signal) => return Ok(128u8.saturating_add(signal)),
     };
@@ -49,11 +49,21 @@ pub(super) async fn attach(
     };
     let (reached, number, status) = tokio::select! {
         reached = reaching => match reached {
-            Err(error) if error.is_of_past() => return past(job, error).await,
+            Err(error) if error.is_of_past() => {
+                return past(job).await?.ok_or_else(|| error.into());
+            }
             reached => reached?,
         },
         signal = signals.ending() => return Ok(128u8.saturating_add(signal)),
     };
+    let known = status.jobs.iter().map(|of| of.job);
+    let mut known = known.chain(status.kept.iter().map(|of| of.job));
+    // A command that has followed it to its end took it along.
+    if !known.any(|known| known == number)
+        && let Some(code) = past(job).await?
+    {
+        return Ok(code);
+    }
     if let Some(job) = of_tasks(status, number) {
         return Ok(mapreduce::watch(&held, reached, job, signals).await);
     }
@@ -87,22 +97,21 @@ pub(super) async fn attach(
     Ok(ended.code)
 }
 
-/// A MapReduce job that is over, and whose ApplicationMaster does not have it any more: how it ended; else why it cannot
-/// be shown.
-async fn past(job: JobName, error: SessionError) -> Result<u8, Failure> {
+/// A MapReduce job that is over, and whose ApplicationMaster does not have it any more: how it ended.
+async fn past(job: JobName) -> Result<Option<u8>, Failure> {
     let found = match Histories::open(None) {
         Ok(histories) => histories.find(job).await.ok().flatten(),
         Err(_nowhere) => None,
     };
     let Some(found) = found else {
-        return Err(error.into());
+        return Ok(None);
     };
     print(Text::of(&text::status(&found))).await?;
-    Ok(match found.state {
+    Ok(Some(match found.state {
         JobState::Succeeded => Exit::Success.code(),
         JobState::Failed => FAILED,
         JobState::Killed => Exit::Killed.code(),
-    })
+    }))
 }
 
 /// The job of this number, if it has tasks and no ranks.
