@@ -12,5 +12,10 @@ pub fn svg(outcome: &RunResult) -> String {
         from_s: 0.0,
         to_s: crate::run::in_seconds(outcome.end),
     };
-    ::gantt::svg(&outcome.bars, jobs, axis)
+    ::gantt::svg(
+        "Which job had which slot, and when",
+        &outcome.bars,
+        jobs,
+        axis,
+    )
 }

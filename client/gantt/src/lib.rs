@@ -1,12 +1,14 @@
 //! When what ran on which slot, as a picture: of a simulated run, and of what a session did.
 
 mod axis;
+mod date;
 
 use std::collections::BTreeMap;
 
 use serde::Serialize;
 
 pub use axis::ticks;
+pub use date::date;
 
 /// An attempt at a task, or a process of a gang, as it ran.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -54,9 +56,14 @@ const NAMED: usize = 40;
 const TOP: usize = 24;
 
 /// One row a slot, time to the right, a colour a job, in the order of `jobs`; reduces lighter, what did not end well
-/// with a red edge. Below are the time, and what is what.
+/// with a red edge. Above is the `title`, below are the time, and what is what.
 #[must_use]
-pub fn svg<'a>(bars: &[Bar], jobs: impl IntoIterator<Item = &'a str>, axis: Axis) -> String {
+pub fn svg<'a>(
+    title: &str,
+    bars: &[Bar],
+    jobs: impl IntoIterator<Item = &'a str>,
+    axis: Axis,
+) -> String {
     let mut rows: BTreeMap<u32, (&str, Vec<&Bar>)> = BTreeMap::new();
     for bar in bars {
         rows.entry(bar.slot)
@@ -74,9 +81,10 @@ pub fn svg<'a>(bars: &[Bar], jobs: impl IntoIterator<Item = &'a str>, axis: Axis
     let height = bottom + (4 + legend.len()) * ROW;
     let mut svg = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{}\" height=\"{height}\" font-family=\"sans-serif\" font-size=\"10\">\n\
-         <title>Which job had which slot, and when</title>\n\
-         <text x=\"{LEFT}\" y=\"14\" font-size=\"13\">Which job had which slot, and when</text>\n",
-        LEFT + 920
+         <title>{title}</title>\n\
+         <text x=\"{LEFT}\" y=\"14\" font-size=\"13\">{title}</text>\n",
+        LEFT + 920,
+        title = escaped(title)
     );
     let (ticks, places) = ticks(from_s, to_s);
     for at in ticks {
@@ -195,8 +203,9 @@ mod tests {
             from_s: 10.0,
             to_s: 20.0,
         };
-        let svg = svg(&bars, ["a", "b"], axis);
+        let svg = svg("Slots of <s>", &bars, ["a", "b"], axis);
         assert_eq!(svg.matches("<rect").count(), 3);
+        assert_eq!(svg.matches(">Slots of &lt;s&gt;<").count(), 2);
         assert_eq!(svg.matches("#cc0000").count(), 1);
         // Two bars, and the legend.
         assert_eq!(svg.matches(COLOURS[1]).count(), 3);

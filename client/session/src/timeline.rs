@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use gantt::{Axis, Bar, svg};
+use gantt::{Axis, Bar, date, svg};
 use job::wire;
 use job::wire::session_span::{How, Stage};
 use proto_hadoop::ApplicationId;
@@ -56,14 +56,23 @@ impl Timeline {
         self.bars.iter().map(|bar| bar.job.as_str()).collect()
     }
 
-    /// The chart, from the first of what is remembered until the last.
+    /// The chart, from the first of what is remembered until the last, drawn at a time in ms since 1970.
     #[must_use]
-    pub fn svg(&self) -> String {
+    pub fn svg(&self, at_ms: u64) -> String {
+        let began_ms = Duration::try_from_secs_f64(self.now_s).map_or(0, |now| {
+            at_ms.saturating_sub(u64::try_from(now.as_millis()).unwrap_or(u64::MAX))
+        });
+        let title = format!(
+            "Which job had which slot of session {} ({}), and when; 0 s is {}",
+            self.name,
+            self.application,
+            date(began_ms)
+        );
         let begins = self.bars.iter().map(|bar| bar.begin_s);
         let from_s = begins.fold(self.now_s, f64::min);
         let ends = self.bars.iter().map(|bar| bar.end_s);
         let to_s = ends.fold(from_s, f64::max);
-        svg(&self.bars, self.jobs(), Axis { from_s, to_s })
+        svg(&title, &self.bars, self.jobs(), Axis { from_s, to_s })
     }
 }
 
@@ -212,8 +221,9 @@ mod tests {
         ];
         assert_eq!(bars.collect::<Vec<_>>(), wanted);
         assert_eq!(timeline.jobs().len(), 4);
-        let svg = timeline.svg();
+        let svg = timeline.svg(1_700_000_002_000);
         assert_eq!(svg.matches("<rect").count(), 6);
+        assert!(svg.contains("0 s is 2023-11-14 22:13:20 UTC"), "{svg}");
         assert!(
             svg.contains("s42.3 p map 9: 1.50 to 1.80 s, failed"),
             "{svg}"

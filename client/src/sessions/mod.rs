@@ -13,6 +13,7 @@ mod watch;
 use std::ffi::OsString;
 use std::ops::ControlFlow;
 use std::process::ExitCode;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use ::job::exit::Exit;
 use follow::progress::Progress;
@@ -283,6 +284,13 @@ async fn status(folder: &SessionsFolder, kept: &SessionRecord, json: bool) -> Re
     Ok(Exit::Success.code())
 }
 
+fn now_ms() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.map_or(0, |since| {
+        u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+    })
+}
+
 /// Writes what had which slots when.
 async fn gantt(
     folder: &SessionsFolder,
@@ -294,7 +302,7 @@ async fn gantt(
     let timeline = reached.timeline(kept).await?;
     let text = match file.is_json {
         true => serde_json::to_string_pretty(&timeline).unwrap_or_default(),
-        false => timeline.svg(),
+        false => timeline.svg(now_ms()),
     };
     let path = &file.path;
     let written = match follow::descriptor::named(path) {
