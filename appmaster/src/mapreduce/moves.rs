@@ -9,16 +9,20 @@ use policy::schedule::AttemptIx;
 use super::{MapReduce, MapReduceEffect};
 
 impl MapReduce {
-    /// The policies want an attempt in another slot of its container. One that is over settles that by its end.
+    /// The policies want an attempt in another slot of its container, or on the cores that its own has now. One that is
+    /// over settles that by its end; one that has not been started starts there.
     pub(super) fn move_attempt(&mut self, moved: TaskMove) {
         let Some(attempt) = self.attempts.get_mut(moved.attempt) else {
             return;
         };
-        if !attempt.is_ordered || attempt.is_stopped {
-            let why = "it does not run, or ends already".to_owned();
+        if attempt.is_stopped || !attempt.is_ordered {
+            let why_not = attempt.is_stopped.then(|| "it ends already".to_owned());
+            if why_not.is_none() {
+                (attempt.slot, attempt.cpus) = (moved.slot, moved.cpus);
+            }
             return self.want(MapReduceEffect::Moved {
                 attempt: moved.attempt,
-                why_not: Some(why),
+                why_not,
             });
         }
         let to = attempt.container.clone();

@@ -16,6 +16,7 @@
 //! Invariants: a slot is lent to one job at a time; a gang has all its slots or none; slots of a container
 //! that is lost are gone, whoever has them, and come back to nobody.
 
+mod bindings;
 mod core_slots;
 mod homes;
 mod messages;
@@ -35,6 +36,7 @@ use crate::schedule::{
     AttemptIx, AttemptOutcome, ContainerIx, Decision, Event, Illegal, Job, JobIx, Nanos, Node,
     NodeIx, Owner, Scheduler, SessionDriver, Slot, SlotIx, SlotUse, Stage, StageState, Task, level,
 };
+use bindings::Bindings;
 use moves::PendingSwap;
 
 use crate::{
@@ -58,6 +60,12 @@ struct Borrower {
     attempts: BTreeSet<AttemptIx>,
 }
 
+impl Borrower {
+    fn is_of_tasks(&self) -> bool {
+        matches!(self.request.wants, Wants::Tasks { .. })
+    }
+}
+
 /// The slots, and who has them.
 #[derive(Debug)]
 pub struct Lending {
@@ -73,8 +81,10 @@ pub struct Lending {
     next_job: u32,
     /// Attempts that change places.
     swaps: Vec<PendingSwap>,
-    /// Attempts that were ordered to the slots that they have, and how many answers are about that.
-    ordered_back: BTreeMap<AttemptIx, u32>,
+    /// The cores that attempts are on.
+    bindings: Bindings,
+    /// Numbers of slots in their containers.
+    places: BTreeMap<ContainerIx, BTreeMap<SlotIx, u32>>,
     /// Decisions that became no word.
     undone: Vec<Illegal>,
 }
@@ -93,7 +103,8 @@ impl Lending {
             next_container: 0,
             next_job: 0,
             swaps: Vec::new(),
-            ordered_back: BTreeMap::new(),
+            bindings: Bindings::default(),
+            places: BTreeMap::new(),
             undone: Vec::new(),
         }
     }
@@ -139,6 +150,7 @@ impl Lending {
             pool: sizes::of_node(&elements),
         };
         offer.elements = elements;
+        let mut words = Vec::new();
         if offer.slots != slots {
             let recut = Event::Slots {
                 container: ix,
@@ -146,8 +158,10 @@ impl Lending {
             };
             offer.slots = slots;
             self.driver.tell(nanos(now), &recut);
+            words = self.rebind(now, ix);
         }
-        self.happened(now, &changed)
+        words.extend(self.happened(now, &changed));
+        words
     }
 
     /// The queues that jobs may name; `None`: any.
@@ -178,6 +192,7 @@ impl Lending {
             return Vec::new();
         };
         self.offers.remove(&ix);
+        self.places.remove(&ix);
         let session = self.driver.session();
         let (mut gangs, mut tasks) = (BTreeSet::new(), Vec::new());
         let slots = session.slots_of(ix).iter();
@@ -193,6 +208,7 @@ impl Lending {
             self.leave(now, job);
         }
         for (job, attempt) in tasks {
+            self.bindings.forget(attempt);
             if let Some(borrower) = self.borrower(job) {
                 borrower.attempts.remove(&attempt);
             }
@@ -321,6 +337,7 @@ impl Lending {
         };
         self.numbers.remove(&borrower.ix);
         self.leave(now, borrower.ix);
+        self.unbind(borrower.attempts.iter().copied());
         for attempt in borrower.attempts {
             if self.driver.session().attempt(attempt).is_some() {
                 let ended = Event::Ended {
@@ -342,8 +359,9 @@ impl Lending {
     /// When [`Lending::tick`] is due.
     #[must_use]
     pub fn wakes_at(&self) -> Option<Millis> {
-        let at = self.driver.wakes_at()?;
-        Some(Millis(at.0.div_ceil(1_000_000)))
+        let policy = self.driver.wakes_at();
+        let policy = policy.map(|at| Millis(at.0.div_ceil(1_000_000)));
+        policy.into_iter().chain(self.bindings.wakes_at()).min()
     }
 
     /// The containers that offer slots, in the order of joining, with the slots of each that are lent. Cost: O(slots).
@@ -414,7 +432,8 @@ impl Lending {
     }
 
     fn decided(&mut self, now: Millis) -> Vec<Word> {
-        let mut words = self.end_swaps();
+        let mut words = self.end_swaps(now);
+        words.extend(self.strays(now));
         for decided in self.driver.decide_attempts(nanos(now)) {
             let attempts = decided.attempts();
             let before = words.len();
@@ -479,6 +498,7 @@ impl Lending {
 
     /// A task has a slot.
     fn start(&mut self, ix: AttemptIx) -> Option<Word> {
+        let place = self.place_of(self.driver.session().attempt(ix)?.slot)?;
         let session = self.driver.session();
         let attempt = session.attempt(ix)?;
         let slot = session.slot(attempt.slot)?;
@@ -492,7 +512,7 @@ impl Lending {
             container: offer.container.clone(),
             host: offer.host.clone(),
             place: container,
-            slot: self.place_of(attempt.slot)?,
+            slot: place,
             cpus: slot.cpus.clone(),
             level: level(
                 session,
@@ -503,15 +523,28 @@ impl Lending {
             ),
         };
         self.jobs.get_mut(&start.job)?.attempts.insert(ix);
+        self.bindings.started(ix, (start.slot, start.cpus.clone()));
         Some(Word::Start(start))
     }
 
-    /// Which of its container's slots a slot is, from 0.
-    fn place_of(&self, slot: SlotIx) -> Option<u32> {
+    /// Which of its container's slots a slot is, from 0, as long as it is there: the lowest number that no other has.
+    fn place_of(&mut self, slot: SlotIx) -> Option<u32> {
         let session = self.driver.session();
-        let mut slots = (0_u32..).zip(session.slots_of(session.slot(slot)?.container));
-        let (place, _) = slots.find(|(_, other)| **other == slot)?;
-        Some(place)
+        let container = session.slot(slot)?.container;
+        let places = self.places.entry(container).or_default();
+        if let Some(place) = places.get(&slot) {
+            return Some(*place);
+        }
+        places.retain(|known, _| session.slot(*known).is_some());
+        let mut taken: BTreeSet<u32> = places.values().copied().collect();
+        for other in session.slots_of(container) {
+            if !places.contains_key(other) {
+                let place = (0..).find(|place| !taken.contains(place))?;
+                taken.insert(place);
+                places.insert(*other, place);
+            }
+        }
+        places.get(&slot).copied()
     }
 }
 

@@ -127,6 +127,7 @@ impl Lending {
         if let Some(borrower) = self.borrower(job) {
             borrower.attempts.remove(&attempt);
         }
+        self.bindings.forget(attempt);
         let ended = Event::Ended {
             attempt,
             how,

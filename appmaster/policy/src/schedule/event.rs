@@ -215,4 +215,6 @@ pub enum Why {
     TwinWon,
     /// A job of higher priority needs its slot.
     Preempted,
+    /// Its launcher cannot bring it to the cores of its slot.
+    OffItsCores,
 }

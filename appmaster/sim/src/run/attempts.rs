@@ -27,8 +27,13 @@ impl<'a> WorkloadRun<'a> {
             Decision::Stop { attempt, .. } => {
                 self.clock.at(self.now.plus(STOP), Due::Stopped(*attempt))
             }
-            Decision::Move { attempt, .. } | Decision::Swap { one: attempt, .. } => {
-                self.clock.at(self.now.plus(MOVE), Due::Moved(*attempt));
+            Decision::Move { attempt, .. } => {
+                self.clock
+                    .at(self.now.plus(MOVE), Due::Moved(*attempt, None));
+            }
+            Decision::Swap { one, other } => {
+                let due = Due::Moved(*one, Some(*other));
+                self.clock.at(self.now.plus(MOVE), due);
             }
             Decision::Hold { .. } => {}
         }
@@ -88,12 +93,12 @@ impl<'a> WorkloadRun<'a> {
 
     /// The launcher confirms a move, or a swap of two: what is left of their work takes as long as their new
     /// slots' speed says.
-    pub(super) fn moved(&mut self, attempt: AttemptIx) -> Result<()> {
-        let other = self
-            .driver
-            .session()
-            .attempt(attempt)
-            .and_then(|attempt| attempt.swaps);
+    pub(super) fn moved(&mut self, attempt: AttemptIx, other: Option<AttemptIx>) -> Result<()> {
+        // Where one of two has ended, the other goes on alone.
+        let (attempt, other) = match (self.driver.session().attempt(attempt), other) {
+            (None, Some(other)) => (other, None),
+            _ => (attempt, other),
+        };
         self.tell(&Event::Moved { attempt, ok: true })?;
         for attempt in [Some(attempt), other].into_iter().flatten() {
             let speed = self.known(attempt).map(|(_, _, speed, _)| speed);

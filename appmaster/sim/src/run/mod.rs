@@ -42,8 +42,8 @@ enum Due {
     /// An attempt has loaded what it needs and wants its devices, if its slot is still the one of this
     /// many moves.
     Loaded(AttemptIx, u32),
-    /// A launcher says that an attempt runs where it was ordered to.
-    Moved(AttemptIx),
+    /// A launcher says that an attempt runs where it was ordered to, and so does one that it changes places with.
+    Moved(AttemptIx, Option<AttemptIx>),
     /// An attempt has no more use for its device.
     Computed(AttemptIx),
     /// An attempt's work is done.
@@ -227,7 +227,7 @@ impl<'a> WorkloadRun<'a> {
                 Some(load) if load.moves == moves => self.loaded(attempt),
                 _ => Ok(()),
             },
-            Due::Moved(attempt) => self.moved(attempt),
+            Due::Moved(attempt, other) => self.moved(attempt, other),
             Due::Computed(attempt) => self.computed(attempt),
             Due::Done(attempt) => self.end(attempt, AttemptOutcome::Done),
             Due::Stopped(attempt) => self.end(attempt, AttemptOutcome::Killed),

@@ -57,13 +57,18 @@ fn an_attempt_has_the_slot_that_its_launcher_has_moved_it_to() {
 }
 
 #[test]
-fn one_that_was_not_started_or_is_over_is_not_ordered_elsewhere() {
+fn one_that_was_not_started_starts_in_the_slot_that_it_has_meanwhile() {
     let mut bed = Bed::new(1, 0);
     let attempt = bed.place(Stage::Map, 0, 1);
     bed.wanted();
     moves(&mut bed, attempt, 3, &[1]);
-    assert_eq!(bed.wanted(), ["moved 0: it does not run, or ends already"]);
+    assert_eq!(bed.wanted(), ["moved 0"]);
     moves(&mut bed, AttemptIx(9), 3, &[1]);
     assert_eq!(bed.wanted(), Vec::<String>::new());
     assert!(bed.orders.is_empty());
+    bed.joined(1);
+    let [(_, Order::Start(start))] = &bed.orders[..] else {
+        panic!("{:?}", bed.orders);
+    };
+    assert_eq!((start.slot, start.cpus.as_slice()), (3, &[1][..]));
 }

@@ -255,17 +255,20 @@ impl ScheduleState {
         self.spend(class, slot, u64::saturating_sub);
         self.count((job, stage, class), 0, 1);
         class.into_iter().for_each(|class| self.needs.leave(class));
-        self.free(slot);
-        match swaps {
-            // The other keeps its slot: there is nobody to change with.
+        match swaps.filter(|other| self.attempts.contains_key(other)) {
+            // The other goes on to that slot, as if it had been ordered there alone.
             Some(other) => {
                 if let Some(attempt) = self.attempts.get_mut(&other) {
-                    (attempt.to, attempt.swaps) = (None, None);
-                    let slot = attempt.slot;
-                    self.take(slot, SlotUse::Busy(other));
+                    attempt.swaps = None;
+                }
+                self.take(slot, SlotUse::Reserved(Reservation::Arrival(other)));
+            }
+            None => {
+                self.free(slot);
+                if swaps.is_none() {
+                    to.into_iter().for_each(|slot| self.free(slot));
                 }
             }
-            None => to.into_iter().for_each(|slot| self.free(slot)),
         }
         let span = stay
             .and_then(|stay| stay.for_all(self.now.since(stay.since)))

@@ -143,15 +143,17 @@ impl DyScale {
         let mut slow = self.placed.at(JobClass::Interactive, Speed::Slow, stage);
         slow.find_map(|(container, one)| {
             let other = self.beside(session, stage, container)?;
-            self.may_move(session, one)
-                .then_some(Decision::Swap { one, other })
+            let may = self.may_move(session, one) && keeps_its_slot(session, one, stage);
+            may.then_some(Decision::Swap { one, other })
         })
     }
 
     fn beside(&self, session: &Session, stage: Stage, container: ContainerIx) -> Option<AttemptIx> {
         let (batch, fast) = (JobClass::Batch, Speed::Fast);
         let mut there = self.placed.in_container(batch, fast, stage, container);
-        there.find(|attempt| self.may_move(session, *attempt))
+        there.find(|attempt| {
+            self.may_move(session, *attempt) && keeps_its_slot(session, *attempt, stage)
+        })
     }
 
     fn may_move(&self, session: &Session, attempt: AttemptIx) -> bool {
@@ -169,4 +171,12 @@ impl DyScale {
         let left = remaining(session, ix).map_or(Nanos(u64::MAX), |(left, _)| left);
         (settled && !stuck && left >= self.move_least).then_some(left)
     }
+}
+
+/// Whether the slot of an attempt is there for others, too: one that its container has no more, since it was cut anew,
+/// goes with the attempt.
+fn keeps_its_slot(session: &Session, attempt: AttemptIx, stage: Stage) -> bool {
+    let slot = session.attempt(attempt).map(|attempt| attempt.slot);
+    let slot = slot.and_then(|slot| session.slot(slot));
+    slot.is_some_and(|slot| slot.stages.contains(&stage))
 }

@@ -106,13 +106,27 @@ fn two_attempts_change_places() {
         (taken(&bed, 0), taken(&bed, 1)),
         (&SlotUse::Busy(other), &SlotUse::Busy(one))
     );
-    // One of them ends in the middle: the other stays where it is.
-    bed.tell(&Event::Ordered(Decision::Swap { one, other }));
-    bed.end(1, AttemptOutcome::Done);
-    assert_eq!(
-        (taken(&bed, 0), taken(&bed, 1)),
-        (&SlotUse::Busy(other), &SlotUse::Free)
-    );
+}
+
+/// One of two ends in the middle: the other goes on to its slot, or stays where it is, as its launcher says.
+#[test]
+fn of_two_that_change_places_one_ends() {
+    for ok in [true, false] {
+        let mut bed = Bed::new("fifo", 1, 2);
+        bed.submit("ann", Stage::Map, 2);
+        let (one, other) = (bed.begin(0), bed.begin(1));
+        bed.tell(&Event::Ordered(Decision::Swap { one, other }));
+        bed.end(0, AttemptOutcome::Done);
+        let ordered = SlotUse::Reserved(Reservation::Arrival(other));
+        assert_eq!(
+            (taken(&bed, 0), taken(&bed, 1)),
+            (&ordered, &SlotUse::Moving(other))
+        );
+        bed.tell(&Event::Moved { attempt: other, ok });
+        let (free, busy) = (&SlotUse::Free, &SlotUse::Busy(other));
+        let expected = if ok { (busy, free) } else { (free, busy) };
+        assert_eq!((taken(&bed, 0), taken(&bed, 1)), expected);
+    }
 }
 
 /// An attempt stays with its launcher, in a slot for its stage, and goes nowhere before it has begun.
