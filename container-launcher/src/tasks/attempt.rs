@@ -15,6 +15,7 @@ use super::places::AttemptOutput;
 use super::watch::{Bounds, Watch};
 use crate::disks::Begun;
 use crate::functions::FunctionLease;
+use crate::porters::Porter;
 use crate::process::EndReport;
 
 /// How long a process may take to leave.
@@ -37,6 +38,8 @@ pub(crate) enum Said {
 /// An attempt.
 pub(super) struct Attempt {
     pub(super) slot: u32,
+    /// What brings its bytes.
+    pub(super) porter: Porter,
     /// Its place among the tasks of its job, which it keeps in whatever slot.
     pub(super) own_place: u32,
     /// Of the container's memory, MiB.
@@ -81,6 +84,7 @@ pub(super) struct Attempt {
 /// What one is made of.
 pub(super) struct Parts {
     pub(super) slot: u32,
+    pub(super) porter: Porter,
     pub(super) own_place: u32,
     pub(super) memory_mib: u64,
     pub(super) task: Arc<ToTask>,
@@ -100,6 +104,7 @@ impl Attempt {
         let watch = Watch::new(parts.bounds, parts.pid, parts.page.read());
         Self {
             slot: parts.slot,
+            porter: parts.porter,
             own_place: parts.own_place,
             memory_mib: parts.memory_mib,
             task: parts.task,

@@ -1,9 +1,10 @@
-//! A task goes on in another slot: on that slot's cores, with all that it has of its own.
+//! A task goes on in another slot: on that slot's cores, with all that it has of its own, and what brings its bytes.
 
 use std::time::Instant;
 
 use job::wire::task_event::Event;
 use job::wire::{MoveTask, TaskMoved};
+use nix::sched::CpuSet;
 
 use super::Tasks;
 use crate::affinity::NotMoved;
@@ -20,10 +21,9 @@ impl Tasks {
             Some(_) => self.move_to(number, &order.cpus, container).await,
             None => Err(NotMoved::Gone.to_string()),
         };
-        if moved.is_ok()
-            && let Some(attempt) = self.attempts.get_mut(&number)
-        {
+        if let (Ok(cores), Some(attempt)) = (&moved, self.attempts.get_mut(&number)) {
             attempt.slot = order.slot;
+            attempt.porter.follow(*cores);
         }
         let told = TaskMoved {
             process: number,
@@ -39,14 +39,15 @@ impl Tasks {
         number: u32,
         cpus: &[u32],
         container: &OwnContainer<'_>,
-    ) -> Result<(), String> {
+    ) -> Result<CpuSet, String> {
         let all: Vec<u32> = cores::mask().into_iter().collect();
         let cpus = if cpus.is_empty() { &all } else { cpus };
         let set = cores::set_of(cpus)
             .ok_or_else(|| "the launcher may use none of these cores".to_owned())?;
         let job = self.job;
         let moved = container.nursery.move_to(Id { job, number }, set).await;
-        moved.map_err(|why| why.to_string())
+        moved.map_err(|why| why.to_string())?;
+        Ok(set)
     }
 }
 

@@ -126,8 +126,10 @@ impl Tasks {
         let process = Process::new(pid.as_raw(), gone.clone(), Grants::default());
         self.processes.add(number, process);
         let (printed, ends) = (Printed::default(), self.ends.child_token());
+        let carrier = porter.handle().clone();
         let mut attempt = Attempt::new(Parts {
             slot,
+            porter,
             own_place,
             memory_mib: order.memory_mib,
             task: Arc::new(ready.task),
@@ -161,7 +163,7 @@ impl Tasks {
             sources,
             gathered: Vec::new(),
             gathered_ahead: 0,
-            carrier: Carrier::new(porter, attempt.ends.clone()),
+            carrier: Carrier::new(carrier, attempt.ends.clone()),
             trouble: Trouble::default(),
             status: Arc::clone(&attempt.status),
             printed: printed.clone(),

@@ -37,6 +37,21 @@ fn of_task(launcher: &Launcher) -> BTreeSet<BTreeSet<u32>> {
         .collect()
 }
 
+/// The cores of each thread of the launcher that brings what tasks read and write.
+#[cfg(test)]
+fn of_porters(launcher: &Launcher) -> BTreeSet<BTreeSet<u32>> {
+    let folder = format!("/proc/{}/task", launcher.pid());
+    let threads = fs::read_dir(&folder).unwrap();
+    let threads = threads.map(|thread| thread.unwrap().file_name().into_string().unwrap());
+    let porters = threads.filter(|thread| {
+        fs::read_to_string(format!("{folder}/{thread}/comm"))
+            .is_ok_and(|name| name.trim() == "porter")
+    });
+    porters
+        .map(|thread| cores(thread.parse().unwrap()))
+        .collect()
+}
+
 #[cfg(test)]
 async fn moved(link: &mut Link, process: u32, slot: u32, cpus: &[u32]) -> TaskMoved {
     let cpus = cpus.to_vec();
@@ -72,9 +87,11 @@ async fn a_task_runs_on_the_cores_of_its_slot_and_goes_on_on_those_of_another() 
     order(&link, Order::Start(start)).await;
     launcher.file(&format!("jobs/{JOB}/standing")).await;
     assert_eq!(of_task(&launcher), only(fast));
+    assert_eq!(of_porters(&launcher), only(fast));
     let there = moved(&mut link, 0, 3, &[slow]).await;
     assert!(there.ok && there.why.is_empty(), "{there:?}");
     assert_eq!(of_task(&launcher), only(slow));
+    assert_eq!(of_porters(&launcher), only(slow));
     // Another has the slot that it had.
     done(&bed.run(&mut link, 1, &bed.map(1, 0, 1)).await);
     let none = u32::try_from(CpuSet::count()).unwrap();
