@@ -19,7 +19,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use job::SessionPlan;
 use policy::gang::{GangEvent, Grant};
 use policy::lending::{CoreClass, OfferedSlot};
-use policy::{ClusterView, ContainerId, Millis, Resources};
+use policy::{ClusterView, ContainerId, Millis, NodeId, Resources};
 
 use pool::Pool;
 
@@ -116,6 +116,21 @@ impl Containers {
     ) -> Vec<OfferedSlot> {
         self.pool.found(container, !devices.is_empty());
         self.pool.slots(container, devices, cores)
+    }
+
+    /// The slots of a container whose node has these devices, and that has these cores of it.
+    pub(crate) fn slots(
+        &self,
+        container: &ContainerId,
+        devices: &BTreeMap<String, u64>,
+        cores: &[CoreClass],
+    ) -> Vec<OfferedSlot> {
+        self.pool.slots(container, devices, cores)
+    }
+
+    /// The node of a container.
+    pub(crate) fn node_of(&self, container: &ContainerId) -> Option<NodeId> {
+        self.pool.node_of(container)
     }
 
     /// A launcher is lost: YARN has a moment to say what became of its container.

@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 
 use job::element::Element;
-use policy::ContainerId;
-use policy::lending::{CoreClass, Offer};
+use policy::lending::{CoreClass, Offer, share_cores};
 use policy::schedule::Speed;
+use policy::{ContainerId, NodeId};
 
 use super::Nodes;
 
@@ -14,18 +14,59 @@ use super::Nodes;
 pub(super) struct Cores {
     /// Hosts of which it was said that they do not have slots on both.
     said_of: BTreeSet<String>,
-    /// Some container has had both.
+    /// Some node has had both.
     had_both: bool,
+    /// Containers whose launchers share a node, in the order of joining.
+    beside: Vec<(NodeId, ContainerId)>,
+}
+
+impl Cores {
+    fn on_node_of(&self, container: &ContainerId) -> impl Iterator<Item = &ContainerId> {
+        let mut all = self.beside.iter();
+        let node = all.find(|(_, other)| other == container);
+        let node = node.map(|(node, _)| node);
+        let there = self.beside.iter().filter(move |(of, _)| Some(of) == node);
+        there.map(|(_, container)| container)
+    }
 }
 
 impl Nodes {
-    /// The classes of the cores of a container's node.
+    /// The launcher in a container shares the cores of this node with those that are there.
+    pub(crate) fn shares_cores(&mut self, container: &ContainerId, node: NodeId) {
+        self.cores.beside.retain(|(_, other)| other != container);
+        self.cores.beside.push((node, container.clone()));
+    }
+
+    /// Containers whose launchers share a node's cores with the one in this container.
+    pub(crate) fn beside(&self, container: &ContainerId) -> Vec<ContainerId> {
+        let there = self.cores.on_node_of(container);
+        there.filter(|other| *other != container).cloned().collect()
+    }
+
+    /// A launcher is gone: its cores are those of the others on its node.
+    pub(super) fn leaves_cores(&mut self, container: &ContainerId) -> Vec<ContainerId> {
+        let beside = self.beside(container);
+        self.cores.beside.retain(|(_, other)| other != container);
+        beside
+    }
+
+    /// The cores of a container's node that are its own, by their classes.
     pub(crate) fn core_classes(&self, container: &ContainerId) -> Vec<CoreClass> {
+        let there: Vec<&ContainerId> = self.cores.on_node_of(container).collect();
+        let at = there.iter().position(|other| *other == container);
+        let all = there.iter().map(|other| self.all_core_classes(other));
+        let shares = share_cores(&all.collect::<Vec<_>>());
+        let own = at.and_then(|at| shares.into_iter().nth(at));
+        own.unwrap_or_else(|| self.all_core_classes(container))
+    }
+
+    /// Those that it may use, whoever else may.
+    fn all_core_classes(&self, container: &ContainerId) -> Vec<CoreClass> {
         let known = self.devices.get(container);
         known.map(|known| known.core_classes()).unwrap_or_default()
     }
 
-    /// Says which of these containers do not have slots on fast and on slow cores, once a host; a sentence about one of
+    /// Says which of these containers are on nodes without fast and slow cores, once a host; a sentence about one of
     /// them, where none has had both.
     pub(crate) fn without_both<'a>(
         &mut self,
@@ -33,7 +74,12 @@ impl Nodes {
     ) -> Option<String> {
         let mut first = None;
         for offer in offers {
-            let has = |speed| offer.slots.iter().any(|slot| slot.speed == speed);
+            let classes = self.all_core_classes(&offer.container);
+            let has = |speed| {
+                classes
+                    .iter()
+                    .any(|class| class.speed == speed && !class.cpus.is_empty())
+            };
             if has(Speed::Fast) && has(Speed::Slow) {
                 self.cores.had_both = true;
                 continue;

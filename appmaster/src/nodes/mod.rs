@@ -126,10 +126,18 @@ impl Nodes {
             .collect()
     }
 
-    /// A container or its launcher is gone.
-    pub(crate) fn lost(&mut self, container: &ContainerId) {
+    /// A container or its launcher is gone: containers that have its cores now.
+    pub(crate) fn lost(&mut self, container: &ContainerId) -> Vec<ContainerId> {
         self.devices.remove(container);
         self.peers.lost(container);
+        self.leaves_cores(container)
+    }
+
+    /// What is offered of the node of a container.
+    pub(crate) fn offered(&self, container: &ContainerId) -> BTreeMap<String, u64> {
+        let known = self.devices.get(container);
+        let offered = known.map(|known| known.offered(self.trust, self.ways));
+        offered.unwrap_or_default()
     }
 
     /// Nodes have come or gone, or jobs need something else of them.

@@ -133,3 +133,43 @@ fn a_launcher_that_is_not_reached_is_told_of_until_it_is_gone() {
     nodes.lost(&id(2));
     assert!(nodes.between(&id(2), &[id(3)]).is_empty() && nodes.unreached().is_empty());
 }
+
+#[test]
+fn launchers_of_a_node_share_its_cores_out_until_one_is_gone() {
+    let mut nodes = Nodes::new(Trust::Both, 1);
+    let class = |model: &str, cpus: &[u32]| {
+        let class = Element {
+            model: model.to_owned(),
+            cpus: cpus.to_vec(),
+            ..Element::none_of(ElementKind::CoreClass)
+        };
+        class.into()
+    };
+    let known = || {
+        node(
+            vec![class("fast", &[0, 1]), class("slow", &[2, 3])],
+            0,
+            false,
+        )
+    };
+    let cores = |nodes: &Nodes, number| -> Vec<Vec<u32>> {
+        let classes = nodes.core_classes(&id(number)).into_iter();
+        classes.map(|class| class.cpus).collect()
+    };
+    for (number, of) in [(2, "n1:1"), (3, "n2:1"), (4, "n1:1")] {
+        nodes.joined(&id(number), "n1".into(), known());
+        assert_eq!(cores(&nodes, number), [[0, 1], [2, 3]]);
+        nodes.shares_cores(&id(number), policy::NodeId(of.into()));
+    }
+    assert_eq!(nodes.beside(&id(4)), [id(2)]);
+    assert_eq!(cores(&nodes, 2), [[0], [2]]);
+    assert_eq!(cores(&nodes, 3), [[0, 1], [2, 3]]);
+    assert_eq!(cores(&nodes, 4), [[1], [3]]);
+    assert_eq!(nodes.lost(&id(2)), [id(4)]);
+    assert_eq!(nodes.lost(&id(2)), []);
+    assert_eq!(cores(&nodes, 4), [[0, 1], [2, 3]]);
+    // Another takes the place of the one that is gone.
+    nodes.joined(&id(5), "n1".into(), known());
+    nodes.shares_cores(&id(5), policy::NodeId("n1:1".into()));
+    assert_eq!(cores(&nodes, 5), [[1], [3]]);
+}

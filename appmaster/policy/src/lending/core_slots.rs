@@ -205,15 +205,13 @@ pub struct CoreSlots {
 }
 
 impl CoreSlots {
-    /// The slots of a container that has memory for `room` tasks, on a node with these classes of cores: the fast ones
-    /// first, maps before reduces.
+    /// The slots of a container that has memory for `room` tasks and these classes of cores of its node: the fast ones
+    /// first, maps before reduces. A class of the node of which it has no core has no slots.
     #[must_use]
     pub fn slots(&self, classes: &[CoreClass], room: u32) -> Vec<OfferedSlot> {
         let of = |speed| {
             let found = classes.iter().find(|class| class.speed == speed);
-            found
-                .map(|class| class.cpus.as_slice())
-                .filter(|cpus| !cpus.is_empty())
+            found.map(|class| class.cpus.as_slice())
         };
         let (Some(fast), Some(slow)) = (of(Speed::Fast), of(Speed::Slow)) else {
             let all: usize = classes.iter().map(|class| class.cpus.len()).sum();
@@ -224,7 +222,13 @@ impl CoreSlots {
             return self.of_class(Speed::Plain, &[], slots);
         };
         let (of_fast, of_slow) = match self.cut {
-            SlotCut::ByClass { fast, slow } => (fast, slow),
+            SlotCut::ByClass {
+                fast: of_fast,
+                slow: of_slow,
+            } => {
+                let there = |cpus: &[u32]| u32::from(!cpus.is_empty());
+                (of_fast.times(there(fast)), of_slow.times(there(slow)))
+            }
             SlotCut::PerCore(each) => {
                 let (fast, slow) = shared(count(fast.len()), count(slow.len()), room);
                 (each.times(fast), each.times(slow))
@@ -256,9 +260,12 @@ impl CoreSlots {
     }
 }
 
-/// How many fast and slow cores a container of `room` tasks has its slots of, where the node has so many: at least one
-/// of each, the rest in proportion.
+/// How many fast and slow cores a container of `room` tasks has its slots of, where there are so many: at least one of
+/// each, the rest in proportion.
 fn shared(fast: u32, slow: u32, room: u32) -> (u32, u32) {
+    if fast == 0 || slow == 0 {
+        return (fast.min(room.max(1)), slow.min(room.max(1)));
+    }
     let all = u64::from(fast).saturating_add(slow.into());
     let of = u64::from(room.max(2)).min(all);
     let part = of.saturating_mul(fast.into()).checked_div(all).unwrap_or(0);
@@ -354,6 +361,21 @@ mod tests {
         assert_eq!(shared(1, 63, 4), (1, 3));
         assert_eq!(shared(63, 1, 4), (3, 1));
         assert_eq!(shared(1, 1, 1), (1, 1));
+    }
+
+    #[test]
+    fn a_container_without_a_core_of_a_class_has_no_slots_of_it() {
+        let each: StageSlots = "1:1".parse().unwrap();
+        let per_core = CoreSlots {
+            cut: SlotCut::PerCore(each),
+            bind: SlotBinding::Class,
+        };
+        for cut in [cut("fast=1:1,slow=1:1"), per_core] {
+            let slots = cut.slots(&classes(&[], &[2]), 3);
+            let speeds: Vec<Speed> = slots.iter().map(|slot| slot.speed).collect();
+            assert_eq!(speeds, [Speed::Slow; 2]);
+            assert_eq!(cut.slots(&classes(&[], &[]), 3), []);
+        }
     }
 
     proptest! {

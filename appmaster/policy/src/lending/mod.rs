@@ -17,6 +17,7 @@
 //! that is lost are gone, whoever has them, and come back to nobody.
 
 mod bindings;
+mod core_shares;
 mod core_slots;
 mod homes;
 mod messages;
@@ -43,6 +44,7 @@ use crate::{
     ClusterView, ContainerId, Counted, Millis, NodeId, NodeView, ResourceTypes, Resources,
 };
 
+pub use core_shares::share_cores;
 pub use core_slots::{CoreClass, CoreSlots, OfferedSlot, SlotBinding, SlotCut, StageSlots};
 pub use homes::Home;
 pub use messages::{

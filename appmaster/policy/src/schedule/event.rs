@@ -46,7 +46,7 @@ pub enum Event {
         /// As if as many attempts had failed there as keep a job off, also where no number does.
         nodes: Vec<NodeIx>,
     },
-    /// A container's slots are cut anew: by position, those that are taken stay so.
+    /// A container's slots are cut anew: those of a kind stay, taken ones first, and those that are taken stay so.
     Slots {
         /// The container that offers them.
         container: ContainerIx,

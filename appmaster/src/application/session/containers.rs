@@ -23,8 +23,8 @@ impl Session {
                     self.nodes.change();
                 }
                 Want::Withdraw(container) => {
-                    self.nodes.lost(&container);
                     self.with_slots(|slots, now| slots.lost(now, &container));
+                    self.launcher_gone(&container);
                     self.nodes.change();
                 }
                 Want::GiveUp(why) => {
@@ -51,7 +51,7 @@ impl Session {
         self.with_slots(|slots, now| slots.lost(now, container));
         if in_doubt.is_none() {
             self.ledger.container_lost(now, container);
-            self.nodes.lost(container);
+            self.launcher_gone(container);
             self.containers.launcher_lost(now, container);
         }
         // Also those that have heard of YARN that it is over: they wait for the end of what runs there.
@@ -60,7 +60,7 @@ impl Session {
         }
         if let Some(in_doubt) = in_doubt {
             self.ledger.container_lost(now, container);
-            self.nodes.lost(container);
+            self.launcher_gone(container);
             self.replace(container, in_doubt);
         }
     }

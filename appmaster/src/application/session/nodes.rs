@@ -20,6 +20,10 @@ impl Session {
         let attributed = self.containers.attributed_to(container);
         let known = NodeElements::new(node, granted, types, attributed);
         let devices = self.nodes.joined(container, host.clone(), known);
+        if let Some(node) = self.containers.node_of(container) {
+            self.nodes.shares_cores(container, node);
+        }
+        self.cut_beside(container);
         let cores = self.nodes.core_classes(container);
         let wants = self.containers.joined(container, devices, &cores);
         self.want(wants);
@@ -35,7 +39,32 @@ impl Session {
             let cores = self.nodes.core_classes(container);
             let cut = (self.containers).devices_found(container, &devices, &cores);
             self.with_slots(|slots, now| slots.devices_changed(now, container, devices, cut));
+            self.cut_beside(container);
             self.look_at_cores();
+        }
+    }
+
+    /// A launcher is gone: others on its node have its cores.
+    pub(super) fn launcher_gone(&mut self, container: &ContainerId) {
+        let beside = self.nodes.lost(container);
+        self.cut_anew(beside);
+    }
+
+    /// The launchers on the node of a container share its cores out anew.
+    fn cut_beside(&mut self, container: &ContainerId) {
+        let beside = self.nodes.beside(container);
+        self.cut_anew(beside);
+    }
+
+    fn cut_anew(&mut self, containers: Vec<ContainerId>) {
+        if self.plan.core_slots.is_none() {
+            return;
+        }
+        for container in containers {
+            let devices = self.nodes.offered(&container);
+            let cores = self.nodes.core_classes(&container);
+            let cut = self.containers.slots(&container, &devices, &cores);
+            self.with_slots(|slots, now| slots.devices_changed(now, &container, devices, cut));
         }
     }
 

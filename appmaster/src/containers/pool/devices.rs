@@ -107,6 +107,12 @@ impl Pool {
             .unwrap_or_default()
     }
 
+    /// The node of a container.
+    pub(crate) fn node_of(&self, container: &ContainerId) -> Option<NodeId> {
+        let place = self.place_of(container)?;
+        Some(place.share.as_ref()?.node.clone())
+    }
+
     /// The slots of a container whose node has these elements and classes of cores: on a node with GPUs as many as its
     /// memory is for.
     pub(crate) fn slots(

@@ -101,24 +101,23 @@ impl ScheduleState {
         };
         let before = std::mem::take(&mut record.slots);
         let node = record.container.node;
-        let kept = before.iter().zip(now);
-        for (ix, slot) in kept {
+        let (kept, over, fresh) = self.matched(&before, now);
+        for (ix, slot) in &kept {
             self.list_free(node, *ix, false);
             if let Some(there) = self.slots.get_mut(ix) {
                 let before = std::mem::replace(&mut there.stages, slot.stages.clone());
                 *there = Slot {
                     container,
                     taken: there.taken.clone(),
-                    ..slot.clone()
+                    ..(*slot).clone()
                 };
                 self.count_slot(&before, false);
                 self.count_slot(&slot.stages, true);
             }
             self.list_free(node, *ix, true);
         }
-        let (kept, over) = before.split_at(before.len().min(now.len()));
-        let mut kept = kept.to_vec();
-        for ix in over {
+        let mut stay: Vec<SlotIx> = kept.into_keys().collect();
+        for ix in &over {
             match self.slots.get(ix).map(|slot| &slot.taken) {
                 Some(SlotUse::Free) => self.remove_slot(*ix),
                 // It goes with its attempt.
@@ -126,18 +125,47 @@ impl ScheduleState {
                     let slot = self.slots.get_mut(ix);
                     let before = slot.map(|slot| std::mem::take(&mut slot.stages));
                     self.count_slot(&before.unwrap_or_default(), false);
-                    kept.push(*ix);
+                    stay.push(*ix);
                 }
                 None => {}
             }
         }
         if let Some(record) = self.containers.get_mut(&container) {
-            record.slots = kept;
+            record.slots = stay;
         }
-        for slot in now.iter().skip(before.len()) {
+        for slot in fresh {
             self.add_slot(container, slot);
         }
         self.forget_kinds(node);
+    }
+
+    /// Which of a container's slots become which of those that it has now, which are over, and which come: those that
+    /// are taken before others, and of its own kind before another that runs a stage of it.
+    fn matched<'a>(
+        &self,
+        before: &[SlotIx],
+        now: &'a [Slot],
+    ) -> (BTreeMap<SlotIx, &'a Slot>, Vec<SlotIx>, Vec<&'a Slot>) {
+        let (mut kept, mut fresh) = (BTreeMap::new(), now.iter().collect::<Vec<&Slot>>());
+        let mut over = before.to_vec();
+        over.sort_by_key(|ix| {
+            let slot = self.slots.get(ix);
+            slot.is_none_or(|slot| slot.taken == SlotUse::Free)
+        });
+        let same =
+            |one: &Slot, other: &Slot| one.stages == other.stages && one.speed == other.speed;
+        let near = |one: &Slot, other: &Slot| !one.stages.is_disjoint(&other.stages);
+        for fits in [same as fn(&Slot, &Slot) -> bool, near] {
+            over.retain(|ix| {
+                let slot = self.slots.get(ix);
+                let to = slot.and_then(|slot| fresh.iter().position(|other| fits(slot, other)));
+                if let Some(at) = to {
+                    kept.insert(*ix, fresh.remove(at));
+                }
+                to.is_none()
+            });
+        }
+        (kept, over, fresh)
     }
 
     pub(super) fn remove_slot(&mut self, ix: SlotIx) {

@@ -4,7 +4,7 @@ use super::bed::{Bed, jobs};
 use crate::schedule::legal::legal;
 use crate::schedule::{
     AttemptIx, AttemptOutcome, Bundle, ContainerIx, Decision, Event, JobIx, Nanos, Reservation,
-    Slot, SlotIx, SlotUse, Stage, Task, TaskIx, Why,
+    Slot, SlotIx, SlotUse, Speed, Stage, Task, TaskIx, Why,
 };
 
 fn taken(bed: &Bed, slot: u32) -> &SlotUse {
@@ -258,6 +258,44 @@ fn slots_cut_anew_keep_what_runs_on_them() {
     assert_eq!(bed.end(1, AttemptOutcome::Done), []);
     assert!(bed.driver.session().slot(SlotIx(1)).is_none());
     assert_eq!(jobs(&bed.end(0, AttemptOutcome::Done)), [1]);
+}
+
+/// A map stays on a slot for maps, and one that is free goes before one where something runs.
+#[test]
+fn slots_cut_anew_are_matched_by_what_runs_on_them() {
+    let of = |stage, speed| Slot {
+        speed,
+        ..Slot::free(&[stage])
+    };
+    let (map, reduce) = (Stage::Map, Stage::Reduce);
+    let (fast, slow) = (Speed::Fast, Speed::Slow);
+    let mut bed = Bed::new("fifo", 0, 0);
+    let all = [
+        (map, fast),
+        (map, fast),
+        (reduce, fast),
+        (map, slow),
+        (map, slow),
+    ];
+    let all = all.map(|(stage, speed)| of(stage, speed)).to_vec();
+    bed.join_cut(0, Bundle::new(), all);
+    bed.submit("ann", map, 4);
+    let attempts = [0, 1, 3, 4].map(|slot| bed.begin(slot));
+    bed.end(0, AttemptOutcome::Done);
+    bed.end(3, AttemptOutcome::Done);
+    let now = [(map, fast), (reduce, fast), (map, slow), (reduce, slow)];
+    bed.tell(&Event::Slots {
+        container: ContainerIx(0),
+        now: now.map(|(stage, speed)| of(stage, speed)).to_vec(),
+    });
+    let session = bed.driver.session();
+    let there: Vec<(u32, Speed)> = session
+        .slots()
+        .map(|(ix, slot)| (ix.0, slot.speed))
+        .collect();
+    assert_eq!(there, [(1, fast), (2, fast), (4, slow), (5, slow)]);
+    assert_eq!(taken(&bed, 1), &SlotUse::Busy(attempts[1]));
+    assert_eq!(taken(&bed, 4), &SlotUse::Busy(attempts[3]));
 }
 
 #[test]
