@@ -107,15 +107,29 @@ impl Ledger {
             schedule::Stage::Map => Stage::Map,
             schedule::Stage::Reduce | schedule::Stage::Gang => Stage::Reduce,
         };
+        // Which slot it is matters only where slots differ.
+        let is_bound = !start.cpus.is_empty();
+        let bound = |container: &str| match is_bound {
+            true => container.to_owned(),
+            false => String::new(),
+        };
         let span = wire::SessionSpan {
             stage: stage.into(),
             task: start.task.0,
             host: start.host.clone(),
             slots: 1,
+            container: bound(&start.container.0),
+            slot: u32::from(is_bound).saturating_mul(start.slot.saturating_add(1)),
             ..span(now, job, name)
         };
         let piece = TimelinePiece::Task(start.attempt);
         self.timeline.begins(job, piece, &start.container, span);
+    }
+
+    /// An attempt at a task goes on in another slot of its container.
+    pub(crate) fn task_moves(&mut self, now: Millis, job: JobId, attempt: AttemptIx, slot: u32) {
+        let piece = TimelinePiece::Task(attempt);
+        self.timeline.moves(now, job, piece, slot);
     }
 
     /// An attempt at a task has given its slot back.

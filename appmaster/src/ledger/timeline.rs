@@ -49,6 +49,20 @@ impl Timeline {
         }
     }
 
+    /// What has a slot goes on in another of its container.
+    pub(super) fn moves(&mut self, now: Millis, job: JobId, piece: TimelinePiece, slot: u32) {
+        if let Some((within, span)) = self.running.remove(&(job, piece.clone())) {
+            let goes_on = wire::SessionSpan {
+                began_ms: now.0,
+                container: within.0.clone(),
+                slot: slot.saturating_add(1),
+                ..span.clone()
+            };
+            self.is_over(now, How::Moved, [span]);
+            self.begins(job, piece, &within, goes_on);
+        }
+    }
+
     /// A job has none any more.
     pub(super) fn job_ends(&mut self, now: Millis, job: JobId, how: How) {
         self.end_of(now, how, |(of, _), _| *of == job);
@@ -156,13 +170,19 @@ mod tests {
             (3, 0, How::Running),
         ];
         assert_eq!(rows.collect::<Vec<_>>(), wanted);
+        timeline.moves(Millis(21), JobId(3), TimelinePiece::Task(AttemptIx(9)), 2);
+        let told = timeline.told(Millis(22));
+        let moved: Vec<_> = told.spans.iter().filter(|span| span.job == 3).collect();
+        assert_eq!((moved[0].ended_ms, moved[0].how()), (21, How::Moved));
+        assert_eq!((moved[1].began_ms, moved[1].how()), (21, How::Running));
+        assert_eq!((moved[1].slot, moved[1].container.as_str()), (3, "c1"));
         for number in 0..2_000 {
             begins(&mut timeline, 4, TimelinePiece::Task(AttemptIx(number)), 1);
             let piece = TimelinePiece::Task(AttemptIx(number));
             timeline.ends(Millis(30), JobId(4), piece, How::Done);
         }
         let told = timeline.told(Millis(40));
-        assert_eq!((told.spans.len(), told.left_out), (MOST + 1, 1_003));
+        assert_eq!((told.spans.len(), told.left_out), (MOST + 1, 1_004));
         assert_eq!(told.spans.last().map(|span| span.job), Some(3));
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
+use job::history::EarlierSlot;
 use policy::schedule::{AttemptIx, ContainerIx, Stage, TaskIx};
 use policy::{ContainerId, Millis};
 
@@ -34,6 +35,10 @@ pub(super) struct PlacedAttempt {
     /// The launcher was ordered to end it.
     pub(super) is_stopped: bool,
     pub(super) far: Far,
+    /// The number of its process on its node; 0: not known yet.
+    pub(super) pid: u32,
+    /// Slots that it has left while it ran.
+    pub(super) earlier_slots: Vec<EarlierSlot>,
     /// When its launcher was ordered to start it.
     pub(super) began: Option<Millis>,
 }

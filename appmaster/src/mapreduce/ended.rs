@@ -57,6 +57,7 @@ impl MapReduce {
         if attempt.container != *container {
             return;
         }
+        attempt.pid = task.pid;
         let far = Far {
             done: task.done,
             of: task.wanted,

@@ -90,6 +90,7 @@ impl MapReduce {
             host: attempt.host.clone(),
             container: attempt.container.0.clone(),
             slot: attempt.slot,
+            earlier_slots: attempt.earlier_slots.clone(),
             began_ms: began.0,
             ended_ms: self.now.0,
             end,

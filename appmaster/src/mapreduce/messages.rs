@@ -101,6 +101,13 @@ pub(crate) enum MapReduceEffect {
         /// Why it is where it was, a sentence; `None`: it has the other slot.
         why_not: Option<String>,
     },
+    /// An attempt goes on in this slot of its container.
+    InSlot {
+        /// The attempt, as [`MapReduceEvent::Placed`] numbered it.
+        attempt: AttemptIx,
+        /// From 0.
+        slot: u32,
+    },
     /// An attempt has done so much of so much.
     Progress {
         /// The attempt, as [`MapReduceEvent::Placed`] numbered it.

@@ -1,5 +1,6 @@
 //! Attempts that have another slot while they run.
 
+use job::history::{EarlierSlot, TaskStage};
 use job::wire;
 use job::wire::task_order::Order;
 use policy::ContainerId;
@@ -51,11 +52,40 @@ impl MapReduce {
                 "attempt {ix} goes on in slot {slot}, on cores {cpus:?}, after {} us",
                 told.took_us
             );
-            (attempt.slot, attempt.cpus) = (slot, cpus);
+            let before = std::mem::replace(&mut attempt.slot, slot);
+            attempt.cpus = cpus;
+            if before != slot {
+                attempt.earlier_slots.push(EarlierSlot {
+                    slot: before,
+                    until_ms: self.now.0,
+                });
+                self.want(MapReduceEffect::InSlot { attempt: ix, slot });
+            }
         }
         self.want(MapReduceEffect::Moved {
             attempt: ix,
             why_not: (!told.ok).then_some(told.why),
         });
+    }
+}
+
+impl MapReduce {
+    /// Attempts that run and are bound to cores.
+    pub(crate) fn bound_attempts(&self) -> Vec<wire::BoundAttempt> {
+        let all = self.attempts.all();
+        let bound = all.filter(|attempt| attempt.is_ordered && !attempt.cpus.is_empty());
+        let told = bound.map(|attempt| {
+            let (stage, task) = self.named(attempt);
+            wire::BoundAttempt {
+                is_reduce: stage == TaskStage::Reduce,
+                task,
+                attempt: attempt.number,
+                host: attempt.host.clone(),
+                pid: attempt.pid,
+                slot: attempt.slot,
+                cpus: attempt.cpus.clone(),
+            }
+        });
+        told.collect()
     }
 }

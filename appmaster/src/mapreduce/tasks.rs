@@ -98,6 +98,8 @@ impl MapReduce {
             skips: Vec::new(),
             is_stopped: false,
             far: Far::default(),
+            pid: 0,
+            earlier_slots: Vec::new(),
             began: None,
         };
         if self.machine.has_result(stage, task) {

@@ -58,6 +58,7 @@ impl Slots {
             queue: loan.request.queue.clone(),
             shares: self.shares(loan),
             tasks: None,
+            attempts: Vec::new(),
         })
     }
 

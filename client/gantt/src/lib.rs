@@ -27,7 +27,7 @@ pub struct Bar {
     pub begin_s: f64,
     /// When it ended, in seconds.
     pub end_s: f64,
-    /// `done`, `failed`, `killed` or `lost`; `running` of what has not ended.
+    /// `done`, `failed`, `killed` or `lost`; `moved` of what went on in another slot, `running` of what has not ended.
     pub how: &'static str,
 }
 
@@ -105,7 +105,7 @@ pub fn svg<'a>(
         for bar in bars {
             let opacity = if bar.stage == "reduce" { 0.6 } else { 1.0 };
             let stroke = match bar.how {
-                "done" | "running" => "#ffffff",
+                "done" | "running" | "moved" => "#ffffff",
                 _ => "#cc0000",
             };
             svg.push_str(&format!("<rect x=\"{:.1}\" y=\"{y}\" width=\"{:.1}\" height=\"{}\" fill=\"{}\" fill-opacity=\"{opacity}\" stroke=\"{stroke}\"><title>{} {} {}: {:.2} to {:.2} s, {}</title></rect>\n",

@@ -88,8 +88,11 @@ pub struct TaskAttempt {
     pub host: String,
     /// YARN's id of its container.
     pub container: String,
-    /// The slot there.
+    /// The slot there; of one that was moved the last.
     pub slot: u32,
+    /// Slots that it had before that, the first one first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub earlier_slots: Vec<EarlierSlot>,
     /// When its launcher was told to start it, ms since the job began.
     pub began_ms: u64,
     /// When its end was known, ms since the job began.
@@ -106,6 +109,27 @@ pub struct TaskAttempt {
     /// And to standard error.
     #[serde(default, skip_serializing_if = "Print::is_empty")]
     pub stderr: Print,
+}
+
+/// A slot that an attempt has left for another while it ran.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EarlierSlot {
+    /// Of its container.
+    pub slot: u32,
+    /// When it left, ms since the job began.
+    pub until_ms: u64,
+}
+
+impl TaskAttempt {
+    /// The slots that it had, each from when until when.
+    pub fn stays(&self) -> impl Iterator<Item = (u32, u64, u64)> {
+        let earlier = self.earlier_slots.iter();
+        let earlier = earlier.map(|earlier| (earlier.slot, earlier.until_ms));
+        let all = earlier.chain([(self.slot, self.ended_ms)]);
+        all.scan(self.began_ms, |from, (slot, until)| {
+            Some((slot, std::mem::replace(from, until), until))
+        })
+    }
 }
 
 /// What an attempt has printed on one stream, as far as it is kept.

@@ -76,8 +76,8 @@ impl Timeline {
     }
 }
 
-/// A bar a slot. Which of its slots a container has lent to whom is nobody's concern but a picture's: each span has
-/// the first ones that are free.
+/// A bar a slot. A span that tells its slot has it. Which of its slots a container has lent to others is nobody's concern
+/// but a picture's: each has the first ones that are free.
 fn bars(application: ApplicationId, spans: Vec<wire::SessionSpan>, now_ms: u64) -> Vec<Bar> {
     let mut by_host: BTreeMap<String, Vec<wire::SessionSpan>> = BTreeMap::new();
     for span in spans {
@@ -90,18 +90,25 @@ fn bars(application: ApplicationId, spans: Vec<wire::SessionSpan>, now_ms: u64) 
         sort::by_key(&mut spans, |span| (span.began_ms, span.job, span.task));
         // When each slot of the host is free again.
         let mut free: Vec<u64> = Vec::new();
+        let told = spans.iter().filter(|span| span.slot > 0);
+        let told = told.map(|span| (span.container.clone(), span.slot));
+        let told: BTreeSet<(String, u32)> = told.collect();
+        let told: BTreeMap<(String, u32), usize> = told.into_iter().zip(0..).collect();
+        // Whoever tells no slot has none of those.
+        free.resize(told.len(), u64::MAX);
         for span in spans {
             let ended = match span.how() {
                 How::Running => u64::MAX,
                 _ => span.ended_ms,
             };
             for _ in 0..span.slots {
-                let place = free.iter().position(|at| *at <= span.began_ms);
+                let own = told.get(&(span.container.clone(), span.slot)).copied();
+                let place = own.or_else(|| free.iter().position(|at| *at <= span.began_ms));
                 let place = place.unwrap_or_else(|| {
                     free.push(0);
                     free.len() - 1
                 });
-                if let Some(at) = free.get_mut(place) {
+                if let Some(at) = free.get_mut(place).filter(|_| own.is_none()) {
                     *at = ended;
                 }
                 let task = match span.stage() {
@@ -131,6 +138,7 @@ fn bars(application: ApplicationId, spans: Vec<wire::SessionSpan>, now_ms: u64) 
                         How::Failed => "failed",
                         How::Killed => "killed",
                         How::Lost => "lost",
+                        How::Moved => "moved",
                     },
                 });
             }
@@ -228,5 +236,37 @@ mod tests {
             svg.contains("s42.3 p map 9: 1.50 to 1.80 s, failed"),
             "{svg}"
         );
+    }
+
+    /// A task that was moved has a bar in each of its slots.
+    #[test]
+    fn a_span_that_tells_its_slot_has_it() {
+        let span = |task, slot, began_ms, ended_ms, how: How| wire::SessionSpan {
+            job: 1,
+            stage: Stage::Map.into(),
+            task,
+            host: "n1".into(),
+            slots: 1,
+            began_ms,
+            ended_ms,
+            how: how.into(),
+            container: "c1".into(),
+            slot,
+            ..wire::SessionSpan::default()
+        };
+        let spans = vec![
+            span(0, 4, 0, 1000, How::Moved),
+            span(0, 2, 1000, 2000, How::Done),
+            span(1, 4, 1000, 3000, How::Done),
+        ];
+        let application = "application_1700000000000_0042".parse().unwrap();
+        let bars = bars(application, spans, 3000).into_iter();
+        let bars = bars.map(|bar| (bar.slot, bar.task, bar.begin_s, bar.how));
+        let expected = [
+            (0, 0, 1.0, "done"),
+            (1, 0, 0.0, "moved"),
+            (1, 1, 1.0, "done"),
+        ];
+        assert_eq!(bars.collect::<Vec<_>>(), expected);
     }
 }

@@ -11,7 +11,7 @@ use mapreduce_client::history::{History, Past, page, text};
 use proto_hadoop::yarn::ApplicationReport;
 use scan::{ProgramStage, ScanRequest, detect};
 use session::JobName;
-use session::status::short;
+use session::status::{attempts, short};
 use terminal::table::{Column, span, table};
 use terminal::{Foreign, Text, print, say};
 
@@ -134,6 +134,9 @@ async fn under_way(job: JobName) -> Result<Option<String>, Failure> {
         let mut words = format!("{} {}\nstate {state}", found.id, found.words());
         if let Some(tasks) = &found.tasks {
             words.push_str(&format!("\n{}", tasks.words()));
+        }
+        for line in attempts(&found.attempts) {
+            words.push_str(&format!("\n{line}"));
         }
         words
     }))

@@ -38,6 +38,7 @@ pub(crate) enum Said {
 /// An attempt.
 pub(super) struct Attempt {
     pub(super) slot: u32,
+    pub(super) pid: Pid,
     /// What brings its bytes.
     pub(super) porter: Porter,
     /// Its place among the tasks of its job, which it keeps in whatever slot.
@@ -104,6 +105,7 @@ impl Attempt {
         let watch = Watch::new(parts.bounds, parts.pid, parts.page.read());
         Self {
             slot: parts.slot,
+            pid: parts.pid,
             porter: parts.porter,
             own_place: parts.own_place,
             memory_mib: parts.memory_mib,

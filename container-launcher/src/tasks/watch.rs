@@ -188,6 +188,7 @@ pub(super) fn seen(process: u32, attempt: &Attempt) -> TaskSeen {
         done: blame.done,
         wanted: blame.total,
         status: status.clone(),
+        pid: attempt.pid.as_raw().try_into().unwrap_or(0),
     }
 }
 

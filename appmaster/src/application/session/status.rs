@@ -69,6 +69,10 @@ impl Session {
                 JobWork::MapReduce(mapreduce) => Some(mapreduce.phase()),
                 JobWork::Queued(_) | JobWork::Mpi(_) => None,
             },
+            attempts: match entry.work() {
+                JobWork::MapReduce(mapreduce) => mapreduce.bound_attempts(),
+                JobWork::Queued(_) | JobWork::Mpi(_) => Vec::new(),
+            },
             ..row
         })
     }

@@ -48,6 +48,9 @@ impl Session {
             MapReduceEffect::Began(attempt) => {
                 self.with_slots(|slots, now| slots.began(now, attempt));
             }
+            MapReduceEffect::InSlot { attempt, slot } => {
+                (self.ledger).task_moves(self.edge.now(), job, attempt, slot);
+            }
             MapReduceEffect::Moved { attempt, why_not } => {
                 self.with_slots(|slots, now| slots.moved(now, attempt, why_not.as_deref()));
             }

@@ -333,6 +333,7 @@ fn words(wanted: &MapReduceEffect) -> String {
         MapReduceEffect::Folder(FolderWork::GiveUp) => "give up".into(),
         MapReduceEffect::Avoid(container) => format!("avoid {container}"),
         MapReduceEffect::NoMore => "no more".into(),
+        MapReduceEffect::InSlot { attempt, slot } => format!("in slot {attempt} {slot}"),
         MapReduceEffect::Moved { attempt, why_not } => {
             let why = why_not.iter().map(|why| format!(": {why}"));
             format!("moved {}{}", attempt.0, why.collect::<String>())
@@ -368,6 +369,7 @@ fn seen(bed: &mut Bed, container: u32, attempt: AttemptIx, done: u64, wanted: u6
         done,
         wanted,
         status: String::new(),
+        pid: 4711,
     };
     bed.tell(MapReduceHeard::Own(MapReduceEvent::Said {
         container: id(container),

@@ -50,7 +50,18 @@ fn an_attempt_has_the_slot_that_its_launcher_has_moved_it_to() {
     moves(&mut bed, attempt, 0, &[0]);
     answers(&mut bed, attempt, false);
     assert_eq!(bed.job.attempts.get(attempt).unwrap().slot, 3);
-    assert_eq!(bed.wanted(), ["moved 0", "moved 0: it cannot"]);
+    assert_eq!(
+        bed.wanted(),
+        ["in slot 0 3", "moved 0", "moved 0: it cannot"]
+    );
+    let known = bed.job.attempts.get(attempt).unwrap();
+    let left: Vec<u32> = known.earlier_slots.iter().map(|of| of.slot).collect();
+    assert_eq!(left, [0]);
+    let bound = bed.job.bound_attempts();
+    assert_eq!(
+        (bound[0].slot, bound[0].cpus.as_slice(), bound[0].pid),
+        (3, &[1][..], 0)
+    );
     // It was not ordered.
     answers(&mut bed, attempt, true);
     assert_eq!(bed.wanted(), Vec::<String>::new());

@@ -188,16 +188,17 @@ fn partitions(job: &JobHistory) -> impl Iterator<Item = Vec<String>> {
         .map(|(task, bytes)| vec![task.to_string(), bytes.to_string()])
 }
 
-/// A row for each slot, a bar for each attempt.
+/// An attempt in one of its slots: from when, until when.
+type Stay<'a> = (&'a TaskAttempt, u64, u64);
+
+/// A row for each slot, a bar for each attempt; of one that was moved a bar in each of its slots.
 fn chart(job: &JobHistory) -> String {
-    let mut rows: BTreeMap<(&str, &str, u32), Vec<&TaskAttempt>> = BTreeMap::new();
+    let mut rows: BTreeMap<(&str, &str, u32), Vec<Stay<'_>>> = BTreeMap::new();
     for attempt in job.attempts.iter().take(BARS) {
-        let slot = (
-            attempt.host.as_str(),
-            attempt.container.as_str(),
-            attempt.slot,
-        );
-        rows.entry(slot).or_default().push(attempt);
+        for (slot, from, until) in attempt.stays() {
+            let slot = (attempt.host.as_str(), attempt.container.as_str(), slot);
+            rows.entry(slot).or_default().push((attempt, from, until));
+        }
     }
     let longest = job
         .attempts
@@ -238,8 +239,8 @@ fn chart(job: &JobHistory) -> String {
             escaped(host),
             escaped(container)
         ));
-        for attempt in attempts {
-            let (from, to) = (at(attempt.began_ms), at(attempt.ended_ms));
+        for (attempt, from, until) in attempts {
+            let (from, to) = (at(from), at(until));
             let class = match attempt.end {
                 AttemptEnd::Succeeded => stage(attempt.stage),
                 other => end(other),

@@ -10,6 +10,8 @@ use super::id;
 
 /// Attempts of each stage that are named as the slowest.
 const SLOWEST: usize = 5;
+/// Attempts that changed slots, of which the text names the slots.
+const MOVED: usize = 20;
 /// Lines that an attempt that failed has printed, of each stream.
 const PRINTED: usize = 20;
 
@@ -119,11 +121,38 @@ pub fn history(job: &JobHistory) -> String {
             text.push_str(&printed(name, print));
         }
     }
+    text.push_str(&moved(job));
     if job.attempts_left_out > 0 {
         text.push_str(&format!(
             "\n{} more attempts are not kept",
             job.attempts_left_out
         ));
+    }
+    text
+}
+
+/// Attempts that changed slots while they ran: the first of them.
+fn moved(job: &JobHistory) -> String {
+    let moved = || {
+        let all = job.attempts.iter();
+        all.filter(|attempt| !attempt.earlier_slots.is_empty())
+    };
+    let lines = moved().take(MOVED).map(|attempt| {
+        let stays = attempt.stays().map(|(slot, from, until)| {
+            format!("slot {slot} for {}", seconds(until.saturating_sub(from)))
+        });
+        let stays: Vec<String> = stays.collect();
+        let host = Foreign::name(&attempt.host);
+        format!(
+            "\n{} on {host} had {}",
+            name(attempt),
+            stays.join(", then ")
+        )
+    });
+    let mut text: String = lines.collect();
+    match moved().count().saturating_sub(MOVED) {
+        0 => {}
+        more => text.push_str(&format!("\n{more} more attempts changed slots")),
     }
     text
 }
@@ -236,6 +265,7 @@ pub(super) mod tests {
             host: format!("n{task}"),
             container: "c".into(),
             slot: 0,
+            earlier_slots: Vec::new(),
             began_ms: span.0,
             ended_ms: span.1,
             end,

@@ -44,6 +44,7 @@ fn past(night: &Night, name: &str) -> PathBuf {
         host: name.into(),
         container: name.into(),
         slot: 0,
+        earlier_slots: Vec::new(),
         began_ms: 0,
         ended_ms: 1000,
         end: AttemptEnd::Failed,
