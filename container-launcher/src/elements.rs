@@ -46,7 +46,8 @@ pub(crate) fn at_once(scan: &Scan, around: &Surroundings) -> (Vec<Element>, bool
 
 /// The classes of the cores that this launcher may use.
 fn core_classes(scan: &Scan) -> Vec<Element> {
-    cores::classes(Path::new(&scan.root), Some(scan), &mask())
+    let classes = cores::classes(Path::new(&scan.root), Some(scan), &mask());
+    cores::bindable(classes, cores::may_bind())
 }
 
 /// Devices alone.

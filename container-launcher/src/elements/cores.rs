@@ -10,6 +10,9 @@ use std::fs;
 use std::path::Path;
 
 use job::element::{Element, ElementKind, GivenCores, Scan};
+use nix::errno::Errno;
+use nix::sched::{sched_getaffinity, sched_setaffinity};
+use nix::unistd::Pid;
 
 use crate::binding;
 
@@ -73,6 +76,29 @@ pub(super) fn classes(root: &Path, scan: Option<&Scan>, mask: &BTreeSet<u32>) ->
         class("fast", fast, &values, vec![evidence.clone()]),
         class("slow", slow, &values, vec![evidence]),
     ]
+}
+
+/// Where nothing may be bound to cores, none is known to run on fast or on slow ones: `may` is what binding comes to.
+pub(super) fn bindable(classes: Vec<Element>, may: Result<(), Errno>) -> Vec<Element> {
+    let Err(errno) = may else { return classes };
+    let why = format!(
+        "the kernel does not let its launcher bind tasks to cores: {}",
+        errno.desc()
+    );
+    let classes = classes.into_iter().map(|class| match class.model.as_str() {
+        "plain" => class,
+        _ => Element {
+            broken: class.broken.or_else(|| Some(why.clone())),
+            ..class
+        },
+    });
+    classes.collect()
+}
+
+/// Binds this thread to the cores that it may use anyhow.
+pub(super) fn may_bind() -> Result<(), Errno> {
+    let own = Pid::from_raw(0);
+    sched_setaffinity(own, &sched_getaffinity(own)?)
 }
 
 /// Cores that this launcher may not use are no cores: then none of the classes holds.
@@ -272,6 +298,23 @@ mod tests {
             why,
             "--cores names core 1, and the launcher may use cores 0,2-3"
         );
+    }
+
+    #[test]
+    fn where_nothing_may_be_bound_no_core_is_fast_or_slow() {
+        assert_eq!(may_bind(), Ok(()));
+        let known = |model, core| class(model, [core].into(), &BTreeMap::new(), Vec::new());
+        let both = || vec![known("fast", 0), known("slow", 1)];
+        assert_eq!(bindable(both(), Ok(())), both());
+        for class in bindable(both(), Err(Errno::EPERM)) {
+            let why = class.broken.unwrap();
+            assert_eq!(
+                why,
+                "the kernel does not let its launcher bind tasks to cores: Operation not permitted"
+            );
+        }
+        let plain = vec![known("plain", 0)];
+        assert_eq!(bindable(plain.clone(), Err(Errno::EPERM)), plain);
     }
 
     #[test]
