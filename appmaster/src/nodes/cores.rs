@@ -12,7 +12,7 @@ use super::Nodes;
 /// What was said of them.
 #[derive(Debug, Default)]
 pub(super) struct Cores {
-    /// Hosts of which it was said that they do not have slots on both.
+    /// Hosts of which it was said that they do not have slots on both, and containers that have no slot.
     said_of: BTreeSet<String>,
     /// Some node has had both.
     had_both: bool,
@@ -74,6 +74,13 @@ impl Nodes {
     ) -> Option<String> {
         let mut first = None;
         for offer in offers {
+            if offer.slots.is_empty() && self.cores.said_of.insert(offer.container.0.clone()) {
+                tracing::warn!(
+                    "{} has no slot in {}: the session has as many containers there as the node has cores, or more",
+                    offer.host,
+                    offer.container
+                );
+            }
             let classes = self.all_core_classes(&offer.container);
             let has = |speed| {
                 classes
