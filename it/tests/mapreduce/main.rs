@@ -3,6 +3,7 @@
 
 mod calls;
 mod commits;
+mod cores;
 mod cut;
 mod disks;
 mod failures;
@@ -40,6 +41,7 @@ fn main() -> ExitCode {
         local_disk::CASES,
         own::CASES,
         history::CASES,
+        cores::CASES,
         needs::CASES,
         commits::CASES,
         commits::name_node::CASES,
