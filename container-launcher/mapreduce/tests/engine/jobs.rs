@@ -290,6 +290,9 @@ fn the_other_examples() {
         &[&bed.at("logs"), &bed.at("grep")],
     );
     assert_eq!(bed.read("grep/part-r-00000"), "2\tdfs.a\n1\tdfs.b\n");
+    bed.write("lines", "pear\nfig\n\napple\nfig\n");
+    run("sortlines", &[], &[&bed.at("lines"), &bed.at("sorted")]);
+    assert_eq!(bed.read("sorted/part-r-00000"), "\napple\nfig\nfig\npear\n");
     bed.write("pairs", "3 2\n1 5\n3 1\n1 -4\n");
     run(
         "secondarysort",
