@@ -74,6 +74,7 @@ mod second_times;
 pub mod session;
 pub mod settings;
 pub mod shared_cluster;
+pub mod spark;
 pub mod suite;
 pub mod sweep;
 pub mod victims;

@@ -229,7 +229,7 @@ impl IntelMpi {
 }
 
 /// Installs packages into a new environment of Python's in `folder`.
-fn pip(folder: &Path, arguments: &[&str]) -> Result<()> {
+pub(crate) fn pip(folder: &Path, arguments: &[&str]) -> Result<()> {
     let mut venv = Command::new("python3");
     venv.args(["-m", "venv"]).arg(folder);
     let what = "python3 -m venv (run it/setup, or install python3-venv)";

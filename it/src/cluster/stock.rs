@@ -97,15 +97,31 @@ impl Cluster {
             ))
             .args(["-cp", &class_path.join(":"), class])
             .args(arguments)
-            .current_dir(self.folder())
-            .env("JAVA_HOME", self.java.home())
+            .current_dir(self.folder());
+        self.as_client(&mut command);
+        command
             .env("HADOOP_CONF_DIR", conf)
-            .env("YARN_CONF_DIR", conf)
+            .env("YARN_CONF_DIR", conf);
+        command
+    }
+
+    /// Gives `command` the environment of a stock client of this cluster.
+    pub fn as_client(&self, command: &mut Command) {
+        let conf = self.conf_dir();
+        command
+            .env("JAVA_HOME", self.java.home())
+            .env("HADOOP_CONF_DIR", &conf)
+            .env("YARN_CONF_DIR", &conf)
             .env("LANG", "C.UTF-8")
             .env(CLUSTER_VARIABLE, self.folder())
             .env_remove("HADOOP_USER_NAME")
             .env_remove("CLASSPATH");
-        command
+    }
+
+    /// Options that a JVM needs to know this machine's name, where it does not resolve.
+    #[must_use]
+    pub fn java_options(&self) -> Vec<String> {
+        self.java_names().into_iter().collect()
     }
 
     /// Where Java programs put what they would put into `/tmp`.

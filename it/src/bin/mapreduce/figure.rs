@@ -2,7 +2,9 @@
 
 use it::results::{Axis, Chart, Figure, Series, Setting, Spread, Table};
 
-use crate::{MapReduceOptions, NODES};
+use it::spark;
+
+use crate::{MapReduceOptions, NODES, Side};
 
 /// Seconds by the clock, and of all processors.
 #[derive(Clone, Copy)]
@@ -17,11 +19,12 @@ pub(crate) struct Measured {
     /// Of its input; 0: it has none.
     pub(crate) megabytes: u64,
     pub(crate) ours: Vec<Took>,
-    pub(crate) theirs: Vec<Took>,
+    pub(crate) hadoop: Vec<Took>,
+    pub(crate) spark: Vec<Took>,
     pub(crate) are_same: Option<bool>,
 }
 
-const COLUMNS: [&str; 8] = [
+const COLUMNS: [&str; 11] = [
     "job",
     "gerbil mr, s: median (range)",
     "processors, s",
@@ -30,6 +33,9 @@ const COLUMNS: [&str; 8] = [
     "processors, s",
     "times faster",
     "part files",
+    "Spark, s: median (range)",
+    "processors, s",
+    "times faster",
 ];
 
 impl Measured {
@@ -43,25 +49,38 @@ impl Measured {
             (0, _) | (_, None) => "-".to_owned(),
             (megabytes, Some(work)) => format!("{:.0}", megabytes as f64 / work),
         };
-        let faster =
-            median(&self.ours, |took| took.wall).zip(median(&self.theirs, |took| took.wall));
+        let faster = |than: &[Took]| {
+            let both = median(&self.ours, |took| took.wall).zip(median(than, |took| took.wall));
+            both.map_or("-".to_owned(), |(ours, theirs)| {
+                format!("{:.1}", theirs / ours)
+            })
+        };
         vec![
             self.name.to_owned(),
             words(&self.ours, |took| took.wall),
             words(&self.ours, |took| took.processors),
             rate,
-            words(&self.theirs, |took| took.wall),
-            words(&self.theirs, |took| took.processors),
-            faster.map_or("-".to_owned(), |(ours, theirs)| {
-                format!("{:.1}", theirs / ours)
-            }),
+            words(&self.hadoop, |took| took.wall),
+            words(&self.hadoop, |took| took.processors),
+            faster(&self.hadoop),
             match self.are_same {
                 Some(true) => "equal",
                 Some(false) => "DIFFER",
                 None => "-",
             }
             .to_owned(),
+            words(&self.spark, |took| took.wall),
+            words(&self.spark, |took| took.processors),
+            faster(&self.spark),
         ]
+    }
+
+    pub(crate) fn of(&mut self, side: Side) -> &mut Vec<Took> {
+        match side {
+            Side::Gerbil => &mut self.ours,
+            Side::Hadoop => &mut self.hadoop,
+            Side::Spark => &mut self.spark,
+        }
     }
 }
 
@@ -93,19 +112,25 @@ pub(crate) fn figure(
     };
     Figure {
         name: "mapreduce".into(),
-        title: "MapReduce beside Hadoop's own".into(),
+        title: "MapReduce beside Hadoop's own, and beside Spark".into(),
         command: format!(
             "cargo build --release -p client && cargo run --release -p it --bin mapreduce -- --megabytes {} \
-             --rounds {} --out it/results",
-            options.megabytes, options.rounds
+             --rounds {}{} --out it/results",
+            options.megabytes,
+            options.rounds,
+            if options.spark { " --spark" } else { "" }
         ),
         method: format!(
             "The same daemons and the same {} MB of text and of rows on HDFS, {NODES} nodes that are addresses of one \
              machine, one copy of each block, 4 reduces, Pi by 16 maps of {} samples; *gerbil mr* in a session of {NODES} \
              containers with two slots each, Hadoop's examples (`WordCount`, `Grep`, `QuasiMonteCarlo`, `TeraSort`) by \
-             their own client. The whole command, in turns, after one round that is not counted. *Processors*: what all \
+             their own client, and Spark {} as one warm application with {NODES} executors of one core, whose driver \
+             runs the job by the DataFrame API (`it/src/spark/jobs.py`). The whole command, for Spark the job alone, in \
+             turns, after one round that is not counted. *Processors*: what all \
              of the machine has worked meanwhile, daemons and whatever else runs there included.",
-            options.megabytes, options.samples
+            options.megabytes,
+            options.samples,
+            spark::RELEASE
         ),
         paper: String::new(),
         findings: Vec::new(),
@@ -118,7 +143,8 @@ pub(crate) fn figure(
             stacked: false,
             series: vec![
                 Series::spread("gerbil mr", &bars(|one| &one.ours)),
-                Series::spread("Hadoop", &bars(|one| &one.theirs)),
+                Series::spread("Hadoop", &bars(|one| &one.hadoop)),
+                Series::spread("Spark", &bars(|one| &one.spark)),
             ],
         },
     }

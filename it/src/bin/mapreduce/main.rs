@@ -1,11 +1,11 @@
-//! Word count, grep, Pi and TeraSort by `gerbil mr` in a session, and by Hadoop's own MapReduce, on the same
-//! daemons and the same data.
+//! Word count, grep, Pi and sorting by `gerbil mr` in a session, by Hadoop's own MapReduce and by Spark on YARN, on the
+//! same daemons and the same data.
 //!
-//! Four nodes, which are loopback addresses of this machine, and one copy of each block. Both are warm: the
-//! session holds its containers, Hadoop's jars and the data are in memory, and a round before the first is not
-//! counted. Measured is the whole command, and the processor time of the whole machine meanwhile (all daemons
-//! included), so nothing else is to run. A round is one run of each, in turns of who goes first. What both have
-//! written is compared byte for byte, where Hadoop's partitions and order are ours.
+//! Four nodes, which are loopback addresses of this machine, and one copy of each block. All are warm: the
+//! session holds its containers, Spark its executors, Hadoop's jars and the data are in memory, and a round before the
+//! first is not counted. Measured is the whole command, and the processor time of the whole machine meanwhile (all daemons
+//! included), so nothing else is to run. A round is one run of each, in turns of who goes first. What gerbil and
+//! Hadoop have written is compared byte for byte, where Hadoop's partitions and order are ours.
 
 mod figure;
 
@@ -13,12 +13,13 @@ use std::io::Write as _;
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, ensure};
 use clap::Parser;
 use it::cluster::Size;
 use it::results::{Setting, page};
+use it::spark::Spark;
 use it::{Cluster, Run, gerbil, mapreduce};
 
 use figure::{Measured, Took, figure};
@@ -35,12 +36,15 @@ struct MapReduceOptions {
     /// Samples of each of 16 maps.
     #[arg(long, default_value_t = 1_000_000)]
     samples: u64,
-    /// One of wordcount, grep, pi, terasort; all of them without it.
+    /// One of wordcount, grep, pi, terasort, sort; all of them without it.
     #[arg(long)]
     only: Option<String>,
-    /// Hadoop's MapReduce is left out.
+    /// Hadoop's MapReduce and Spark are left out.
     #[arg(long)]
     alone: bool,
+    /// Spark runs beside: 450 MB from PyPI the first time.
+    #[arg(long, conflicts_with = "alone")]
+    spark: bool,
     /// Writes the figure and the page of all figures into this folder.
     #[arg(long)]
     out: Option<PathBuf>,
@@ -55,13 +59,24 @@ struct BenchJob {
     name: &'static str,
     /// The example of `gerbil-mapreduce` and its arguments; OUT stands for the output.
     ours: (&'static str, Vec<String>),
-    /// The class of Hadoop's examples and its arguments.
-    theirs: (&'static str, Vec<String>),
+    /// The class of Hadoop's examples and its arguments; none: Hadoop has no such example.
+    hadoop: Option<(&'static str, Vec<String>)>,
+    /// The job of Spark's and its arguments; none: it has no part in it.
+    spark: Option<Vec<String>>,
     /// The outputs are the same, part file by part file.
     is_same: bool,
 }
 
+/// Who runs a job.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Side {
+    Gerbil,
+    Hadoop,
+    Spark,
+}
+
 struct Bench {
+    spark: Option<Spark>,
     cluster: Cluster,
     folder: tempfile::TempDir,
     runs: u32,
@@ -81,12 +96,18 @@ fn main() -> ExitCode {
 fn run() -> Result<()> {
     let options = MapReduceOptions::parse();
     let size = Size {
-        memory_mib: 4096,
+        // A session, Spark's executors and Hadoop's tasks have room beside each other.
+        memory_mib: 6144,
         vcores: 4,
     };
     let builder = Cluster::builder().sizes(&[size; NODES]);
+    let cluster = mapreduce::with_hadoop(builder).start()?;
     let mut bench = Bench {
-        cluster: mapreduce::with_hadoop(builder).start()?,
+        spark: match options.spark {
+            true => Some(Spark::start(&cluster, NODES)?),
+            false => None,
+        },
+        cluster,
         folder: tempfile::tempdir()?,
         runs: 0,
     };
@@ -108,19 +129,22 @@ fn work(options: &MapReduceOptions) -> Vec<BenchJob> {
         BenchJob {
             name: "wordcount",
             ours: ("wordcount", text(&["-D", reduces, "/in/text", "OUT"])),
-            theirs: ("WordCount", text(&["-D", reduces, "/in/text", "OUT"])),
+            hadoop: Some(("WordCount", text(&["-D", reduces, "/in/text", "OUT"]))),
+            spark: Some(text(&["wordcount", "/in/text", "OUT"])),
             is_same: true,
         },
         BenchJob {
             name: "grep",
             ours: ("grep", text(&["--pattern", PATTERN, "/in/text", "OUT"])),
-            theirs: ("Grep", text(&["/in/text", "OUT", PATTERN])),
+            hadoop: Some(("Grep", text(&["/in/text", "OUT", PATTERN]))),
+            spark: Some(text(&["grep", "/in/text", "OUT", PATTERN])),
             is_same: false,
         },
         BenchJob {
             name: "pi",
             ours: ("pi", text(&["16", &samples])),
-            theirs: ("QuasiMonteCarlo", text(&["16", &samples])),
+            hadoop: Some(("QuasiMonteCarlo", text(&["16", &samples]))),
+            spark: None,
             is_same: false,
         },
         BenchJob {
@@ -129,10 +153,18 @@ fn work(options: &MapReduceOptions) -> Vec<BenchJob> {
                 "tera",
                 text(&["--job", "terasort", "-D", reduces, "/in/rows", "OUT"]),
             ),
-            theirs: (
+            hadoop: Some((
                 "terasort.TeraSort",
                 text(&["-D", reduces, "/in/rows", "OUT"]),
-            ),
+            )),
+            spark: None,
+            is_same: false,
+        },
+        BenchJob {
+            name: "sort",
+            ours: ("sortlines", text(&["-D", reduces, "/in/text", "OUT"])),
+            hadoop: None,
+            spark: Some(text(&["sort", "/in/text", "OUT"])),
             is_same: false,
         },
     ];
@@ -160,42 +192,47 @@ fn measure(bench: &mut Bench, options: &MapReduceOptions) -> Result<()> {
     Ok(())
 }
 
-/// Both, in turns; the first round is not counted.
+/// All, in turns; the first round is not counted.
 fn compare(bench: &mut Bench, options: &MapReduceOptions, work: &BenchJob) -> Result<Measured> {
     let mut measured = Measured {
         name: work.name,
-        // Of what both read.
+        // Of what all read.
         megabytes: match work.name {
             "pi" => 0,
             _ => options.megabytes,
         },
         ours: Vec::new(),
-        theirs: Vec::new(),
+        hadoop: Vec::new(),
+        spark: Vec::new(),
         are_same: None,
     };
+    let mut sides = vec![Side::Gerbil];
+    sides.extend((work.hadoop.is_some() && !options.alone).then_some(Side::Hadoop));
+    sides.extend((work.spark.is_some() && options.spark).then_some(Side::Spark));
     for round in 0..=options.rounds {
-        let mut pair = [None, None];
-        for step in 0..2 {
-            let side = (round + step) % 2;
-            if side == 0 || !options.alone {
-                pair[side] = Some(bench.once(work, side == 0)?);
-            }
-        }
-        let [Some((one, out)), other] = pair else {
-            continue;
-        };
-        if let Some((other, their_out)) = other {
-            if work.is_same && measured.are_same.is_none() {
-                measured.are_same = Some(bench.are_same(&out, &their_out)?);
-            }
-            bench.cluster.hdfs().remove(&their_out)?;
+        let mut outputs = Vec::new();
+        // Another one begins each round.
+        for &side in sides.iter().cycle().skip(round).take(sides.len()) {
+            let (took, out) = bench.once(work, side)?;
+            outputs.push((side, out));
             if round > 0 {
-                measured.theirs.push(other);
+                measured.of(side).push(took);
             }
         }
-        bench.cluster.hdfs().remove(&out)?;
-        if round > 0 {
-            measured.ours.push(one);
+        let of = |wanted| {
+            let mut outputs = outputs.iter();
+            outputs
+                .find(|(side, _)| *side == wanted)
+                .map(|(_, out)| out)
+        };
+        if let Some((ours, theirs)) = of(Side::Gerbil).zip(of(Side::Hadoop))
+            && work.is_same
+            && measured.are_same.is_none()
+        {
+            measured.are_same = Some(bench.are_same(ours, theirs)?);
+        }
+        for (_, out) in outputs {
+            bench.cluster.hdfs().remove(&out)?;
         }
     }
     Ok(measured)
@@ -252,7 +289,7 @@ impl Bench {
     }
 
     /// One run, and where its output is.
-    fn once(&mut self, work: &BenchJob, ours: bool) -> Result<(Took, String)> {
+    fn once(&mut self, work: &BenchJob, side: Side) -> Result<(Took, String)> {
         self.runs += 1;
         let out = format!("/out/{}-{}", work.name, self.runs);
         let fill = |words: &[String]| -> Vec<String> {
@@ -265,8 +302,8 @@ impl Bench {
                 .collect()
         };
         let before = processors()?;
-        let finished = match ours {
-            true => {
+        let wall = match side {
+            Side::Gerbil => {
                 let program = mapreduce::example(work.ours.0)?.display().to_string();
                 let words = fill(&work.ours.1);
                 let mut line = vec!["--session", "mr", "-q", program.as_str()];
@@ -274,16 +311,25 @@ impl Bench {
                 let run = mapreduce::mr(&self.cluster, self.folder.path(), &line)?;
                 let state = self.state().display().to_string();
                 let run = run.env("XDG_STATE_HOME", &state).deadline(DEADLINE);
-                run.finish()?.success(work.name)?
+                run.finish()?.success(work.name)?.wall
             }
-            false => {
-                let words = fill(&work.theirs.1);
+            Side::Hadoop => {
+                let (class, words) = work.hadoop.as_ref().context("no such example")?;
+                let words = fill(words);
                 let words: Vec<&str> = words.iter().map(String::as_str).collect();
-                mapreduce::hadoop(&self.cluster, work.theirs.0, &words, DEADLINE)?
+                mapreduce::hadoop(&self.cluster, class, &words, DEADLINE)?.wall
+            }
+            Side::Spark => {
+                let words = fill(work.spark.as_ref().context("no such job")?);
+                let words: Vec<&str> = words.iter().map(String::as_str).collect();
+                let spark = self.spark.as_mut().context("Spark was not started")?;
+                let began = Instant::now();
+                spark.run(&words, DEADLINE)?;
+                began.elapsed()
             }
         };
         let took = Took {
-            wall: finished.wall.as_secs_f64(),
+            wall: wall.as_secs_f64(),
             processors: processors()? - before,
         };
         Ok((took, out))
