@@ -23,9 +23,9 @@ use tokio::time::{Instant, sleep_until};
 
 /// Between two looks at what there is.
 const LOOK: Duration = Duration::from_secs(2);
-/// For an answer of the driver, which waits for nobody.
+/// For an answer of the driver, which waits for no lease.
 const ANSWER: Duration = Duration::from_secs(1);
-/// An attempt stands in line for a device that somebody else holds for so long, and is then queued elsewhere.
+/// An attempt stands in line for a device that another one holds for so long, and is then queued elsewhere.
 const WAIT: Duration = Duration::from_secs(60);
 /// Where the driver listens on a machine that is a folder.
 const DRIVER_SOCKET: &str = "run/gerbil/fpgad.sock";

@@ -36,7 +36,7 @@ enum Found {
     Absent,
     /// Another file: which one, a part of a sentence.
     Other(String),
-    /// A file that cannot run where it lies, or nobody knows: why, a part of a sentence.
+    /// A file that cannot run where it lies, or of which that is not known: why, a part of a sentence.
     Unusable(String),
 }
 

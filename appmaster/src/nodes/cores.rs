@@ -60,7 +60,7 @@ impl Nodes {
         own.unwrap_or_else(|| self.all_core_classes(container))
     }
 
-    /// Those that it may use, whoever else may.
+    /// Those that it may use, though others may, too.
     fn all_core_classes(&self, container: &ContainerId) -> Vec<CoreClass> {
         let known = self.devices.get(container);
         known.map(|known| known.core_classes()).unwrap_or_default()

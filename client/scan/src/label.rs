@@ -64,7 +64,7 @@ impl Label {
         }
     }
 
-    /// What `text` means where the cluster counts `types`; `None`: nobody tells what it counts, and each node says what
+    /// What `text` means where the cluster counts `types`; `None`: what it counts is not known, and each node says what
     /// it has.
     ///
     /// # Errors
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn a_function_that_the_cluster_does_not_count_is_told_from_one_of_which_nobody_tells() {
+    fn a_function_that_the_cluster_does_not_count_is_told_from_one_that_may_count_it() {
         let types = ["memory-mb".to_owned()];
         let why = Label::of("acc/kmeans-map=2", Some(&types)).unwrap_err();
         assert_eq!(

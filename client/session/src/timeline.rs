@@ -76,7 +76,7 @@ impl Timeline {
     }
 }
 
-/// A bar a slot. A span that tells its slot has it. Which of its slots a container has lent to others is nobody's concern
+/// A bar a slot. A span that tells its slot has it. Which of its slots a container has lent to others does not matter
 /// but a picture's: each has the first ones that are free.
 fn bars(application: ApplicationId, spans: Vec<wire::SessionSpan>, now_ms: u64) -> Vec<Bar> {
     let mut by_host: BTreeMap<String, Vec<wire::SessionSpan>> = BTreeMap::new();

@@ -51,7 +51,7 @@ pub(crate) struct Watch {
     losses: u32,
     /// A device that was lost is looked for again.
     looks_again: bool,
-    /// What the accelerators' driver leases; none: nobody wants to know.
+    /// What the accelerators' driver leases; none: nothing asks for it.
     functions: Option<FunctionWatch>,
     /// As it was told last.
     leased: Vec<Element>,

@@ -1,5 +1,5 @@
 //! Tasks that take functions of accelerators, until each has a device for each: on threads of their own, so that no other
-//! start waits for somebody who holds one.
+//! start waits for one that another attempt holds.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;

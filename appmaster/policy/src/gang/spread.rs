@@ -33,7 +33,7 @@ pub enum Suspicion {
     None,
     /// Nodes that look like it do not answer.
     LooksSilent,
-    /// Its word on its health is old, or its room was somebody else's.
+    /// Its word on its health is old, or another application took its room.
     Quiet,
     /// It does not answer.
     Silent,

@@ -456,7 +456,7 @@ impl Lending {
                 Decision::Hold { .. } => continue,
             }
             if words.len() == before {
-                let why = "nobody is there to carry it out".to_owned();
+                let why = "a session does not carry it out".to_owned();
                 let decision = decided.decision;
                 self.undone.push(Illegal { decision, why });
             }

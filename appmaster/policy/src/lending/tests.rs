@@ -639,7 +639,7 @@ fn each_task_takes_its_own_of_what_is_counted_and_it_is_said_how_many_are_free()
     let next = starts(lending.ended(NOW, started[0].0, AttemptOutcome::Done));
     assert_eq!((next.len(), &next[0].3), (1, &started[0].3));
     lending.returned(NOW, 2);
-    // More than any node has, whoever uses them.
+    // More than any node has, used or free.
     lending.wanted(NOW, 3, needing(3));
     let lack = lending.lack(3, &|_, needs| needs[0].to_string()).unwrap();
     let of_each = ["n1", "n2"].map(|host| (host.to_owned(), "acc/kmeans-map=3".to_owned()));

@@ -31,7 +31,7 @@ pub struct WaitingLine<'a> {
 struct SlotsFor {
     /// Slots that are free and on which it can start.
     free: u32,
-    /// Slots that are there for it, whoever has them.
+    /// Slots that are there for it, taken or free.
     all: u32,
     short: Option<ShortElement>,
 }

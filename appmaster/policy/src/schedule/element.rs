@@ -26,7 +26,7 @@ pub fn element_amounts(need: &Need) -> impl Iterator<Item = (&ResourceName, u64)
     locks.chain(taken)
 }
 
-/// Whether a node has as many of each element as a task takes, whoever uses them now.
+/// Whether a node has as many of each element as a task takes, in use or free.
 #[must_use]
 pub fn has_elements(session: &Session, need: &Need, node: NodeIx) -> bool {
     element_amounts(need)

@@ -60,7 +60,7 @@ fn taken(
             "descriptor {number}, which {ACCELERATORS_VARIABLE} names, is no socket of fpgad"
         )));
     }
-    // SAFETY: it is open, whoever started this process has given it, and this is done once.
+    // SAFETY: it is open, the launcher that started this process has given it, and this is done once.
     let socket = unsafe { OwnedFd::from_raw_fd(number) };
     Ok((function, Accelerator::inherit(socket)))
 }

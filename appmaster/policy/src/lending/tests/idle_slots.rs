@@ -1,4 +1,4 @@
-//! Slots that nobody can use cost nothing: what is counted is how often the policy is asked.
+//! Slots that no job can use cost nothing: what is counted is how often the policy is asked.
 
 use super::*;
 

@@ -47,7 +47,7 @@ pub(super) struct DataNodes {
     /// Those that took no connection, and when. The plan of a job names them for as long as it runs, and each of its maps
     /// would wait for them.
     unreached: Arc<Mutex<Vec<(BlockNode, Instant)>>>,
-    /// The rack of this machine, once a DataNode of it was seen: the NameNode's order is for whoever has listed the file.
+    /// The rack of this machine, once a DataNode of it was seen: the NameNode's order is for the machine that listed the file.
     rack: Arc<OnceLock<String>>,
 }
 
