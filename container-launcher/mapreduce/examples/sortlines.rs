@@ -18,8 +18,8 @@ impl Mapper for Lines {
 
 fn main() -> ExitCode {
     Job::new("sortlines")
-        .total_order()
         .map(|| Lines)
+        .total_order()
         .reduce(|| Identity)
         .main()
 }
