@@ -115,6 +115,10 @@ mod tests {
 
     /// One that says something now and then, with this much between: what was read of it, and the longest time that there
     /// was between in truth, since the machine may have had the peer wait.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "a thread of the peer's own is slow on purpose"
+    )]
     fn read_of_a_slow_one(between: Duration, silence: Duration) -> (io::Result<Vec<u8>>, Duration) {
         let port = TcpListener::bind("127.0.0.1:0").unwrap();
         let stream = TcpStream::connect(port.local_addr().unwrap()).unwrap();
