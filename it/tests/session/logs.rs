@@ -21,10 +21,10 @@ const MOST: u64 = (4 << 20) + (64 << 10);
 /// Jobs at the most until every log was.
 const JOBS: usize = 200;
 
-/// Containers that NodeManagers start say all that a release has to say.
+/// Containers that NodeManagers start say all that there is to say.
 fn short(given: &Given) -> Result<()> {
     let environment = "yarn.nodemanager.admin-env";
-    let all = "MALLOC_ARENA_MAX=4,GERBIL_LOG=debug";
+    let all = "MALLOC_ARENA_MAX=4,GERBIL_LOG=trace";
     let nodes = given.cluster.nodes().into_iter();
     let nodes: Vec<Daemon> = nodes.map(|of| Daemon::NodeManager(of.index)).collect();
     given
