@@ -109,7 +109,8 @@ mod tests {
         assert_eq!(exit, Exit::Impossible);
         assert_eq!(
             sentence,
-            "acc/map is no resource type of this cluster: add it to resource-types.xml (gerbil fpga profile --xml)"
+            "--resource acc/map: acc/map is no resource type of this cluster: add it to resource-types.xml (gerbil fpga \
+             profile --xml)"
         );
         let license = [("license".to_owned(), 3)];
         let refused = |known: &[&str]| {
