@@ -1,14 +1,17 @@
 //! Moves a process to other cores while it runs: every thread of it, and of all that it has started.
 //!
-//! A thread begins on the cores of the thread that began it. So all are walked again and again, until a walk finds none
-//! on the old cores: then none is left that could begin another there. Who begins threads faster than that stays where
-//! it was.
+//! A thread begins on the cores that the thread which began it had when it set out to. So all are walked again and again,
+//! until a walk finds none on the old cores. One that was moved while it began another is not done with that yet, and
+//! the kernel lists the other only then, on a busy machine many walks later: each that ran when it was moved is given
+//! the processor time that this takes, and all are walked once more. A process that begins threads faster than that stays
+//! where it was.
 //!
 //! What a process has started is found below it, by `/proc/PID/task/TID/children`; what has lost its parent, among the
 //! launcher's own children, by the process group. A kernel without such files is asked for all processes.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::time::{Duration, Instant};
 
 use nix::errno::Errno;
 use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
@@ -17,8 +20,14 @@ use nix::unistd::{Pid, getpgid};
 use crate::processes;
 use crate::samples;
 
-/// Walks, at the most.
+/// Walks that find some on the old cores, at the most.
 const PASSES: usize = 8;
+/// Processor time in which a thread has begun another one, processes of many GB aside.
+const BEGINS: Duration = Duration::from_micros(300);
+/// Those that ran are waited for so long: on a machine that does not let them run they begin none either, until it does.
+const SETTLES: Duration = Duration::from_millis(100);
+/// Between two looks at them.
+const LOOK: Duration = Duration::from_micros(100);
 
 /// Why a process is where it was.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -52,7 +61,10 @@ pub(crate) fn move_to(leader: i32, cores: &CpuSet) -> Result<(), NotMoved> {
 }
 
 fn walk(leader: i32, cores: &CpuSet) -> Result<(), NotMoved> {
-    for _ in 0..PASSES {
+    let mut running = Running::default();
+    let mut not_clean = 0_usize;
+    while not_clean < PASSES {
+        let have_begun = running.have_begun();
         let mut found = 0_usize;
         let mut moved = 0_usize;
         for process in tree(leader) {
@@ -60,7 +72,10 @@ fn walk(leader: i32, cores: &CpuSet) -> Result<(), NotMoved> {
                 match move_one(Pid::from_raw(thread), cores) {
                     Ok(was_elsewhere) => {
                         found = found.saturating_add(1);
-                        moved = moved.saturating_add(usize::from(was_elsewhere));
+                        if was_elsewhere {
+                            moved = moved.saturating_add(1);
+                            running.add(thread);
+                        }
                     }
                     // It has ended meanwhile.
                     Err(NotMoved::Gone) => {}
@@ -70,11 +85,57 @@ fn walk(leader: i32, cores: &CpuSet) -> Result<(), NotMoved> {
         }
         match (found, moved) {
             (0, _) => return Err(NotMoved::Gone),
-            (_, 0) => return Ok(()),
-            _ => {}
+            (_, 0) if have_begun => return Ok(()),
+            (_, 0) => pause(),
+            _ => not_clean = not_clean.saturating_add(1),
         }
     }
     Err(NotMoved::TooFast)
+}
+
+/// Threads that ran when they were moved, and may be about to begin others with the cores that they had.
+#[derive(Default)]
+struct Running {
+    /// With the processor time that they have had, ns.
+    threads: BTreeMap<i32, u64>,
+    since: Option<Instant>,
+}
+
+impl Running {
+    fn add(&mut self, thread: i32) {
+        if let Some(had) = ran(thread) {
+            self.threads.insert(thread, had);
+            self.since = Some(Instant::now());
+        }
+    }
+
+    /// Whether none of them can be about to any more.
+    fn have_begun(&mut self) -> bool {
+        let begins = u64::try_from(BEGINS.as_nanos()).unwrap_or(u64::MAX);
+        self.threads.retain(|thread, had| {
+            ran(*thread).is_some_and(|has| has.saturating_sub(*had) < begins)
+        });
+        self.threads.is_empty() || self.since.is_some_and(|since| since.elapsed() > SETTLES)
+    }
+}
+
+/// The processor time that a thread has had so far, ns; `None`: it does not run, and does not wait for a processor.
+fn ran(thread: i32) -> Option<u64> {
+    let stat = fs::read_to_string(format!("/proc/{thread}/stat")).ok()?;
+    let (_, state) = stat.rsplit_once(") ")?;
+    if !state.starts_with(['R', 'D']) {
+        return None;
+    }
+    let times = fs::read_to_string(format!("/proc/{thread}/schedstat")).ok()?;
+    times.split_ascii_whitespace().next()?.parse().ok()
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the nursery's thread is no runtime's, and the kernel has no word for a thread that has run"
+)]
+fn pause() {
+    std::thread::sleep(LOOK);
 }
 
 /// Whether a thread was elsewhere; it is not any more.
@@ -290,22 +351,20 @@ int main(int count, char **words) {
         let program = Program::start(4, "churn");
         let own: Vec<u32> = mask().into_iter().collect();
         let (mut moved, mut not_moved) = (0, 0);
-        let mut is_on = None;
         for step in 0..400_usize {
             // As good as chance: 7 and the number of cores have seldom a factor in common.
             let core = own[step * 7 % 11 % own.len()];
             match move_to(program.pid(), &set(core)) {
-                Ok(()) => {
-                    moved += 1;
-                    is_on = Some(core);
+                Ok(()) => moved += 1,
+                Err(NotMoved::TooFast) => {
+                    // It goes back as far as it can be moved at all.
+                    not_moved += 1;
+                    continue;
                 }
-                Err(NotMoved::TooFast) => not_moved += 1,
                 Err(other) => panic!("{other}"),
             }
-            if let Some(core) = is_on {
-                for of in program.cores() {
-                    assert_eq!(of, BTreeSet::from([core]), "after {step} moves");
-                }
+            for of in program.cores() {
+                assert_eq!(of, BTreeSet::from([core]), "after {step} moves");
             }
         }
         println!("{moved} moves, {not_moved} undone");
