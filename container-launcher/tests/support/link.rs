@@ -152,11 +152,14 @@ impl Link {
         self.told_that(left).await;
     }
 
-    /// The next event, which is the end of a rank.
+    /// The next event, which is the end of a rank; that those that are left wait for one that has ended may be said before.
     pub async fn ended(&mut self) -> RankEnded {
-        match self.event().await {
-            Event::Ended(ended) => ended,
-            other => panic!("{other:?}"),
+        loop {
+            match self.event().await {
+                Event::Ended(ended) => return ended,
+                Event::Stuck(_) => {}
+                other => panic!("{other:?}"),
+            }
         }
     }
 
