@@ -91,12 +91,6 @@ fn main() -> ExitCode {
             File::Yarn,
             "yarn.nm.liveness-monitor.expiry-interval-ms",
             "6000",
-        )
-        // YARN's own limit, beyond which a disk, and with its only disk a node, is not used.
-        .set(
-            File::Yarn,
-            "yarn.nodemanager.disk-health-checker.max-disk-utilization-per-disk-percentage",
-            "90.0",
         );
     suite::run(vec![
         Group::new(
