@@ -37,6 +37,7 @@ mod task_log;
 pub mod timeout;
 pub mod timing;
 pub mod unmanaged;
+mod wait;
 
 pub use error::FollowError;
 pub use hdfs_copy::CopyFolder;

@@ -9,10 +9,8 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use job::wire;
 use proto_hadoop::ApplicationId;
 
+use crate::wait::Wait;
 use terminal::{Foreign, said_so_far, say};
-
-/// In a pipe a wait is mentioned after this, and again when its reason changes.
-const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The line.
 #[derive(Debug)]
@@ -20,11 +18,7 @@ pub struct Progress {
     bar: Option<ProgressBar>,
     quiet: bool,
     began: Instant,
-    /// What is waited for, and since when; empty: nothing.
-    waiting: String,
-    since: Instant,
-    /// What was last said of it.
-    said: String,
+    wait: Wait,
     /// What somebody else on this cluster calls the job by, once it is submitted; empty where nobody can.
     application: String,
     /// Who holds what is waited for; empty while that is not known.
@@ -53,9 +47,7 @@ impl Progress {
             bar,
             quiet,
             began: Instant::now(),
-            waiting: String::new(),
-            since: Instant::now(),
-            said: String::new(),
+            wait: Wait::default(),
             application: String::new(),
             held: String::new(),
         }
@@ -102,11 +94,10 @@ impl Progress {
                 bytes(done.min(all)),
                 bytes(all)
             ));
-        } else if self.began.elapsed() > PATIENCE && self.said.is_empty() {
-            self.said = format!("{} to upload", bytes(all));
+        } else if self.wait.upload(all, self.began.elapsed()) {
             say(format!(
-                "waiting: {}, {} done",
-                self.said,
+                "waiting: {} to upload, {} done",
+                bytes(all),
                 bytes(done.min(all))
             ));
         }
@@ -144,22 +135,18 @@ impl Progress {
                 id => format!("{id} waiting: {reason}"),
             });
         } else {
-            if self.waiting != reason {
-                self.waiting = reason;
-                self.since = Instant::now();
-            }
+            self.wait.hear(reason, self.began.elapsed());
             self.remind();
         }
     }
 
     /// In a pipe: says what is waited for, once it has lasted. To be called now and then.
     pub fn remind(&mut self) {
-        if self.since.elapsed() > PATIENCE && self.said != self.waiting {
+        if let Some(reason) = self.wait.due(self.began.elapsed()) {
             say(match self.application.as_str() {
-                "" => format!("waiting: {}", self.waiting),
-                id => format!("waiting: {} ({id})", self.waiting),
+                "" => format!("waiting: {reason}"),
+                id => format!("waiting: {reason} ({id})"),
             });
-            self.waiting.clone_into(&mut self.said);
         }
     }
 
@@ -208,7 +195,7 @@ impl Progress {
 
     /// Takes the line away.
     pub fn clear(&mut self) {
-        self.waiting.clone_from(&self.said);
+        self.wait.is_over();
         if let Some(bar) = self.bar.take() {
             bar.finish_and_clear();
         }
