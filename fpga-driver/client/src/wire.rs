@@ -18,6 +18,9 @@ pub const LONGEST: usize = 128 << 10;
 /// A holder's name is cut off here, bytes.
 pub const LONGEST_HOLDER: usize = 256;
 
+/// No client may ask for more virtual devices at the same time.
+pub const MOST_AT_ONCE: usize = 64;
+
 /// What a client says.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
@@ -29,6 +32,16 @@ pub enum Request {
         /// Who asks, for whoever looks at the map: a container's id.
         holder: String,
         /// Whether to stand in line where none is free.
+        wait: bool,
+    },
+    /// Wants a virtual device for each of these, all of them at the same time or none: who waits holds none. Each is
+    /// granted by an answer of its own, and comes with a socket of its own, for as long as that is open.
+    LeaseAll {
+        /// What each must compute.
+        functions: Vec<Function>,
+        /// As in [`Request::Lease`].
+        holder: String,
+        /// Whether to stand in line where not all are free.
         wait: bool,
     },
     /// Wants the lease's memory and the two ends to ring and to be rung by.
@@ -141,6 +154,20 @@ pub struct BoardRow {
 /// No descriptor is left.
 pub fn socket() -> Result<OwnedFd, Errno> {
     rustix::net::socket_with(
+        AddressFamily::UNIX,
+        SocketType::SEQPACKET,
+        SocketFlags::CLOEXEC,
+        None,
+    )
+}
+
+/// Two ends of a connection: the driver's, and the one that it hands to a client.
+///
+/// # Errors
+///
+/// No descriptor is left.
+pub fn pair() -> Result<(OwnedFd, OwnedFd), Errno> {
+    rustix::net::socketpair(
         AddressFamily::UNIX,
         SocketType::SEQPACKET,
         SocketFlags::CLOEXEC,

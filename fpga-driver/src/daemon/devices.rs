@@ -1,7 +1,9 @@
 //! Which virtual device is whose: pure bookkeeping.
 //!
 //! A lease gets a device of its function on the board with the most free ones in proportion; ties go to
-//! the board that comes first in the profile.  Whoever waits is served in the order of asking.
+//! the board that comes first in the profile.  Whoever waits is served in the order of asking, and holds
+//! nothing meanwhile: who asks for several gets all of them at the same time, and nobody who asks for one
+//! of the same functions later goes before.
 
 use crate::function::Function;
 use std::collections::VecDeque;
@@ -19,25 +21,33 @@ pub struct VirtualDevice {
     pub lease: Option<u64>,
 }
 
-/// All virtual devices of a node, and who waits for one.
+/// All virtual devices of a node, and who waits for some.
 #[derive(Debug, Default)]
 pub struct VirtualDevices {
     all: Vec<VirtualDevice>,
     /// Boards that are off.
     off: Vec<usize>,
-    /// Connections that wait, first come first.
-    line: VecDeque<(u64, Function)>,
+    /// First come first.
+    line: VecDeque<Wish>,
 }
 
-/// Whether a function has a virtual device for somebody.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// A connection that waits.
+#[derive(Debug)]
+struct Wish {
+    connection: u64,
+    /// A device for each.
+    functions: Vec<Function>,
+}
+
+/// Whether functions have a virtual device each for somebody.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Availability {
-    /// There is one, by its index.
-    Free(usize),
-    /// All are taken.
+    /// There is one for each, by their indices.
+    Free(Vec<usize>),
+    /// Too many are taken.
     Taken,
-    /// There is none of this function, or its boards are off.
-    None,
+    /// There are not so many of this function, or its boards are off.
+    None(Function),
 }
 
 impl VirtualDevices {
@@ -59,26 +69,57 @@ impl VirtualDevices {
         &self.all
     }
 
-    /// Looks for a free one.
-    pub fn find(&self, function: Function) -> Availability {
+    /// Looks for a free one for each of these.
+    pub fn find(&self, functions: &[Function]) -> Availability {
+        let mut found = Vec::with_capacity(functions.len());
+        for &function in functions {
+            match self.best(function, &found) {
+                Some(index) => found.push(index),
+                None => return self.lack(functions),
+            }
+        }
+        Availability::Free(found)
+    }
+
+    /// Looks for somebody who comes now: what those wait for who came before is not his.
+    pub fn find_last(&self, functions: &[Function]) -> Availability {
+        let waits = |wish: &Wish| functions.iter().any(|it| wish.functions.contains(it));
+        match self.find(functions) {
+            Availability::Free(_) if self.line.iter().any(waits) => Availability::Taken,
+            found => found,
+        }
+    }
+
+    /// Why these are not to be had at the same time.
+    fn lack(&self, functions: &[Function]) -> Availability {
+        let there = |function| self.on(function).count();
+        let asked = |function| functions.iter().filter(|it| **it == function).count();
+        let mut functions = functions.iter().copied();
+        match functions.find(|function| there(*function) < asked(*function)) {
+            Some(function) => Availability::None(function),
+            None => Availability::Taken,
+        }
+    }
+
+    /// Devices of a function on boards that are on.
+    pub fn on(&self, function: Function) -> impl Iterator<Item = (usize, &VirtualDevice)> {
+        let all = self.all.iter().enumerate();
+        all.filter(move |(_, it)| it.function == function && !self.off.contains(&it.board))
+    }
+
+    /// The best that is free, besides those that are `chosen`.
+    fn best(&self, function: Function, chosen: &[usize]) -> Option<usize> {
+        let is_free = |index: usize, device: &VirtualDevice| {
+            device.lease.is_none() && !chosen.contains(&index)
+        };
         let mut best: Option<(usize, usize, usize)> = None;
-        let mut any = false;
-        for (index, device) in self.all.iter().enumerate() {
-            if device.function != function || self.off.contains(&device.board) {
+        for (index, device) in self.on(function) {
+            if !is_free(index, device) {
                 continue;
             }
-            any = true;
-            if device.lease.is_some() {
-                continue;
-            }
-            let on_board = |free: bool| {
-                self.all
-                    .iter()
-                    .filter(|it| it.function == function && it.board == device.board)
-                    .filter(|it| !free || it.lease.is_none())
-                    .count()
-            };
-            let (free, total) = (on_board(true), on_board(false));
+            let on_board = || self.on(function).filter(|(_, it)| it.board == device.board);
+            let free = on_board().filter(|(index, it)| is_free(*index, it)).count();
+            let total = on_board().count();
             let better = best.is_none_or(|(best_free, best_total, _)| {
                 // Shares are compared as cross products: no rounding.
                 free * best_total > best_free * total
@@ -87,11 +128,7 @@ impl VirtualDevices {
                 best = Some((free, total, index));
             }
         }
-        match best {
-            Some((_, _, index)) => Availability::Free(index),
-            None if any => Availability::Taken,
-            None => Availability::None,
-        }
+        best.map(|(_, _, index)| index)
     }
 
     /// Gives a device to a lease.
@@ -115,31 +152,49 @@ impl VirtualDevices {
         }
     }
 
-    /// Stands in line; how many are before.
-    pub fn wait(&mut self, connection: u64, function: Function) -> usize {
-        let ahead = self.line.iter().filter(|it| it.1 == function).count();
-        self.line.push_back((connection, function));
+    /// Stands in line; how many are before who want one of these too.
+    pub fn wait(&mut self, connection: u64, functions: &[Function]) -> usize {
+        let same = |wish: &&Wish| functions.iter().any(|it| wish.functions.contains(it));
+        let ahead = self.line.iter().filter(same).count();
+        self.line.push_back(Wish {
+            connection,
+            functions: functions.to_vec(),
+        });
         ahead
     }
 
     /// Whether this connection stands in line.
     pub fn waits(&self, connection: u64) -> bool {
-        self.line.iter().any(|it| it.0 == connection)
+        self.line.iter().any(|it| it.connection == connection)
     }
 
     /// Leaves the line.
     pub fn leave(&mut self, connection: u64) {
-        self.line.retain(|it| it.0 != connection);
+        self.line.retain(|it| it.connection != connection);
     }
 
-    /// The first in line for whom there is a device, or never will be one; it leaves the line.
-    pub fn next_in_line(&mut self) -> Option<(u64, Function, Availability)> {
-        let at = self
-            .line
-            .iter()
-            .position(|it| self.find(it.1) != Availability::Taken)?;
-        let (connection, function) = self.line.remove(at)?;
-        Some((connection, function, self.find(function)))
+    /// The first in line for whom there is all that it wants, or never will be; it leaves the line. Nobody goes before
+    /// another who wants one of the same functions.
+    pub fn next_in_line(&mut self) -> Option<(u64, Vec<Function>, Availability)> {
+        let mut awaited: Vec<Function> = Vec::new();
+        let mut next = None;
+        for (at, wish) in self.line.iter().enumerate() {
+            let is_behind = wish.functions.iter().any(|it| awaited.contains(it));
+            let found = self.find(&wish.functions);
+            let is_next = match found {
+                Availability::Free(_) => !is_behind,
+                Availability::None(_) => true,
+                Availability::Taken => false,
+            };
+            if is_next {
+                next = Some((at, found));
+                break;
+            }
+            awaited.extend(&wish.functions);
+        }
+        let (at, found) = next?;
+        let wish = self.line.remove(at)?;
+        Some((wish.connection, wish.functions, found))
     }
 }
 
@@ -157,11 +212,11 @@ mod tests {
     }
 
     fn grant(devices: &mut VirtualDevices, lease: u64) -> usize {
-        let Availability::Free(index) = devices.find(KmeansMap) else {
+        let Availability::Free(found) = devices.find(&[KmeansMap]) else {
             panic!("none is free");
         };
-        devices.give(index, lease);
-        devices.all()[index].board
+        devices.give(found[0], lease);
+        devices.all()[found[0]].board
     }
 
     #[test]
@@ -169,8 +224,9 @@ mod tests {
         let mut devices = two_boards();
         let boards: Vec<usize> = (0..6).map(|lease| grant(&mut devices, lease)).collect();
         assert_eq!(boards, [0, 1, 1, 0, 1, 1]);
-        assert_eq!(devices.find(KmeansMap), Availability::Taken);
-        assert_eq!(devices.find(Function::BayesMap), Availability::None);
+        assert_eq!(devices.find(&[KmeansMap]), Availability::Taken);
+        let none = Function::BayesMap;
+        assert_eq!(devices.find(&[none]), Availability::None(none));
         assert_eq!(devices.take_back(3), Some(0));
         assert_eq!(devices.take_back(3), None);
         assert_eq!(grant(&mut devices, 7), 0);
@@ -182,14 +238,15 @@ mod tests {
         for lease in 0..6 {
             grant(&mut devices, lease);
         }
-        assert_eq!(devices.wait(100, KmeansMap), 0);
-        assert_eq!(devices.wait(101, KmeansMap), 1);
+        assert_eq!(devices.wait(100, &[KmeansMap]), 0);
+        assert_eq!(devices.wait(101, &[KmeansMap]), 1);
         assert_eq!(devices.next_in_line(), None);
         devices.take_back(0);
-        assert!(matches!(
-            devices.next_in_line(),
-            Some((100, KmeansMap, Availability::Free(_)))
-        ));
+        // Who comes now comes last, though one is free.
+        assert_eq!(devices.find_last(&[KmeansMap]), Availability::Taken);
+        let (first, functions, found) = devices.next_in_line().unwrap();
+        assert_eq!((first, functions), (100, vec![KmeansMap]));
+        assert!(matches!(found, Availability::Free(_)));
         devices.leave(101);
         assert!(!devices.waits(101));
         assert_eq!(devices.next_in_line(), None);
@@ -199,12 +256,39 @@ mod tests {
     fn a_board_that_is_off_offers_nothing() {
         let mut devices = two_boards();
         devices.turn_off(1);
-        assert_eq!(devices.find(KmeansReduce), Availability::None);
+        let none = || Availability::None(KmeansReduce);
+        assert_eq!(devices.find(&[KmeansReduce]), none());
         assert_eq!(grant(&mut devices, 1), 0);
-        devices.wait(9, KmeansReduce);
+        devices.wait(9, &[KmeansReduce]);
         assert_eq!(
             devices.next_in_line(),
-            Some((9, KmeansReduce, Availability::None))
+            Some((9, vec![KmeansReduce], none()))
         );
+    }
+
+    #[test]
+    fn who_wants_several_gets_all_or_none_and_is_not_passed() {
+        let mut devices = VirtualDevices::default();
+        devices.add(KmeansMap, 0, 2);
+        devices.add(KmeansReduce, 0, 1);
+        let two = [KmeansMap, KmeansMap];
+        let three = [KmeansMap, KmeansMap, KmeansMap];
+        assert_eq!(devices.find(&two), Availability::Free(vec![0, 1]));
+        assert_eq!(devices.find(&three), Availability::None(KmeansMap));
+        grant(&mut devices, 1);
+        assert_eq!(devices.find(&two), Availability::Taken);
+        assert_eq!(devices.wait(10, &two), 0);
+        // One device is free, and the one who waits for two holds nothing: nor does who comes later get it.
+        assert_eq!(devices.find_last(&[KmeansMap]), Availability::Taken);
+        assert_eq!(devices.wait(11, &[KmeansMap]), 1);
+        assert_eq!(devices.next_in_line(), None);
+        // Another function is free for all that.
+        assert_eq!(
+            devices.find_last(&[KmeansReduce]),
+            Availability::Free(vec![2])
+        );
+        devices.take_back(1);
+        let first = devices.next_in_line().unwrap();
+        assert_eq!(first, (10, two.to_vec(), Availability::Free(vec![0, 1])));
     }
 }

@@ -10,7 +10,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 /// Connections at a time.
-const MOST_CONNECTIONS: usize = 1024;
+pub(super) const MOST_CONNECTIONS: usize = 1024;
 
 /// A socket that is listened at, in place of one that nobody listens at any more.
 #[derive(Debug)]

@@ -12,7 +12,9 @@ use super::door::{Guest, SocketDoor};
 use super::lease::Lease;
 use super::lock::Lock;
 use super::queue::BoardQueue;
+use crate::function::Function;
 use crate::wire::{self, MappedDevice, Reply, Request};
+use grant::Asked;
 use inbox::Inbox;
 use rustix::event::epoll;
 use rustix::io::Errno;
@@ -50,6 +52,8 @@ struct ClientConnection {
     guest: Guest,
     lease: Option<u64>,
     holder: String,
+    /// What it asked for last.
+    asked: Asked,
 }
 
 impl Driver {
@@ -101,6 +105,7 @@ impl Driver {
             guest,
             lease: None,
             holder: String::new(),
+            asked: Asked::Own,
         };
         self.connections.insert(id, connection);
     }
@@ -126,29 +131,48 @@ impl Driver {
             Ok(Some((said, _))) => said,
         };
         let reply = match serde_json::from_value(said) {
-            Err(error) => refused(&format!(
+            Err(error) => Some(refused(&format!(
                 "this fpgad does not know such a request: {}",
                 cut(&error.to_string(), LONGEST_FAULT)
-            )),
+            ))),
             Ok(Request::Rings) => match connection.lease {
                 Some(lease) => return self.send_rings(id, lease),
-                None => refused("there is no lease on this connection: ask for one first"),
+                None => Some(refused(
+                    "there is no lease on this connection: ask for one first",
+                )),
             },
-            Ok(Request::Map) => self.map(),
+            Ok(Request::Map) => Some(self.map()),
             Ok(Request::Lease {
                 function,
                 holder,
                 wait,
-            }) => {
-                if connection.lease.is_some() || self.devices.waits(id) {
-                    refused("there is a lease on this connection already: open another")
-                } else {
-                    connection.holder = cut(&holder, wire::LONGEST_HOLDER).to_owned();
-                    self.wish(id, function, wait)
-                }
-            }
+            }) => self.asks(id, (&[function], Asked::Own), &holder, wait),
+            Ok(Request::LeaseAll {
+                functions,
+                holder,
+                wait,
+            }) => self.asks(id, (&functions, Asked::All), &holder, wait),
         };
-        self.say(id, &reply);
+        if let Some(reply) = reply {
+            self.say(id, &reply);
+        }
+    }
+
+    fn asks(
+        &mut self,
+        id: u64,
+        (functions, asked): (&[Function], Asked),
+        holder: &str,
+        wait: bool,
+    ) -> Option<Reply> {
+        let connection = self.connections.get_mut(&id)?;
+        if connection.lease.is_some() || self.devices.waits(id) {
+            return Some(refused(
+                "there is a lease on this connection already: open another",
+            ));
+        }
+        connection.holder = cut(holder, wire::LONGEST_HOLDER).to_owned();
+        self.wish(id, functions, asked, wait)
     }
 
     fn send_rings(&mut self, id: u64, lease: u64) {

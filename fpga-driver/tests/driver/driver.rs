@@ -311,3 +311,40 @@ fn documents_that_ask_for_too_much_work_are_refused_here() {
         "{said}"
     );
 }
+
+/// Two who each want both devices, one after the other has one: neither holds what the other waits for.
+#[test]
+fn who_wants_several_devices_holds_none_while_it_waits() {
+    let mut profile = board();
+    profile.functions = [(Function::Echo, 2)].into();
+    let bed = Bed::start(profile);
+    let both = [Function::Echo, Function::Echo];
+    let lease_both = |wait| Accelerator::lease_all(&bed.socket, &both, "both", wait);
+    let one = bed.lease(Function::Echo);
+    let refused = lease_both(None).unwrap_err().to_string();
+    assert!(refused.contains("not all of these"), "{refused}");
+    let three = [Function::Echo; 3];
+    let refused = Accelerator::lease_all(&bed.socket, &three, "all", Some(SOON)).unwrap_err();
+    assert!(
+        refused.to_string().contains("3 virtual devices for echo are asked for at the same time, and the boards that are on have 2"),
+        "{refused}"
+    );
+    std::thread::scope(|scope| {
+        let waiting = [(); 4].map(|()| {
+            scope.spawn(|| {
+                let leases = lease_both(Some(SOON)).unwrap();
+                assert_eq!(leases.len(), 2);
+                for lease in leases {
+                    let (mut writer, mut reader) = lease.open().unwrap();
+                    writer.write(&Echo(b"x")).unwrap();
+                    assert_eq!(reader.read::<Vec<u8>>(SOON).unwrap().1, b"x");
+                }
+            })
+        });
+        drop(one);
+        for thread in waiting {
+            thread.join().unwrap();
+        }
+    });
+    bed.wait_until_free();
+}

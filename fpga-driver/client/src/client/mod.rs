@@ -173,29 +173,45 @@ impl Accelerator {
         };
         say(&connection, &request)?;
         let mut until = Instant::now() + ANSWER;
-        loop {
-            match hear(&connection, until)?.0 {
-                Reply::Granted {
-                    lease,
-                    device,
-                    board,
-                    geometry,
-                } => {
-                    return Ok(Self {
-                        socket: connection,
-                        granted: Some(Granted {
-                            lease,
-                            device,
-                            board,
-                            geometry,
-                        }),
-                    });
-                }
-                Reply::Waiting { .. } => until = Instant::now() + wait.unwrap_or_default(),
-                Reply::Refused { reason } => return Err(AcceleratorError::Refused { reason }),
-                other => return Err(AcceleratorError::Protocol(format!("{other:?}"))),
-            }
+        let (granted, _) = next_granted(&connection, &mut until, wait)?;
+        Ok(Self {
+            socket: connection,
+            granted: Some(granted),
+        })
+    }
+
+    /// Asks for a virtual device for each of these functions, all of them at the same time or none: with `wait` it
+    /// stands in line for so long without holding any, so that two who want several each never wait for one another.
+    ///
+    /// # Errors
+    ///
+    /// No driver answers, it refuses, or they did not come free in time.
+    pub fn lease_all(
+        socket: &Path,
+        functions: &[Function],
+        holder: &str,
+        wait: Option<Duration>,
+    ) -> Result<Vec<Self>, AcceleratorError> {
+        let connection = connect(socket)?;
+        let request = Request::LeaseAll {
+            functions: functions.to_vec(),
+            holder: holder.to_owned(),
+            wait: wait.is_some(),
+        };
+        say(&connection, &request)?;
+        let mut until = Instant::now() + ANSWER;
+        let mut leases = Vec::with_capacity(functions.len());
+        while leases.len() < functions.len() {
+            let (granted, sockets) = next_granted(&connection, &mut until, wait)?;
+            let [socket] = <[OwnedFd; 1]>::try_from(sockets).map_err(|found| {
+                AcceleratorError::Protocol(format!("{} sockets for a lease, not 1", found.len()))
+            })?;
+            leases.push(Self {
+                socket,
+                granted: Some(granted),
+            });
         }
+        Ok(leases)
     }
 
     /// Takes over a lease whose socket was inherited.
@@ -310,6 +326,38 @@ fn connect(socket: &Path) -> Result<OwnedFd, AcceleratorError> {
         socket: socket.to_owned(),
         uid: peer.uid.as_raw(),
     })
+}
+
+/// What is granted next, and what came with it, before `until`; who stands in line does so for `wait`.
+fn next_granted(
+    connection: &OwnedFd,
+    until: &mut Instant,
+    wait: Option<Duration>,
+) -> Result<(Granted, Vec<OwnedFd>), AcceleratorError> {
+    loop {
+        match hear(connection, *until)? {
+            (
+                Reply::Granted {
+                    lease,
+                    device,
+                    board,
+                    geometry,
+                },
+                sockets,
+            ) => {
+                let granted = Granted {
+                    lease,
+                    device,
+                    board,
+                    geometry,
+                };
+                return Ok((granted, sockets));
+            }
+            (Reply::Waiting { .. }, _) => *until = Instant::now() + wait.unwrap_or_default(),
+            (Reply::Refused { reason }, _) => return Err(AcceleratorError::Refused { reason }),
+            (other, _) => return Err(AcceleratorError::Protocol(format!("{other:?}"))),
+        }
+    }
 }
 
 fn say(socket: &OwnedFd, request: &Request) -> Result<(), AcceleratorError> {
