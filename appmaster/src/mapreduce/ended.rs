@@ -87,7 +87,7 @@ impl MapReduce {
                 self.not_read(ix, attempt, &sentence, &ended.unfetched);
             }
             Ended::Badly(sentence) if ended.device_gone => {
-                self.lost_device(ix, attempt, sentence);
+                self.lost_device(ix, attempt, ended.how.is_some(), sentence);
             }
             Ended::Badly(sentence) if ended.no_device && !attempt.has_needs => {
                 self.found_no_device(ix, attempt, &ended.missing_device, sentence);

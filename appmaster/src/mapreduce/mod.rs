@@ -159,6 +159,8 @@ pub(crate) struct MapReduce {
     /// Attempts that found no device, and stages that turned out to need one.
     no_device_attempts: u32,
     found_needs: BTreeMap<Stage, Vec<String>>,
+    /// Leases that have ended under a task's processes.
+    lost_leases: BTreeMap<(Stage, TaskIx), u32>,
     /// Failed attempts by the host of each.
     failed_on: BTreeMap<String, u32>,
     /// The sentence of the last failure of each task.
@@ -218,6 +220,7 @@ impl MapReduce {
             failed_attempts: 0,
             no_device_attempts: 0,
             found_needs: BTreeMap::new(),
+            lost_leases: BTreeMap::new(),
             failed_on: BTreeMap::new(),
             failures: BTreeMap::new(),
             client: Client::Awaited,

@@ -10,6 +10,9 @@ use policy::schedule::{AttemptIx, AttemptOutcome, Stage};
 use super::attempts::PlacedAttempt;
 use super::{MapReduce, MapReduceEffect, sentences};
 
+/// Leases of one task that may end under it without that counting.
+const LOST_LEASES: u32 = 3;
+
 /// What a task is taken to need that found no device of the kind that its process has named: whatever else that
 /// says, a GPU.
 fn need_of(device: &str) -> &str {
@@ -56,8 +59,25 @@ impl MapReduce {
     }
 
     /// The device that an attempt was given, or was to be given, is gone: that is no fault of its own, and its launcher
-    /// has said what is left on the node.
-    pub(super) fn lost_device(&mut self, ix: AttemptIx, attempt: &PlacedAttempt, sentence: String) {
+    /// has said what is left on the node. A task under which leases end again and again may be why they do: from then
+    /// on that counts.
+    pub(super) fn lost_device(
+        &mut self,
+        ix: AttemptIx,
+        attempt: &PlacedAttempt,
+        has_begun: bool,
+        sentence: String,
+    ) {
+        if has_begun {
+            let lost = self.lost_leases.entry((attempt.stage, attempt.task));
+            let lost = lost.or_insert(0);
+            *lost = lost.saturating_add(1);
+            if *lost > LOST_LEASES {
+                let sentence =
+                    format!("{sentence}; it counts, as {LOST_LEASES} of this task before");
+                return self.failed(ix, attempt, sentence);
+            }
+        }
         let title = sentences::title(attempt.stage, attempt.task, &self.machine);
         let words = format!("{title}, attempt {}: {sentence}", attempt.number);
         tracing::warn!("{words}");

@@ -144,3 +144,41 @@ fn an_attempt_whose_device_is_gone_does_not_count_however_often() {
         assert_eq!(bed.wanted(), [format!("over {} NoDevice", attempt.0)]);
     }
 }
+
+#[test]
+fn a_task_under_which_leases_end_again_and_again_fails_by_that() {
+    let mut bed = Bed::new(1, 0);
+    bed.job.description.map.needs = vec!["acc/kmeans-map".parse().unwrap()];
+    for number in 0..5 {
+        let attempt = bed.place(Stage::Map, 0, 1);
+        if number == 0 {
+            bed.joined(1);
+        }
+        bed.wanted();
+        bed.ended(
+            1,
+            wire::TaskEnded {
+                process: attempt.0,
+                trouble: "its lease of acc/kmeans-map was over".to_owned(),
+                no_device: true,
+                missing_device: "acc/kmeans-map".to_owned(),
+                device_gone: true,
+                how: Some(wire::task_ended::How::ExitCode(1)),
+                ..wire::TaskEnded::default()
+            },
+        );
+        let outcome = if number < 3 { "NoDevice" } else { "Failed" };
+        let wanted = bed.wanted();
+        let over = format!("over {} {outcome}", attempt.0);
+        assert!(wanted.contains(&over), "{wanted:?}");
+    }
+    let (code, sentence, report) = bed.over(&[1]);
+    assert_eq!(
+        (code, sentence.as_str()),
+        (
+            1,
+            "map 0 failed 2 times, the last time: its lease of acc/kmeans-map was over; it counts, as 3 of this task before"
+        )
+    );
+    assert_eq!((report.failed_attempts, report.no_device_attempts), (2, 3));
+}
