@@ -14,6 +14,7 @@ use crate::crowding::Crowding;
 use crate::devices;
 use crate::disks::Disks;
 use crate::elements::Watch;
+use crate::functions::Loss;
 use crate::lane::ClientKeys;
 use crate::life::{MasterCalls, Outbox};
 use crate::mpi::topology::Topology;
@@ -79,8 +80,8 @@ impl OwnContainer<'_> {
     }
 
     /// A task has not got a device of this function, or has lost it.
-    pub(crate) fn function_lost(&mut self, function: &str) {
-        if let Some(elements) = self.elements.function_lost(function) {
+    pub(crate) fn function_lost(&mut self, function: &str, loss: Loss) {
+        if let Some(elements) = self.elements.function_lost(function, loss) {
             self.tell_elements(elements);
         }
     }

@@ -57,7 +57,7 @@ use self::logs::{Logs, TaskLog};
 use self::places::AttemptOutput;
 use crate::container::OwnContainer;
 use crate::disks::Room;
-use crate::functions::{FunctionLease, NotLeased};
+use crate::functions::{FunctionLease, Loss, NotLeased};
 use crate::job_files;
 use crate::life::Outbox;
 use crate::memory_limit::OverLimit;
@@ -209,8 +209,13 @@ impl Tasks {
             false => {
                 let holder = leasing::holder(&container.context.container, self.job, &order);
                 let driver = container.elements.driver();
-                self.leasing
-                    .begin(order, driver, holder, container.carriers);
+                match watch::lease_wait(&order.welcome) {
+                    Ok(wait) => {
+                        let place = (driver, holder, wait);
+                        self.leasing.begin(order, place, container.carriers);
+                    }
+                    Err(sentence) => self.not_begun(order.process, &sentence, container),
+                }
             }
         }
     }
@@ -219,10 +224,15 @@ impl Tasks {
     async fn leased(&mut self, leased: Leased, container: &mut OwnContainer<'_>) {
         let Leased { order, leases } = leased;
         match leases {
-            Ok(leases) => self.begin(order, leases, container).await,
-            Err(NotLeased { of, why }) => {
+            Ok(leases) => {
+                for lease in &leases {
+                    container.elements.function_leased(&lease.of);
+                }
+                self.begin(order, leases, container).await;
+            }
+            Err(NotLeased { of, why, loss }) => {
                 // What the node has is told first: the task is queued again by that.
-                container.function_lost(&of);
+                container.function_lost(&of, loss);
                 container.outbox.push_of_task(
                     self.job,
                     Event::Ended(TaskEnded {
@@ -254,15 +264,19 @@ impl Tasks {
                 self.set_look();
                 self.kill_overdue(container).await;
             }
-            Err(sentence) => container.outbox.push_of_task(
-                self.job,
-                Event::Ended(TaskEnded {
-                    process,
-                    trouble: format!("{}: {sentence}", node_facts::hostname()),
-                    ..TaskEnded::default()
-                }),
-            ),
+            Err(sentence) => self.not_begun(process, &sentence, container),
         }
+    }
+
+    fn not_begun(&self, process: u32, sentence: &str, container: &OwnContainer<'_>) {
+        container.outbox.push_of_task(
+            self.job,
+            Event::Ended(TaskEnded {
+                process,
+                trouble: format!("{}: {sentence}", node_facts::hostname()),
+                ..TaskEnded::default()
+            }),
+        );
     }
 
     /// Ends an attempt; its end is told.
@@ -433,7 +447,7 @@ impl Tasks {
             drop(attempt.conversation.take());
             let ended = report::event(process, &mut attempt, &mut container.exchange);
             if ended.device_gone {
-                container.function_lost(&ended.missing_device);
+                container.function_lost(&ended.missing_device, Loss::Ended);
             } else if ended.no_device && is_gpu(&ended.missing_device) {
                 container.device_lost();
             }

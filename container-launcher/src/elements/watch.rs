@@ -20,7 +20,7 @@ use tokio::time::{Instant, sleep_until, timeout};
 
 use super::{DEADLINE, at_once, core_classes, devices_at_once};
 use crate::devices::{Devices, gpus};
-use crate::functions::{self, FunctionWatch};
+use crate::functions::{self, FunctionWatch, Loss};
 use crate::surroundings::Surroundings;
 
 /// Beyond what libraries may take, for two processes to start and end.
@@ -133,9 +133,16 @@ impl Watch {
     }
 
     /// A task has not got a device of this function, or has lost it. What is known then.
-    pub(crate) fn function_lost(&mut self, function: &str) -> Option<Vec<Element>> {
-        self.leased = self.functions.as_mut()?.lost(function);
+    pub(crate) fn function_lost(&mut self, function: &str, loss: Loss) -> Option<Vec<Element>> {
+        self.leased = self.functions.as_mut()?.lost(function, loss);
         Some(self.all())
+    }
+
+    /// A task has a device of this function.
+    pub(crate) fn function_leased(&mut self, function: &str) {
+        if let Some(functions) = &mut self.functions {
+            functions.leased(function);
+        }
     }
 
     /// Where functions are leased.
@@ -147,7 +154,10 @@ impl Watch {
     /// Whether what is known now is not the last word: a device that was lost is looked for again, or libraries are being
     /// asked.
     pub(crate) fn looks_again(&self) -> bool {
-        self.looks_again || !self.asking.is_empty()
+        let functions = self.functions.as_ref();
+        self.looks_again
+            || !self.asking.is_empty()
+            || functions.is_some_and(FunctionWatch::looks_again)
     }
 
     /// A task has not found the device that is there: the node has none until that was looked at again. What is

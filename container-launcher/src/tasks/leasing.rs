@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use gerbil_task::{Blamed, ToTask};
 use job::JobId;
@@ -33,17 +34,16 @@ impl Leasing {
         }
     }
 
-    /// Asks the driver at `driver` for what an order names.
+    /// Asks the driver at `driver` for what an order names, and waits for what others hold for so long.
     pub(super) fn begin(
         &mut self,
         order: StartTask,
-        driver: PathBuf,
-        holder: String,
+        (driver, holder, wait): (PathBuf, String, Duration),
         carriers: &Handle,
     ) {
         self.wanted.insert(order.process);
         let leasing = move || {
-            let leases = functions::lease(&driver, &order.functions, &holder);
+            let leases = functions::lease(&driver, &order.functions, &holder, wait);
             Box::new(Leased { order, leases })
         };
         self.under_way.spawn_blocking_on(leasing, carriers);
@@ -92,7 +92,8 @@ mod tests {
                 ..StartTask::default()
             };
             let nowhere = PathBuf::from("/nonexistent/fpgad.sock");
-            leasing.begin(order, nowhere, "me".to_owned(), &Handle::current());
+            let place = (nowhere, "me".to_owned(), Duration::ZERO);
+            leasing.begin(order, place, &Handle::current());
         }
         assert!(leasing.give_up(1) && !leasing.give_up(1));
         let leased = leasing.next().await;

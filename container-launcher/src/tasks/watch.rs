@@ -4,7 +4,7 @@ use std::sync::PoisonError;
 use std::time::Duration;
 
 use gerbil_task::settings::{
-    COPIES, DISK_FULLNESS, KNOWN, LOCAL_DISK, LOCAL_DISKS, MEMORY, TIMEOUT,
+    ACC_TIMEOUT, COPIES, DISK_FULLNESS, KNOWN, LOCAL_DISK, LOCAL_DISKS, MEMORY, TIMEOUT,
 };
 use gerbil_task::{Blame, Blamed, Phase, Welcome};
 use job::wire::TaskSeen;
@@ -46,6 +46,17 @@ impl Bounds {
             memory: number(MEMORY)?.map(|mib| mib.saturating_mul(1 << 20)),
         })
     }
+}
+
+/// How long an attempt stands in line for devices that others hold, as the job's settings tell; `welcome` is an order's.
+///
+/// # Errors
+///
+/// That is no number: a sentence.
+pub(super) fn lease_wait(welcome: &str) -> Result<Duration, String> {
+    let welcome: Welcome = serde_json::from_str(welcome)
+        .map_err(|error| format!("the welcome of an order: {error}"))?;
+    number(&welcome, ACC_TIMEOUT).map(Duration::from_secs)
 }
 
 /// Launchers that a reduce fetches from at the same time, as the job's settings tell.
@@ -106,6 +117,7 @@ fn number(welcome: &Welcome, name: &str) -> Result<u64, String> {
     number.map_err(|_no_number| {
         let which = match name {
             COPIES => "from 1 on",
+            ACC_TIMEOUT => "of seconds",
             _ => "0 for no limit",
         };
         format!("{name} is {text:?}: give a number, {which}")

@@ -221,6 +221,12 @@ pub const KNOWN: &[KnownSetting] = &[
         meaning: "on a cluster: the same of a reduce",
     },
     KnownSetting {
+        name: ACC_TIMEOUT,
+        default: "60",
+        meaning: "on a cluster: seconds that an attempt waits for devices of its functions (acc/kmeans-map) while others \
+                  hold them, before it is queued elsewhere, which does not count; 0: it does not wait",
+    },
+    KnownSetting {
         name: DEVICE_FRACTION,
         default: "0.25",
         meaning: "on a cluster: of the smallest device's memory, how much a split of a map that needs a GPU may fill",
@@ -337,6 +343,8 @@ pub const REDUCE_SPECULATIVE: &str = "mapreduce.reduce.speculative";
 pub const NEEDS_MAP: &str = "needs.map";
 /// See [`KNOWN`].
 pub const NEEDS_REDUCE: &str = "needs.reduce";
+/// See [`KNOWN`].
+pub const ACC_TIMEOUT: &str = "acc.timeout";
 /// See [`KNOWN`].
 pub const DEVICE_FRACTION: &str = "device.fraction";
 /// See [`KNOWN`].
@@ -471,6 +479,7 @@ pub fn standing(name: &str) -> Standing {
         "gerbil.",
         "needs.",
         "device.",
+        "acc.",
         "mapred.",
         "yarn.",
         "io.",
