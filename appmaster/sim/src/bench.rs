@@ -13,7 +13,7 @@ use policy::schedule::{
 use policy::{ContainerId, Millis, NodeId, ResourceTypes, Resources};
 use rustix::time::{ClockId, clock_gettime};
 
-use crate::record::What;
+use policy::schedule::record::What;
 
 /// Processor time of this thread.
 pub(crate) fn processor_time() -> Duration {

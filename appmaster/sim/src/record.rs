@@ -1,39 +1,10 @@
-//! What a session was told and what was decided, line by line as JSON: a recorded session replays to the same
-//! decisions, whoever recorded it.
-//!
-//! ```text
-//! {"at":2000000000,"event":{"Began":3}}
-//! {"at":2000000000,"decision":{"Start":{"job":1,"stage":"Map","task":0,"slot":7}}}
-//! ```
-//!
-//! `at` counts nanoseconds; the decisions upon an event follow it in their order.
+//! Records as files: a line of JSON for each event and decision.
 
-use std::collections::VecDeque;
 use std::io::{BufRead, Write};
 
-use anyhow::{Context as _, Result, bail};
-use policy::schedule::{Decision, Event, Nanos, Scheduler, SessionDriver};
-use serde::{Deserialize, Serialize};
-
-/// A line of a record.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct RecordLine {
-    /// Time of the session's clock, ns.
-    pub at: Nanos,
-    /// What happened or was decided then.
-    #[serde(flatten)]
-    pub what: What,
-}
-
-/// What was told, or decided upon it.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum What {
-    /// Something happened.
-    Event(Event),
-    /// Something was decided.
-    Decision(Decision),
-}
+use anyhow::{Context as _, Result};
+use policy::schedule::Scheduler;
+use policy::schedule::record::{RecordLine, Replay};
 
 /// Writes lines.
 ///
@@ -48,32 +19,26 @@ pub fn write(lines: &[RecordLine], mut to: impl Write) -> Result<()> {
     Ok(to.flush()?)
 }
 
+/// The lines of a record, one after the other.
+///
+/// # Errors
+///
+/// One is none; the message says which.
+pub fn lines(from: impl BufRead) -> impl Iterator<Item = Result<RecordLine>> {
+    from.lines().zip(1_u64..).map(|(line, number)| {
+        serde_json::from_str(&line?).with_context(|| format!("line {number} of the record"))
+    })
+}
+
 /// Tells `scheduler` the events of a record and compares its decisions with the recorded ones; how many these were.
 ///
 /// # Errors
 ///
 /// A line is none, or a decision is another: the message says which line, and both.
 pub fn replay(scheduler: Box<dyn Scheduler>, from: impl BufRead) -> Result<u64> {
-    let mut driver = SessionDriver::new(scheduler);
-    let (mut decided, mut same) = (VecDeque::new(), 0_u64);
-    for (line, number) in from.lines().zip(1_u64..) {
-        let line: RecordLine =
-            serde_json::from_str(&line?).with_context(|| format!("line {number} of the record"))?;
-        match line.what {
-            What::Event(event) => {
-                if let Some(decision) = decided.pop_front() {
-                    bail!("before line {number}: {decision:?} was not recorded");
-                }
-                decided.extend(driver.happened(line.at, &event));
-            }
-            What::Decision(recorded) => match decided.pop_front() {
-                Some(decision) if decision == recorded => same = same.saturating_add(1),
-                other => bail!("line {number}: recorded {recorded:?}, now {other:?}"),
-            },
-        }
+    let mut replay = Replay::new(scheduler);
+    for line in lines(from) {
+        replay.hear(line?)?;
     }
-    if let Some(decision) = decided.pop_front() {
-        bail!("at the end: {decision:?} was not recorded");
-    }
-    Ok(same)
+    Ok(replay.end()?)
 }

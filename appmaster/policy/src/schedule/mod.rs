@@ -69,6 +69,7 @@ mod legal;
 mod maps_fast;
 mod named;
 mod place;
+pub mod record;
 mod remaining;
 mod saved;
 mod session;

@@ -14,13 +14,13 @@ use std::time::Duration;
 
 use anyhow::{Result, bail};
 use policy::Numbered;
+use policy::schedule::record::{RecordLine, What};
 use policy::schedule::{
     AttemptIx, AttemptOutcome, ContainerIx, Decision, Event, JobIx, Nanos, Scheduler,
     SessionDriver, Stage, TaskIx,
 };
 
 use crate::clock::Clock;
-use crate::record::{RecordLine, What};
 use crate::workload::{Workload, seconds};
 use devices::DeviceLines;
 pub(crate) use outcome::in_seconds;

@@ -3,9 +3,8 @@
 use std::time::Duration;
 
 pub use ::gantt::Bar;
+use policy::schedule::record::RecordLine;
 use policy::schedule::{Decision, Nanos};
-
-use crate::record::RecordLine;
 
 /// What became of a job.
 #[derive(Clone, Debug, serde::Serialize)]

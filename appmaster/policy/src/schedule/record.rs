@@ -1,0 +1,139 @@
+//! What a session was told and what was decided, line by line: a recorded session replays to the same decisions,
+//! whoever recorded it. As JSON:
+//!
+//! ```text
+//! {"at":2000000000,"event":{"Began":4}}
+//! {"at":2000000000,"decision":{"Start":{"job":1,"stage":"Map","task":0,"slot":7}}}
+//! ```
+//!
+//! `at` counts nanoseconds; the decisions upon an event follow it in their order.
+
+use std::collections::VecDeque;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Decision, Event, Nanos, Scheduler, SessionDriver};
+
+/// A line of a record.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct RecordLine {
+    /// Time of the session's clock, ns.
+    pub at: Nanos,
+    /// What happened or was decided then.
+    #[serde(flatten)]
+    pub what: What,
+}
+
+/// What was told, or decided upon it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum What {
+    /// Something happened.
+    Event(Event),
+    /// Something was decided.
+    Decision(Decision),
+}
+
+/// A record that another policy, or another version of it, does not repeat.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Differs {
+    /// The policy decides what the record does not have there.
+    #[error("before line {line}: {decision} was not recorded")]
+    More {
+        /// The line, from 1.
+        line: u64,
+        /// What is decided now.
+        decision: String,
+    },
+    /// The policy decides something else, or nothing.
+    #[error("line {line}: recorded {recorded}, now {now}")]
+    Other {
+        /// The line, from 1.
+        line: u64,
+        /// What the record has.
+        recorded: String,
+        /// What is decided now.
+        now: String,
+    },
+    /// The record ends before the decisions upon its last event.
+    #[error("at the end: {decision} was not recorded")]
+    Cut {
+        /// What is decided now.
+        decision: String,
+    },
+}
+
+/// A policy that is told the lines of a record, in their order.
+#[derive(Debug)]
+pub struct Replay {
+    driver: SessionDriver,
+    decided: VecDeque<Decision>,
+    lines: u64,
+    same: u64,
+}
+
+impl Replay {
+    /// Nothing is told yet.
+    #[must_use]
+    pub fn new(scheduler: Box<dyn Scheduler>) -> Self {
+        Self {
+            driver: SessionDriver::new(scheduler),
+            decided: VecDeque::new(),
+            lines: 0,
+            same: 0,
+        }
+    }
+
+    /// The next line: what happened is told, what was decided is compared.
+    ///
+    /// # Errors
+    ///
+    /// A decision is another than the recorded one.
+    pub fn hear(&mut self, line: RecordLine) -> Result<(), Differs> {
+        self.lines = self.lines.saturating_add(1);
+        let RecordLine { at, what } = line;
+        match what {
+            What::Event(event) => {
+                self.is_decided()?;
+                self.decided.extend(self.driver.happened(at, &event));
+                Ok(())
+            }
+            What::Decision(recorded) => match self.decided.pop_front() {
+                Some(decision) if decision == recorded => {
+                    self.same = self.same.saturating_add(1);
+                    Ok(())
+                }
+                other => Err(Differs::Other {
+                    line: self.lines,
+                    recorded: format!("{recorded:?}"),
+                    now: format!("{other:?}"),
+                }),
+            },
+        }
+    }
+
+    /// That was the last line; how many decisions were the same.
+    ///
+    /// # Errors
+    ///
+    /// More is decided than was recorded.
+    pub fn end(mut self) -> Result<u64, Differs> {
+        match self.decided.pop_front() {
+            None => Ok(self.same),
+            Some(decision) => Err(Differs::Cut {
+                decision: format!("{decision:?}"),
+            }),
+        }
+    }
+
+    /// All that was decided upon the last event was recorded.
+    fn is_decided(&mut self) -> Result<(), Differs> {
+        match self.decided.pop_front() {
+            None => Ok(()),
+            Some(decision) => Err(Differs::More {
+                line: self.lines,
+                decision: format!("{decision:?}"),
+            }),
+        }
+    }
+}
