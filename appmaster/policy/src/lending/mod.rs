@@ -33,6 +33,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::elements::ElementNeed;
+use crate::schedule::record::RecordLine;
 use crate::schedule::{
     AttemptIx, AttemptOutcome, ContainerIx, Decision, Event, Illegal, Job, JobIx, Nanos, Node,
     NodeIx, Owner, Scheduler, SessionDriver, Slot, SlotIx, SlotUse, Stage, StageState, Task, level,
@@ -109,6 +110,21 @@ impl Lending {
             places: BTreeMap::new(),
             undone: Vec::new(),
         }
+    }
+
+    /// From now on what the policy is told and decides is recorded, to be [taken](Self::take_record).
+    pub fn record(&mut self) {
+        self.driver.record();
+    }
+
+    /// What the policy was told and has decided since this was last called, where it is [recorded](Self::record).
+    pub fn take_record(&mut self) -> Vec<RecordLine> {
+        self.driver.take_record()
+    }
+
+    /// Nothing is recorded any more.
+    pub fn record_no_more(&mut self) {
+        self.driver.record_no_more();
     }
 
     /// A launcher has joined.

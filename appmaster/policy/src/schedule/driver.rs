@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use super::element::has_element;
 use super::legal::legal;
+use super::record::{RecordLine, What};
 use super::{
     AttemptIx, By, Decision, Event, JobIx, Nanos, NodeIx, Owner, Saved, Session, Share, Snapshot,
 };
@@ -114,6 +115,8 @@ pub struct SessionDriver {
     refused: Vec<Illegal>,
     /// How often the policy was asked.
     asks: u64,
+    /// What was told and decided since it was last taken; `None`: it is not recorded.
+    record: Option<Vec<RecordLine>>,
 }
 
 /// A decision, and the attempts that it begins.
@@ -151,6 +154,7 @@ impl SessionDriver {
             asked: Nanos(0),
             refused: Vec::new(),
             asks: 0,
+            record: None,
         }
     }
 
@@ -173,6 +177,7 @@ impl SessionDriver {
             scheduler: snapshot.scheduler.scheduler(),
             refused: Vec::new(),
             asks: 0,
+            record: None,
         }
     }
 
@@ -226,6 +231,21 @@ impl SessionDriver {
         both.min()
     }
 
+    /// From now on what is told and decided is recorded, to be [taken](Self::take_record).
+    pub fn record(&mut self) {
+        self.record.get_or_insert_default();
+    }
+
+    /// What was told and decided since this was last called, where it is [recorded](Self::record).
+    pub fn take_record(&mut self) -> Vec<RecordLine> {
+        self.record.as_mut().map(std::mem::take).unwrap_or_default()
+    }
+
+    /// Nothing is recorded any more.
+    pub fn record_no_more(&mut self) {
+        self.record = None;
+    }
+
     /// Takes what happened into account, and decides.
     pub fn happened(&mut self, now: Nanos, event: &Event) -> Vec<Decision> {
         self.tell(now, event);
@@ -234,8 +254,34 @@ impl SessionDriver {
 
     /// Takes what happened into account, and leaves deciding for later: several events of one moment.
     pub fn tell(&mut self, now: Nanos, event: &Event) {
+        if let Some(record) = &mut self.record {
+            let what = What::Told(event.clone());
+            record.push(RecordLine { at: now, what });
+        }
+        self.apply(now, event);
+    }
+
+    fn apply(&mut self, now: Nanos, event: &Event) {
         self.session.apply(now, event);
         self.scheduler.hear(now, &self.session, event);
+    }
+
+    /// Upon what was told last the policy is asked.
+    fn record_asked(&mut self, now: Nanos) {
+        let Some(record) = &mut self.record else {
+            return;
+        };
+        match record.last_mut() {
+            Some(RecordLine { at, what }) if *at == now => {
+                if let What::Told(event) = what {
+                    *what = What::Event(event.clone());
+                    return;
+                }
+            }
+            Some(_) | None => {}
+        }
+        let what = What::Asked(());
+        record.push(RecordLine { at: now, what });
     }
 
     /// Where a partition of so many bytes is gathered, as its policy says: that node is reckoned to have them from now
@@ -267,6 +313,7 @@ impl SessionDriver {
     /// The same, with the attempts that each decision begins.
     pub fn decide_attempts(&mut self, now: Nanos) -> Vec<Decided> {
         self.asked = now;
+        self.record_asked(now);
         let mut decisions = Vec::new();
         let tells_apart = !self.scheduler.is_blind();
         let everywhere = self.scheduler.looks_everywhere(now);
@@ -333,7 +380,11 @@ impl SessionDriver {
             return false;
         }
         let first = self.session.next_attempt();
-        self.tell(now, &Event::Ordered(decision.clone()));
+        self.apply(now, &Event::Ordered(decision.clone()));
+        if let Some(record) = &mut self.record {
+            let what = What::Decision(decision.clone());
+            record.push(RecordLine { at: now, what });
+        }
         let begun = first.0..self.session.next_attempt().0;
         decisions.push(Decided { decision, begun });
         true

@@ -2,6 +2,7 @@
 //! whoever recorded it. As JSON:
 //!
 //! ```text
+//! {"at":2000000000,"told":{"Began":3}}
 //! {"at":2000000000,"event":{"Began":4}}
 //! {"at":2000000000,"decision":{"Start":{"job":1,"stage":"Map","task":0,"slot":7}}}
 //! ```
@@ -28,8 +29,12 @@ pub struct RecordLine {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum What {
-    /// Something happened.
+    /// Something happened, and the policy is asked only after a later line.
+    Told(Event),
+    /// Something happened, and the policy was asked.
     Event(Event),
+    /// The policy was asked once more, while nothing happened.
+    Asked(()),
     /// Something was decided.
     Decision(Decision),
 }
@@ -93,9 +98,19 @@ impl Replay {
         self.lines = self.lines.saturating_add(1);
         let RecordLine { at, what } = line;
         match what {
+            What::Told(event) => {
+                self.is_decided()?;
+                self.driver.tell(at, &event);
+                Ok(())
+            }
             What::Event(event) => {
                 self.is_decided()?;
                 self.decided.extend(self.driver.happened(at, &event));
+                Ok(())
+            }
+            What::Asked(()) => {
+                self.is_decided()?;
+                self.decided.extend(self.driver.decide(at));
                 Ok(())
             }
             What::Decision(recorded) => match self.decided.pop_front() {

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::schedule::of_session;
+use crate::schedule::record::Replay;
 
 /// All that is known, the policy's own notes included, in letters.
 fn size(lending: &Lending) -> usize {
@@ -121,5 +122,34 @@ fn ten_thousand_jobs_leave_nothing_behind() {
             "{policy}: {early}, {late}\n{lending:#?}"
         );
         assert_eq!((lending.jobs.len(), lending.numbers.len()), (1, 1));
+    }
+}
+
+#[test]
+fn a_session_s_record_replays_to_the_same_decisions() {
+    for policy in ["fifo", "fair", "fifo+priority:preempt=true+age:limit=1s"] {
+        let mut lending = Lending::new(of_session(policy).unwrap(), ResourceTypes::default());
+        assert!(lending.take_record().is_empty());
+        lending.record();
+        for number in 1..=3 {
+            lending.joined(NOW, offer(number, 4));
+        }
+        let mut lines = Vec::new();
+        for number in 1..=24 {
+            live(&mut lending, number);
+            lines.extend(lending.take_record());
+        }
+        // Replayed as it is read of a file.
+        let lines = lines.iter().map(|line| {
+            let text = serde_json::to_string(line).unwrap();
+            serde_json::from_str(&text).unwrap()
+        });
+        let mut replay = Replay::new(of_session(policy).unwrap());
+        lines.for_each(|line| replay.hear(line).unwrap());
+        let same = replay.end().unwrap();
+        assert!(same > 24, "{policy}: {same}");
+        lending.record_no_more();
+        live(&mut lending, 25);
+        assert!(lending.take_record().is_empty());
     }
 }
