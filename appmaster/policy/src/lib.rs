@@ -33,6 +33,7 @@ mod numbering;
 mod placement;
 mod quantities;
 mod queue;
+pub mod read_order;
 mod resource_types;
 pub mod run;
 pub mod schedule;
