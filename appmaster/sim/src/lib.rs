@@ -6,7 +6,7 @@
 //! what it decides by the workload's own times, and notes when each attempt ran where. Of that [`gantt`] makes charts,
 //! [`report`] tables, and a digest by which the same seed is seen to give the same run; [`record`] keeps it line
 //! by line, and replays what it or an ApplicationMaster has kept. [`hpe`], [`dyscale`] and [`hetero`] play what the figures of
-//! three papers show.
+//! three papers show. [`spmario`] does the same of a fourth: a disk and GPUs, driven by [`policy::read_order`].
 //!
 //! Invariants: no clock, no chance but what the workload says; events of one moment are ordered by when
 //! they were put in line; a decision that cannot be carried out ends the run with an error, since it is a
@@ -29,6 +29,7 @@ mod name_node;
 pub mod record;
 pub mod report;
 mod run;
+pub mod spmario;
 mod workload;
 
 pub use chance::Chance;

@@ -15,6 +15,7 @@ use std::time::Instant;
 use anyhow::{Context as _, Result, bail};
 use lexopt::{Arg, Parser, ValueExt as _};
 use policy::gang::Allocator;
+use policy::read_order::READ_ORDERS;
 use policy::schedule::{POLICIES, WRAPPERS, named};
 use policy::{Demand, allocate};
 use sim::duel::allocators::full_or_not;
@@ -23,6 +24,7 @@ use sim::dyscale::DyScaleWorld;
 use sim::figure::{FigureWorld, PaperFigure};
 use sim::hetero::HeteroWorld;
 use sim::hpe::HpeWorld;
+use sim::spmario::SpmarioWorld;
 use sim::{Workload, WorkloadRun, bench, gantt, record, report};
 
 const USAGE: &str = "\
@@ -32,7 +34,7 @@ gerbil-sim run WORKLOAD.json [--policy POLICY] [--svg FILE] [--json FILE] [--rec
 gerbil-sim replay RECORD [--policy POLICY]
         tells a policy what a record has, and says where it decides otherwise
 gerbil-sim policies
-        names every policy and wrapper, with their keys
+        names every policy and wrapper, and every order in which GPU tasks read, with their keys
 gerbil-sim duel [--seeds N]
         lets MPI jobs fight for small clusters that lose nodes, containers and masters (2000 of each kind)
 gerbil-sim bench [--policy POLICY] [--nodes N] [--jobs N] [--tasks N] [--gangs]
@@ -48,6 +50,9 @@ gerbil-sim dyscale fig2|simple|fig3|fig11|fig12|fig13|fig14|all [-D KEY=VALUE]..
 gerbil-sim hetero fig7|fig8|fig9|fig10|table3|shares|all [-D KEY=VALUE]... [--out FOLDER]
         plays HeteroYARN's figures, K-means and Naive Bayes with boards and without, the same way, and how jobs of unlike
         needs share a cluster
+gerbil-sim spmario fig2|fig3|fig4|table2|chunk|many|all [-D KEY=VALUE]... [--out FOLDER]
+        plays SPMario's figures, jobs on a GPU that one disk feeds, the same way, and more jobs and GPUs than the paper has;
+        keys of -D see gerbil-sim spmario --help
 
 POLICY is NAME[:key=value,...][+WRAPPER[:key=value,...]]..., fifo+gang where none is given.
 ";
@@ -116,6 +121,9 @@ fn command() -> Result<()> {
             }
             Arg::Value(value) if verb.is_none() && value == DyScaleWorld::NAME => {
                 return figures::<DyScaleWorld>(arguments);
+            }
+            Arg::Value(value) if verb.is_none() && value == SpmarioWorld::NAME => {
+                return figures::<SpmarioWorld>(arguments);
             }
             Arg::Value(value) if verb.is_none() => verb = Some(value.string()?),
             Arg::Value(value) => options.given.push(value.into()),
@@ -236,10 +244,14 @@ fn replay(options: &SimOptions) -> Result<()> {
 }
 
 fn policies() -> Result<()> {
-    for (title, table) in [("policies", POLICIES), ("wrappers", WRAPPERS)] {
+    for (title, table) in [
+        ("policies", POLICIES),
+        ("wrappers", WRAPPERS),
+        ("read orders of GPU tasks", READ_ORDERS),
+    ] {
         println!("{title}:");
         for (name, keys) in table {
-            println!("  {name:<13} {}", keys.join(", "));
+            println!("  {name:<15} {}", keys.join(", "));
         }
     }
     Ok(())

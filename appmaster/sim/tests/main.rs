@@ -9,6 +9,7 @@ mod hetero;
 mod hpe;
 mod mixes;
 mod moves;
+mod spmario;
 
 use policy::schedule::{Decision, named};
 use sim::{RunResult, Workload, WorkloadRun, bench, gantt, record};
