@@ -5,6 +5,7 @@ use super::recovery::TRIES;
 use super::rounds::Rounds;
 use crate::board::SLOTS;
 use crate::function::{Shape, TABLES_PER_LEASE};
+use crate::packet::HEADER_LENGTH;
 use crate::work::Work;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, Weak};
@@ -93,16 +94,15 @@ impl Lines {
         (0..SLOTS).find(|slot| self.in_flight.iter().all(|it| it.slot != *slot))
     }
 
+    /// The packet whose turn it is.
+    pub(super) fn next(&mut self) -> Option<QueuedPacket> {
+        let tables = &self.tables;
+        self.waiting.next(|job| board_time(tables, job))
+    }
+
     /// What a packet asks for, with the classes of the table that it names.
     pub(super) fn work_of(&self, job: &QueuedPacket) -> Work {
-        let Ok((_, shape)) = &job.taken.header else {
-            return Work::Bytes;
-        };
-        let table = self
-            .tables
-            .iter()
-            .find(|it| (it.owner, it.model) == (job.owner, shape.model));
-        Work::of(shape, table.map_or(0, |it| it.classes))
+        work(&self.tables, job)
     }
 
     /// Lines up a packet that did not fly because the card was reset: behind those that it lost.
@@ -158,5 +158,31 @@ impl Lines {
         };
         self.tables.push(table);
         Some(table)
+    }
+}
+
+fn work(tables: &[LoadedTable], job: &QueuedPacket) -> Work {
+    let Ok((_, shape)) = &job.taken.header else {
+        return Work::Bytes;
+    };
+    let table = tables
+        .iter()
+        .find(|it| (it.owner, it.model) == (job.owner, shape.model));
+    Work::of(shape, table.map_or(0, |it| it.classes))
+}
+
+/// What a packet's turn costs its lease: its steps, and no less than a step for each byte that goes to the
+/// card or comes back.  A packet that asks for too much work never gets there.
+fn board_time(tables: &[LoadedTable], job: &QueuedPacket) -> u64 {
+    let bytes = job
+        .taken
+        .header
+        .as_ref()
+        .map_or(0, |(_, shape)| shape.data.saturating_add(shape.result));
+    let bytes = u64::try_from(HEADER_LENGTH.saturating_add(bytes)).unwrap_or(u64::MAX);
+    let work = work(tables, job);
+    match work.allowed() {
+        Ok(()) => work.steps().max(bytes),
+        Err(_) => bytes,
     }
 }

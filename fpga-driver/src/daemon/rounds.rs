@@ -1,8 +1,12 @@
 //! The packets that wait for a board, in the order in which it gets them: pure bookkeeping.
 //!
-//! Each lease has a line of its own, and the lines take turns, one packet each: the line whose last turn
-//! is longest ago is next.  So a lease that has lined up many packets lets one of them go before another
-//! lease's.  What the card lost goes before all lines.
+//! Each lease has a line of its own.  A packet costs board time, and the lease that has used the least is
+//! next; of several, the one whose last turn is longest ago.  So neither many packets nor heavy ones win a
+//! lease more of the board than another that has packets waiting: their shares differ by one packet.
+//!
+//! A lease saves no time up.  One that had nothing waiting, or is new, goes on from the time at which the
+//! last turn began, unless it has used more.  What the card lost goes before all lines, and costs nothing
+//! again.
 
 use std::collections::VecDeque;
 
@@ -15,6 +19,8 @@ pub(super) struct Rounds<T> {
     lines: Vec<Line<T>>,
     /// Counts turns.
     turn: u64,
+    /// What the lease of the last turn had used before it.
+    began: u64,
 }
 
 #[derive(Debug)]
@@ -22,6 +28,10 @@ struct Line<T> {
     lease: u64,
     /// Number of its last turn; 0 before the first.
     last: u64,
+    /// Board time that it has used.
+    used: u64,
+    /// How much of that its last turn cost.
+    cost: u64,
     packets: VecDeque<T>,
 }
 
@@ -31,6 +41,7 @@ impl<T> Default for Rounds<T> {
             lost: VecDeque::new(),
             lines: Vec::new(),
             turn: 0,
+            began: 0,
         }
     }
 }
@@ -39,17 +50,32 @@ impl<T> Rounds<T> {
     /// Lines up a packet behind those of its lease.
     pub(super) fn push(&mut self, lease: u64, packet: T) {
         match self.lines.iter_mut().find(|line| line.lease == lease) {
-            Some(line) => line.packets.push_back(packet),
-            None => self.lines.push(Line {
-                lease,
-                last: 0,
-                packets: VecDeque::from([packet]),
-            }),
+            Some(line) => {
+                if line.packets.is_empty() {
+                    line.used = line.used.max(self.began);
+                }
+                line.packets.push_back(packet);
+            }
+            None => {
+                let mut line = self.new_line(lease);
+                line.packets.push_back(packet);
+                self.lines.push(line);
+            }
         }
     }
 
-    /// The packet whose turn it is.
-    pub(super) fn next(&mut self) -> Option<T> {
+    fn new_line(&self, lease: u64) -> Line<T> {
+        Line {
+            lease,
+            last: 0,
+            used: self.began,
+            cost: 0,
+            packets: VecDeque::new(),
+        }
+    }
+
+    /// The packet whose turn it is; `cost` says how much board time a packet takes.
+    pub(super) fn next(&mut self, cost: impl FnOnce(&T) -> u64) -> Option<T> {
         if let Some((_, packet)) = self.lost.pop_front() {
             return Some(packet);
         }
@@ -57,29 +83,31 @@ impl<T> Rounds<T> {
             .lines
             .iter_mut()
             .filter(|line| !line.packets.is_empty())
-            .min_by_key(|line| line.last)?;
+            .min_by_key(|line| (line.used, line.last))?;
+        let packet = line.packets.pop_front()?;
         self.turn += 1;
+        self.began = line.used;
         line.last = self.turn;
-        line.packets.pop_front()
+        line.cost = cost(&packet);
+        line.used = line.used.saturating_add(line.cost);
+        Some(packet)
     }
 
-    /// Gives back a packet whose turn it was: the next turn is its lease's.
+    /// Gives back a packet whose turn it was: it has cost nothing, and the next turn is its lease's.
     pub(super) fn give_back(&mut self, lease: u64, packet: T) {
-        let mut packets = self.take_line(lease);
-        packets.push_front(packet);
-        let line = Line {
-            lease,
-            last: 0,
-            packets,
-        };
+        let mut line = self
+            .take_line(lease)
+            .unwrap_or_else(|| self.new_line(lease));
+        line.used = line.used.saturating_sub(line.cost);
+        line.cost = 0;
+        line.last = 0;
+        line.packets.push_front(packet);
         self.lines.insert(0, line);
     }
 
-    fn take_line(&mut self, lease: u64) -> VecDeque<T> {
-        match self.lines.iter().position(|line| line.lease == lease) {
-            Some(at) => self.lines.remove(at).packets,
-            None => VecDeque::new(),
-        }
+    fn take_line(&mut self, lease: u64) -> Option<Line<T>> {
+        let at = self.lines.iter().position(|line| line.lease == lease)?;
+        Some(self.lines.remove(at))
     }
 
     /// Adds a packet that the card lost before those that it lost so far.
@@ -107,7 +135,7 @@ impl<T> Rounds<T> {
                 self.lost.push_back((other, packet));
             }
         }
-        removed.extend(self.take_line(lease));
+        removed.extend(self.take_line(lease).into_iter().flat_map(|it| it.packets));
         removed
     }
 
@@ -138,8 +166,74 @@ impl<T> Rounds<T> {
 mod tests {
     use super::*;
 
+    /// The next of packets that all cost the same.
+    fn one(rounds: &mut Rounds<&'static str>) -> Option<&'static str> {
+        rounds.next(|_| 1)
+    }
+
     fn drain(rounds: &mut Rounds<&'static str>) -> Vec<&'static str> {
-        std::iter::from_fn(|| rounds.next()).collect()
+        std::iter::from_fn(|| one(rounds)).collect()
+    }
+
+    /// Gives a lease's line so many packets that cost so much each.
+    fn fill(rounds: &mut Rounds<(u64, u64)>, lease: u64, cost: u64, packets: usize) {
+        for _ in 0..packets {
+            rounds.push(lease, (lease, cost));
+        }
+    }
+
+    /// What so many turns cost each of the leases 0, 1 and 2.
+    fn used(rounds: &mut Rounds<(u64, u64)>, turns: usize) -> [u64; 3] {
+        let mut used = [0; 3];
+        for _ in 0..turns {
+            let (lease, cost) = rounds.next(|it| it.1).unwrap();
+            used[usize::try_from(lease).unwrap()] += cost;
+        }
+        used
+    }
+
+    #[test]
+    fn heavy_packets_win_no_more_of_the_board_than_light_ones() {
+        const HEAVY: u64 = 1000;
+        const LIGHT: u64 = 7;
+        let mut rounds = Rounds::default();
+        fill(&mut rounds, 0, HEAVY, 40);
+        fill(&mut rounds, 1, LIGHT, 4000);
+        let mut sum = [0; 3];
+        for _ in 0..2000 {
+            let turn = used(&mut rounds, 1);
+            sum = [sum[0] + turn[0], sum[1] + turn[1], 0];
+            assert!(sum[0].abs_diff(sum[1]) <= HEAVY, "{sum:?}");
+        }
+        assert!(sum[0] > 10 * HEAVY, "{sum:?}");
+
+        // A new lease has its share from now on, not what it did not use before; so has one that rested.
+        fill(&mut rounds, 2, LIGHT, 4000);
+        let [heavy, light, new] = used(&mut rounds, 2000);
+        assert!(heavy.abs_diff(light) <= HEAVY, "{heavy} {light}");
+        assert!(heavy.abs_diff(new) <= HEAVY, "{heavy} {new}");
+        rounds.remove(1);
+        rounds.remove(2);
+        let left = rounds.len();
+        used(&mut rounds, left);
+        fill(&mut rounds, 1, LIGHT, 4000);
+        used(&mut rounds, 3000);
+        fill(&mut rounds, 0, HEAVY, 10);
+        let [rested, light, _] = used(&mut rounds, 500);
+        assert!(rested.abs_diff(light) <= HEAVY, "{rested} {light}");
+    }
+
+    /// A lease that is new meanwhile is behind it.
+    #[test]
+    fn a_packet_that_was_given_back_has_cost_nothing() {
+        let mut rounds = Rounds::default();
+        fill(&mut rounds, 0, 1000, 2);
+        fill(&mut rounds, 1, 600, 3);
+        let packet = rounds.next(|it| it.1).unwrap();
+        fill(&mut rounds, 2, 600, 1);
+        rounds.give_back(0, packet);
+        let order = std::iter::from_fn(|| rounds.next(|it| it.1)).map(|it| it.0);
+        assert_eq!(order.collect::<Vec<_>>(), [0, 1, 2, 1, 0, 1]);
     }
 
     #[test]
@@ -154,8 +248,8 @@ mod tests {
         for packet in ["a0", "a1", "a2", "a3"] {
             rounds.push(1, packet);
         }
-        assert_eq!(rounds.next(), Some("a0"));
-        assert_eq!(rounds.next(), Some("a1"));
+        assert_eq!(one(&mut rounds), Some("a0"));
+        assert_eq!(one(&mut rounds), Some("a1"));
         // A lease that had no turn meanwhile does not wait for a third packet in a row.
         rounds.push(2, "b0");
         rounds.push(3, "c0");
@@ -176,7 +270,7 @@ mod tests {
         }
         for _ in 0..5 {
             rounds.push(3, "c");
-            let before = std::iter::from_fn(|| rounds.next()).take_while(|it| *it != "c");
+            let before = std::iter::from_fn(|| one(&mut rounds)).take_while(|it| *it != "c");
             assert_eq!(before.count(), 2);
         }
     }

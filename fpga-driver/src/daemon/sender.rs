@@ -36,7 +36,7 @@ pub(super) fn run(queue: &BoardQueue) {
         let idle = queue.lines().waiting.is_empty() && sender.rung.is_empty();
         sender.listen(queue, idle);
         sender.take(queue);
-        let next = queue.lines().waiting.next();
+        let next = queue.lines().next();
         if let Some(job) = next
             && let Err(gone) = sender.bring(queue, job)
         {
