@@ -1,7 +1,10 @@
 //! A job of tasks for the tests of this crate: counts words, and does what lines beginning with `!` say.
 
 use std::io::Write as _;
+use std::time::Duration;
 
+use fpga_client::client::{ACCELERATORS_VARIABLE, inherited};
+use fpga_client::echo::Echo;
 use gerbil_mapreduce::prelude::*;
 
 struct Words;
@@ -48,7 +51,7 @@ impl Mapper for Words {
             b"!wait" => {
                 std::fs::write("waiting", format!("{}\n", std::process::id()))?;
                 while std::path::Path::new("waiting").exists() {
-                    std::thread::park_timeout(std::time::Duration::from_millis(5));
+                    std::thread::park_timeout(Duration::from_millis(5));
                 }
                 for number in 0..300_000_u64 {
                     out.emit(b"filled", &number)?;
@@ -68,10 +71,21 @@ impl Mapper for Words {
                 let turn = devices.turn(|| ())?;
                 let taken = std::path::Path::new(folder).join("taken");
                 std::fs::File::create_new(&taken)?;
-                std::thread::park_timeout(std::time::Duration::from_millis(100));
+                std::thread::park_timeout(Duration::from_millis(100));
                 std::fs::remove_file(&taken)?;
                 writeln!(out.side_file("alone")?, "{permits} {}", devices.count())?;
                 drop(turn);
+            }
+            // A packet goes to each device that was leased for it, and comes back.
+            b"!leased" => {
+                let mut side = out.side_file("leased")?;
+                writeln!(side, "{}", std::env::var(ACCELERATORS_VARIABLE)?)?;
+                for (function, accelerator) in inherited()? {
+                    let (mut writer, mut reader) = accelerator.open()?;
+                    writer.write(&Echo(b"there"))?;
+                    let (_, back): (u64, Vec<u8>) = reader.read(Duration::from_secs(60))?;
+                    writeln!(side, "{function} {}", String::from_utf8_lossy(&back))?;
+                }
             }
             // As a program ends that finds no device.
             b"!lost" => std::process::exit(86),

@@ -3,6 +3,7 @@
 #![cfg(test)]
 
 mod elements;
+mod functions;
 mod groups;
 mod hostile_ranks;
 mod jobs;
