@@ -8,10 +8,12 @@ mod rename;
 #[cfg(test)]
 mod tests;
 
+use std::ffi::OsString;
 use std::fs::{self, DirBuilder, FileTimes, Metadata, Permissions};
 use std::io::{self, SeekFrom};
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
 use bytes::{Bytes, BytesMut};
@@ -31,6 +33,9 @@ use crate::{ANSWER, Address, MARK, MOVED, Owner, PIECE, Status, StorageError, pa
 const OPEN_MODE: u32 = 0o755;
 /// Those for nodes that run as the user.
 const CLOSED_MODE: u32 = 0o700;
+
+/// Folders that this process has made with a mode, or tried to.
+static MADE: AtomicU64 = AtomicU64::new(0);
 
 /// The mode of a folder that is made for these readers; `None`: what the user's mask leaves.
 const fn folder_mode(readers: Readers) -> Option<u32> {
@@ -172,15 +177,14 @@ pub(crate) async fn make_folder(path: &str, readers: Readers) -> Result<(), Stor
                 true => folder_mode(readers),
                 false => folder_mode(readers).map(|_fixed| OPEN_MODE),
             };
-            // Closed until it has its mode.
-            let first = mode.map_or(0o777, |mode| mode & CLOSED_MODE);
-            match (DirBuilder::new().mode(first).create(folder), mode) {
-                (Ok(()), Some(mode)) => {
-                    fs::set_permissions(folder, Permissions::from_mode(mode))?;
-                }
-                (Ok(()), None) => {}
-                (Err(error), _) if error.kind() == io::ErrorKind::AlreadyExists => continue,
-                (Err(error), _) => return Err(error),
+            let made = match mode {
+                Some(mode) => make_with_mode(folder, mode),
+                None => DirBuilder::new().create(folder),
+            };
+            match made {
+                Ok(()) => {}
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
+                Err(error) => return Err(error),
             }
             sync_folder(folder)?;
         }
@@ -190,6 +194,28 @@ pub(crate) async fn make_folder(path: &str, readers: Readers) -> Result<(), Stor
         }
     })
     .await
+}
+
+/// Makes a folder that has this mode whenever others see it by its name, whatever the user's mask is: another run that makes
+/// the same looks at it at the same moment.
+fn make_with_mode(folder: &Path, mode: u32) -> io::Result<()> {
+    let name = folder.file_name().ok_or(io::ErrorKind::AlreadyExists)?;
+    let mut new_name = OsString::from(".");
+    new_name.push(name);
+    // Of this process, and of the other machines that have the same disk.
+    let number = MADE.fetch_add(1, Ordering::Relaxed);
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    let tick = since.unwrap_or_default().as_nanos();
+    new_name.push(format!(".new-{}-{number}-{tick}", std::process::id()));
+    let new = folder.with_file_name(new_name);
+    DirBuilder::new().mode(mode & CLOSED_MODE).create(&new)?;
+    let set = fs::set_permissions(&new, Permissions::from_mode(mode));
+    let done = set.and_then(|()| rename::without_replacing(&new, folder));
+    if done.is_err() {
+        // Ours, and empty.
+        fs::remove_dir(&new).ok();
+    }
+    done
 }
 
 /// Opens a file for reading. A pipe or a device in its place is not waited for.

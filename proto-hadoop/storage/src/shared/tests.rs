@@ -249,6 +249,34 @@ fn whom_a_file_is_for_no_mask_decides() {
 }
 
 #[test]
+fn who_makes_the_same_folder_at_the_same_time_finds_it_with_its_mode() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |round: u32| format!("{}/{round}/inner", folder.path().display());
+    let modes = |round: u32| {
+        let inner = path(round);
+        ["..", "."].map(|at| {
+            let found = fs::metadata(Path::new(&inner).join(at));
+            found.map(|found| found.permissions().mode() & 0o777)
+        })
+    };
+    for round in 0..100 {
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    masked(0o077, async || {
+                        make_folder(&path(round), Readers::Nodes).await.unwrap();
+                        let found = modes(round).map(Result::unwrap);
+                        assert_eq!(found, [0o755; 2]);
+                    });
+                });
+            }
+        });
+        let left = fs::read_dir(folder.path()).unwrap().count();
+        assert_eq!(left, round as usize + 1, "nothing stays behind");
+    }
+}
+
+#[test]
 fn every_path_has_a_folder() {
     assert_eq!(parent("/a/b"), "/a");
     assert_eq!(parent("/a"), "/");
