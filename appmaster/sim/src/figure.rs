@@ -3,6 +3,8 @@
 use anyhow::{Context as _, Result};
 use serde::Serialize;
 
+use crate::Keys;
+
 /// Figures by what they are called on the command line, and what makes each of a world.
 #[derive(Debug)]
 pub struct Figures<World: 'static>(pub(crate) &'static [NamedFigure<World>]);
@@ -42,6 +44,8 @@ impl<World> Figures<World> {
 pub trait FigureWorld: Default + 'static {
     /// The command: `hpe`.
     const NAME: &'static str;
+    /// What [`set`](Self::set) takes.
+    const KEYS: Keys;
     /// The figures.
     const FIGURES: Figures<Self>;
 
@@ -51,9 +55,6 @@ pub trait FigureWorld: Default + 'static {
     ///
     /// There is no such key, or the value makes no sense for it.
     fn set(&mut self, text: &str) -> Result<()>;
-
-    /// The keys of [`set`](Self::set), a line each.
-    fn keys() -> String;
 
     /// Other numbers for a job, `NAME:KEY=VALUE`.
     ///

@@ -25,6 +25,7 @@ pub mod figure;
 pub mod gantt;
 pub mod hetero;
 pub mod hpe;
+mod keys;
 mod name_node;
 pub mod record;
 pub mod report;
@@ -33,6 +34,7 @@ pub mod spmario;
 mod workload;
 
 pub use chance::Chance;
+pub use keys::Keys;
 pub use name_node::NameNode;
 pub use run::{Bar, JobTimes, RunResult, TIMED_OF, WorkloadRun};
 pub use workload::{

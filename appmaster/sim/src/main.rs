@@ -190,7 +190,7 @@ fn figures<World: FigureWorld>(mut arguments: Parser) -> Result<()> {
     while let Some(argument) = arguments.next()? {
         match argument {
             Arg::Short('h') | Arg::Long("help") => {
-                let (command, keys) = (World::NAME, World::keys());
+                let (command, keys) = (World::NAME, World::KEYS);
                 print!("{USAGE}\nKeys of gerbil-sim {command} -D:\n{keys}");
                 return Ok(());
             }

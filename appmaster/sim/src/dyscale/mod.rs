@@ -17,14 +17,17 @@ mod world;
 
 use anyhow::Result;
 
+use crate::Keys;
 pub use crate::figure::{Claim, Drawing, FigureRow, FigureTable, PaperFigure};
 use crate::figure::{FigureWorld, Figures};
 pub use clusters::{Cores, FAST, HETEROGENEOUS, SLOW};
 pub use mix::Mix;
 pub use world::DyScaleWorld;
+use world::KEYS;
 
 impl FigureWorld for DyScaleWorld {
     const NAME: &'static str = "dyscale";
+    const KEYS: Keys = KEYS;
     const FIGURES: Figures<Self> = Figures(&[
         ("fig2", |_| slots::figure_2()),
         ("simple", |_| slots::simple()),
@@ -37,9 +40,5 @@ impl FigureWorld for DyScaleWorld {
 
     fn set(&mut self, text: &str) -> Result<()> {
         self.set(text)
-    }
-
-    fn keys() -> String {
-        Self::keys()
     }
 }

@@ -1,13 +1,13 @@
 //! What is played: mixes on clusters under policies, several at a time.
 
-use anyhow::{Context as _, Result, bail, ensure};
+use anyhow::{Context as _, Result, ensure};
 use policy::schedule::named;
 
 use super::clusters::Cores;
 use super::mix::{Mix, QUEUES};
-use crate::at_once;
 use crate::run::WorkloadRun;
 use crate::workload::Workload;
+use crate::{Keys, at_once};
 
 /// Numbers of the figures.
 #[derive(Clone, Debug)]
@@ -34,7 +34,7 @@ impl Default for DyScaleWorld {
 }
 
 /// Keys of `-D`, and what each is.
-pub(super) const KEYS: [(&str, &str); 6] = [
+pub(super) const KEYS: Keys = Keys(&[
     ("jobs", "jobs of a mix (1000)"),
     ("maps.scale", "what Table 1's maps are multiplied by (3)"),
     ("reduces.scale", "the same of its reduces (3)"),
@@ -44,7 +44,7 @@ pub(super) const KEYS: [(&str, &str); 6] = [
         "mean seconds between jobs (50+60+70+80+90+100+200+...+1000)",
     ),
     ("seeds", "mixes drawn for each point (3)"),
-];
+]);
 
 impl DyScaleWorld {
     /// `gaps=50+100`.
@@ -67,21 +67,9 @@ impl DyScaleWorld {
             "nodes" => self.nodes = several(key, value)?,
             "gaps" => self.gaps = several(key, value)?,
             "seeds" => self.seeds = above_0(key, value)?.into(),
-            _ => {
-                let keys: Vec<&str> = KEYS.iter().map(|(key, _)| *key).collect();
-                bail!("{key:?} cannot be set; there are {}", keys.join(", "))
-            }
+            _ => return Err(KEYS.unknown(key)),
         }
         Ok(())
-    }
-
-    /// What can be set, a line each.
-    #[must_use]
-    pub fn keys() -> String {
-        let lines = KEYS
-            .iter()
-            .map(|(key, what)| format!("  {key:<14} {what}\n"));
-        lines.collect()
     }
 
     /// Under which numbers a figure was played.

@@ -17,12 +17,15 @@ mod world;
 
 use anyhow::Result;
 
+use crate::Keys;
 pub use crate::figure::{Claim, PaperFigure};
 use crate::figure::{FigureWorld, Figures};
 pub use world::HeteroWorld;
+use world::KEYS;
 
 impl FigureWorld for HeteroWorld {
     const NAME: &'static str = "hetero";
+    const KEYS: Keys = KEYS;
     const FIGURES: Figures<Self> = Figures(&[
         ("fig7", fig7::figure),
         ("fig8", fig8::figure),
@@ -34,9 +37,5 @@ impl FigureWorld for HeteroWorld {
 
     fn set(&mut self, text: &str) -> Result<()> {
         self.set(text)
-    }
-
-    fn keys() -> String {
-        Self::keys()
     }
 }

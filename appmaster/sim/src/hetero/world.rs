@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result};
 use policy::schedule::named;
 
+use crate::Keys;
 use crate::run::{RunResult, WorkloadRun, in_seconds};
 use crate::workload::{AlikeNodes, AlikeTasks, CoreSpeeds, TASK_MB, Workload, WorkloadJob};
 
@@ -74,10 +75,10 @@ impl Default for HeteroWorld {
 }
 
 /// Keys of `-D`, and what each is.
-const KEYS: [(&str, &str); 2] = [
+pub(super) const KEYS: Keys = Keys(&[
     ("tasks", "tasks at a time on a node (20)"),
     ("startup", "seconds before a job's first task (30)"),
-];
+]);
 
 /// One after the other: what is left of these throughputs.
 pub(super) fn in_series(each: &[f64]) -> f64 {
@@ -114,20 +115,9 @@ impl HeteroWorld {
                 let wanted = || format!("{key}={value}: seconds are wanted, such as 2.5");
                 self.startup = span.with_context(wanted)?;
             }
-            _ => {
-                let keys: Vec<&str> = KEYS.iter().map(|(key, _)| *key).collect();
-                bail!("{key:?} cannot be set; there are {}", keys.join(", "))
-            }
+            _ => return Err(KEYS.unknown(key)),
         }
         Ok(())
-    }
-
-    /// What can be set, a line each.
-    #[must_use]
-    pub fn keys() -> String {
-        let lines = KEYS.iter();
-        let lines = lines.map(|(key, what)| format!("  {key:<14} {what}\n"));
-        lines.collect()
     }
 
     /// What every caption says.

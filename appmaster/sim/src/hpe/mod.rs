@@ -25,6 +25,9 @@ mod world;
 use anyhow::Result;
 
 pub use crate::figure::{Claim, Drawing, FigureRow, FigureTable, PaperFigure};
+use settings::KEYS;
+
+use crate::Keys;
 use crate::figure::{FigureWorld, Figures};
 pub use clusters::{E1, E2, E3, HpeCluster};
 pub use jobs::Version;
@@ -33,6 +36,7 @@ pub use world::{HpeWorld, Policy, gain};
 
 impl FigureWorld for HpeWorld {
     const NAME: &'static str = "hpe";
+    const KEYS: Keys = KEYS;
     const FIGURES: Figures<Self> = Figures(&[
         ("fig4", fig4::figure),
         ("fig7", fig7::figure),
@@ -44,10 +48,6 @@ impl FigureWorld for HpeWorld {
 
     fn set(&mut self, text: &str) -> Result<()> {
         self.set(text)
-    }
-
-    fn keys() -> String {
-        Self::keys()
     }
 
     fn set_job(&mut self, text: &str) -> Result<()> {

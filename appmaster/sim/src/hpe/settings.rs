@@ -5,8 +5,10 @@ use std::str::FromStr;
 use anyhow::{Context as _, Result, bail, ensure};
 use policy::schedule::Cut;
 
+use crate::Keys;
+
 /// Keys, and what each is.
-pub(super) const KEYS: [(&str, &str); 13] = [
+pub(super) const KEYS: Keys = Keys(&[
     ("slots.map", "map slots of a node without a GPU (4)"),
     ("slots.map.gpu", "map slots of a node with one (4)"),
     ("slots.reduce", "reduce slots of a node (1)"),
@@ -29,7 +31,7 @@ pub(super) const KEYS: [(&str, &str); 13] = [
         "device",
         "percent of a map with its element that it has the device, in region (50)",
     ),
-];
+]);
 
 /// The settings.
 #[derive(Clone, Debug)]
@@ -98,10 +100,7 @@ impl HpeSettings {
                 self.device = above_0(key, value)?;
                 ensure!(self.device <= 100, "{key}={value}: at most 100 percent");
             }
-            _ => {
-                let keys: Vec<&str> = KEYS.iter().map(|(key, _)| *key).collect();
-                bail!("{key:?} cannot be set; there are {}", keys.join(", "))
-            }
+            _ => return Err(KEYS.unknown(key)),
         }
         Ok(())
     }

@@ -5,7 +5,7 @@ use policy::schedule::named;
 
 use super::clusters::HpeCluster;
 use super::jobs::{JobKinds, Version};
-use super::settings::{HpeSettings, KEYS};
+use super::settings::HpeSettings;
 use crate::run::in_seconds;
 use crate::{AlikeNodes, CoreSpeeds, RunResult, Workload, WorkloadJob, WorkloadRun};
 
@@ -57,14 +57,6 @@ impl HpeWorld {
             named(&policy).with_context(|| format!("-D {text}"))?;
         }
         Ok(())
-    }
-
-    /// The keys of [`set`](Self::set), a line each.
-    #[must_use]
-    pub fn keys() -> String {
-        let lines = KEYS.iter();
-        let lines = lines.map(|(key, what)| format!("        {key:<14} {what}\n"));
-        lines.collect()
     }
 
     /// What a session is started with for it, `hpe:skip=3,window=plain,age=0`.

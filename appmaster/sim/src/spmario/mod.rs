@@ -23,12 +23,15 @@ mod world;
 
 use anyhow::Result;
 
+use crate::Keys;
 pub use crate::figure::{Claim, PaperFigure};
 use crate::figure::{FigureWorld, Figures};
+use world::KEYS;
 pub use world::SpmarioWorld;
 
 impl FigureWorld for SpmarioWorld {
     const NAME: &'static str = "spmario";
+    const KEYS: Keys = KEYS;
     const FIGURES: Figures<Self> = Figures(&[
         ("fig2", fig2::figure),
         ("fig3", fig3::figure),
@@ -40,9 +43,5 @@ impl FigureWorld for SpmarioWorld {
 
     fn set(&mut self, text: &str) -> Result<()> {
         self.set(text)
-    }
-
-    fn keys() -> String {
-        Self::keys()
     }
 }

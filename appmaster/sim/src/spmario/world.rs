@@ -1,10 +1,11 @@
 //! The paper's machine, and how long a chunk takes on it.
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result};
 use policy::schedule::Nanos;
 
 use super::device::{DeviceResult, DeviceSetting, Freed, Gpu, play};
 use super::jobs::{GpuJob, Program};
+use crate::Keys;
 use crate::run::in_seconds;
 
 /// Numbers of the figures.
@@ -38,7 +39,7 @@ impl Default for SpmarioWorld {
 }
 
 /// Keys of `-D`, and what each is.
-const KEYS: [(&str, &str); 7] = [
+pub(super) const KEYS: Keys = Keys(&[
     ("disk", "MB/s that the disk reads (2200)"),
     ("pcie", "MB/s of copies to the device (8000)"),
     (
@@ -55,7 +56,7 @@ const KEYS: [(&str, &str); 7] = [
         "latency",
         "µs that a read costs beside its bytes, in chunk (100)",
     ),
-];
+]);
 
 impl SpmarioWorld {
     /// `kernel.kmc=130`.
@@ -79,20 +80,9 @@ impl SpmarioWorld {
             "kernel.lr" => *lr = number(1)?,
             "contention" => self.contention = number(0)?,
             "latency" => self.chunk_latency = Nanos(number(0)? * 1000),
-            _ => {
-                let keys: Vec<&str> = KEYS.iter().map(|(key, _)| *key).collect();
-                bail!("{key:?} cannot be set; there are {}", keys.join(", "))
-            }
+            _ => return Err(KEYS.unknown(key)),
         }
         Ok(())
-    }
-
-    /// What can be set, a line each.
-    #[must_use]
-    pub fn keys() -> String {
-        let lines = KEYS.iter();
-        let lines = lines.map(|(key, what)| format!("  {key:<14} {what}\n"));
-        lines.collect()
     }
 
     /// What every caption says.
