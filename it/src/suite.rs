@@ -1,13 +1,18 @@
 //! Named cases on real clusters, one cluster after the other: the `main` of a test that brings its own.
 
+use std::io::{Write as _, stdout};
 use std::path::Path;
 use std::process::ExitCode;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use libtest_mimic::{Arguments, Failed, Trial};
 
 use crate::bed::{self, Case, Given};
 use crate::{Builder, SharedCluster, Version};
+
+/// Cases whose times are shown.
+const LONGEST: usize = 10;
 
 /// A cluster and what is tried on it.
 #[derive(Debug)]
@@ -53,20 +58,37 @@ pub fn run(groups: Vec<Group>) -> ExitCode {
         return ExitCode::FAILURE;
     };
     let groups = Arc::new(groups);
+    let times = Arc::new(Mutex::new(Vec::new()));
     let mut trials = Vec::new();
     for (number, group) in groups.iter().enumerate() {
         for (name, case) in &group.cases {
             let (groups, folder, case) = (Arc::clone(&groups), folder.path().to_owned(), *case);
+            let (times, named) = (Arc::clone(&times), name.clone());
             trials.push(Trial::test(name, move || {
-                run_one(&groups, number, &folder, case)
+                let began = Instant::now();
+                let tried = run_one(&groups, number, &folder, case);
+                let mut times = times.lock().unwrap_or_else(PoisonError::into_inner);
+                times.push((began.elapsed(), named));
+                tried
             }));
         }
     }
     let conclusion = libtest_mimic::run(&arguments, trials);
+    let mut times = times.lock().unwrap_or_else(PoisonError::into_inner);
+    // Whoever reads it may have closed the pipe.
+    let _written = stdout().write_all(longest(&mut times).as_bytes());
     match groups.iter().try_for_each(|group| group.shared.end()) {
         Ok(()) => conclusion.exit_code(),
         Err(_) => ExitCode::FAILURE,
     }
+}
+
+/// What took longest, a line each, with what its cluster took to start where it was the first on it.
+fn longest(times: &mut [(Duration, String)]) -> String {
+    times.sort_by(|one, other| other.cmp(one));
+    let shown = times.iter().take(LONGEST);
+    let shown = shown.map(|(time, name)| format!("{:>6.1} s  {name}\n", time.as_secs_f64()));
+    shown.collect()
 }
 
 fn run_one(groups: &[Group], number: usize, folder: &Path, case: Case) -> Result<(), Failed> {
