@@ -70,8 +70,12 @@ impl ReadOrder for SpMarioLiteral {
 
     fn next(&mut self, _now: Nanos, state: &ReadState, turn: &Turn) -> Next {
         let waited_for = self.waited_for.take();
-        let still =
-            waited_for.filter(|number| state.task(*number).is_some_and(|task| task.left > 0));
+        // The number may be another task's by now.
+        let is_member = |number: &ReadTaskIx| {
+            let mut members = members(state, turn.container);
+            members.any(|(member, _)| member == *number)
+        };
+        let still = waited_for.filter(is_member);
         let Some(number) = still.or_else(|| self.choose(state, turn)) else {
             return Next::GiveBack;
         };

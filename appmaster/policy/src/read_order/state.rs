@@ -7,7 +7,7 @@
 //!
 //! Means are exponential with a weight of ¼ for the newest chunk.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use crate::schedule::Nanos;
 
@@ -132,24 +132,32 @@ impl ReadState {
         Self::default()
     }
 
-    /// A task more. A priority beyond 1 to 10 is the nearest of them, and a chunk has at least one byte.
+    /// A task more, with the lowest number that none has. A priority beyond 1 to 10 is the nearest of them, and a chunk
+    /// has at least one byte.
     pub fn add(&mut self, task: ReadTask) -> ReadTaskIx {
         let task = ReadTask {
             priority: task.priority.clamp(1, 10),
             chunk: task.chunk.max(1),
             ..task
         };
-        let number = u32::try_from(self.tasks.len()).unwrap_or(u32::MAX);
-        self.tasks.push(Some(task));
-        ReadTaskIx(number)
+        let free = self.tasks.iter().position(Option::is_none);
+        let at = free.unwrap_or(self.tasks.len());
+        match self.tasks.get_mut(at) {
+            Some(slot) => *slot = Some(task),
+            None => self.tasks.push(Some(task)),
+        }
+        ReadTaskIx(u32::try_from(at).unwrap_or(u32::MAX))
     }
 
-    /// The task ended, or is lost with what it has under way.
+    /// The task ended, or is lost with what it has under way. Its number is free for another one.
     pub fn remove(&mut self, task: ReadTaskIx) {
         if let Some(known) = self.slot(task) {
             *known = None;
         }
         while self.take_issued(task).is_some() {}
+        while self.tasks.pop_if(|last| last.is_none()).is_some() {}
+        let gpus: BTreeSet<u32> = self.tasks().map(|(_, task)| task.gpu).collect();
+        self.gpus.retain(|gpu, _| gpus.contains(gpu));
     }
 
     /// A task.

@@ -132,6 +132,36 @@ fn the_mean_of_costs_is_a_quarter_of_the_newest() {
 }
 
 #[test]
+fn the_number_of_a_task_that_ended_is_used_again() {
+    let mut state = two();
+    state.issue(A).unwrap();
+    state.remove(A);
+    let next = || ReadTask::new(1 << 20, 1 << 20, 2);
+    assert_eq!(state.add(next()), A);
+    // Nothing of the one before is left.
+    assert_eq!(state.task(A).unwrap().under_way, 0);
+    assert_eq!(state.add(next()), ReadTaskIx(2));
+    state.remove(B);
+    state.remove(ReadTaskIx(2));
+    assert_eq!(state.add(next()), B);
+    // One that is waited for to the letter is not waited for under another container's name.
+    let mut state = two();
+    chunk(&mut state, A, 80);
+    chunk(&mut state, B, 30);
+    state.issue(A).unwrap();
+    state.issue(A).unwrap();
+    let mut literal = read_order("spmario-literal").unwrap();
+    assert_eq!(literal.next(Nanos(0), &state, &TURN), Next::Wait);
+    state.remove(A);
+    let other = ReadTask {
+        container: 1,
+        ..next()
+    };
+    assert_eq!(state.add(other), A);
+    assert_eq!(literal.next(Nanos(0), &state, &TURN), Next::Read(B));
+}
+
+#[test]
 fn jobs_take_turns_of_so_many_chunks() {
     let task = |io, kernel| BedTask {
         chunks: 5,
