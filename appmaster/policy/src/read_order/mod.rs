@@ -22,9 +22,13 @@
 //! | [`rr`](RoundRobin) | each job's chunks in turn, some at a time |
 //! | [`gpmr`](Gpmr) | every task by itself, one chunk after the other, all beside each other: the paper's baseline |
 //!
+//! On a node a [`ReadBroker`] owns the driver: the engines of a GPU, a process each, ask it for tokens, and one of them
+//! reads at a time.
+//!
 //! Invariants: comparisons are of integers; ties go to the lower number; a decision looks at each task a fixed number of
 //! times.
 
+mod broker;
 mod containers;
 mod driver;
 mod gpmr;
@@ -36,6 +40,10 @@ mod state;
 #[cfg(test)]
 mod tests;
 
+pub use broker::{
+    BROKER_ENGINES, BrokerError, BrokerGrant, ENGINE_TASKS, EngineContainer, EngineIx, EnginePlace,
+    ReadBroker, TASK_BUFFERS, TaskReady,
+};
 pub use containers::{Containers, QUOTA};
 pub use driver::ReadDriver;
 pub use gpmr::Gpmr;

@@ -1,6 +1,7 @@
 //! Orders on a disk and a GPU whose times are given.
 
 mod bed;
+mod broker;
 mod properties;
 
 use bed::{Bed, BedTask};
