@@ -22,6 +22,8 @@ use rustix::net::{
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use crate::read_broker::BROKER_FRAME_MAX;
+
 /// Longest frame, bytes of JSON: the completion of a map with a hundred thousand partitions.
 pub const FRAME_MAX: usize = 16 << 20;
 /// Longest frame between a driver and its client, bytes of JSON: some million files, or the splits of them.
@@ -129,6 +131,13 @@ impl Connection {
     #[must_use]
     pub const fn of_driver(mut self) -> Self {
         self.frame_max = DRIVER_FRAME_MAX;
+        self
+    }
+
+    /// Speaks as engines and read brokers do, in frames of at most [`BROKER_FRAME_MAX`] bytes.
+    #[must_use]
+    pub const fn of_engine(mut self) -> Self {
+        self.frame_max = BROKER_FRAME_MAX;
         self
     }
 

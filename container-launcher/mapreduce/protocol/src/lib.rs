@@ -13,6 +13,7 @@ mod json;
 mod message;
 pub mod nearest;
 pub mod pattern;
+mod read_broker;
 pub mod renamed;
 pub mod said;
 pub mod settings;
@@ -33,6 +34,7 @@ pub use index::{IndexError, check_index};
 pub use message::{
     FromTask, MapOrder, Partition, Piece, Plan, PlannedJob, ReduceOrder, Source, ToTask, Welcome,
 };
+pub use read_broker::{BROKER_FRAME_MAX, FromEngine, ToEngine};
 
 /// The version of the protocol that this crate speaks. Both sides name theirs in their first message, and
 /// part with a sentence when they differ.
@@ -59,3 +61,6 @@ pub const DEVICE_TURNS_VARIABLE: &str = "GERBIL_DEVICE_TURNS";
 /// The variable with how many tasks of one container use them at a time, where that is fewer than their ways are, and
 /// the folder where they queue for that: `1@/data/container_42/permits`.
 pub const DEVICE_PERMITS_VARIABLE: &str = "GERBIL_DEVICE_PERMITS";
+
+/// The variable with the socket of the read broker of the task's GPU, which orders what engines read.
+pub const READ_BROKER_VARIABLE: &str = "GERBIL_READ_BROKER";
