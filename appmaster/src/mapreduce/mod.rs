@@ -16,6 +16,8 @@
 //! left with their launchers; while some of it is lost and made again, attempts that would read it are
 //! parked in their slots, unless a map wants one.
 
+#![cfg_attr(not(test), deny(clippy::wildcard_enum_match_arm))]
+
 mod accused;
 mod act;
 mod attempts;

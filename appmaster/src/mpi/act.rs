@@ -7,7 +7,7 @@ use job::Universe;
 use job::exit::Exit;
 use job::wire;
 use job::wire::mpi_order::Order as ToLauncher;
-use policy::lifecycle::{LifecycleAction, LifecycleEvent, LifecyclePhase, Seat, Verdict};
+use policy::lifecycle::{LifecycleAction, LifecycleEvent, LifecyclePhase, Seat, Unused, Verdict};
 use policy::{ContainerId, Rank};
 
 use crate::mpi::seats::RunningSeats;
@@ -302,36 +302,36 @@ pub(crate) fn merged(actions: Vec<LifecycleAction>) -> Vec<LifecycleAction> {
     };
     let mut merged: Vec<LifecycleAction> = Vec::new();
     for action in actions {
-        match action {
-            LifecycleAction::Release { containers, why } => {
-                let earlier = merged.iter_mut().find_map(|earlier| match earlier {
-                    LifecycleAction::Release {
-                        containers,
-                        why: of,
-                    } if *of == why => Some(containers),
-                    _ => None,
-                });
-                match earlier {
-                    Some(all) => all.extend(containers),
-                    None => merged.push(LifecycleAction::Release { containers, why }),
-                }
+        if let LifecycleAction::Release { containers, why } = action {
+            let earlier = merged
+                .iter_mut()
+                .find_map(|earlier| released_for(earlier, why));
+            match earlier {
+                Some(all) => all.extend(containers),
+                None => merged.push(LifecycleAction::Release { containers, why }),
             }
-            other => {
-                if is_count(&other) {
-                    merged.retain(|earlier| !is_count(earlier));
-                }
-                merged.push(other);
-            }
+            continue;
         }
+        if is_count(&action) {
+            merged.retain(|earlier| !is_count(earlier));
+        }
+        merged.push(action);
     }
     merged
 }
 
+/// The containers that `action` gives back for this reason.
+fn released_for(action: &mut LifecycleAction, reason: Unused) -> Option<&mut Vec<ContainerId>> {
+    if let LifecycleAction::Release { containers, why } = action
+        && *why == reason
+    {
+        return Some(containers);
+    }
+    None
+}
+
 #[cfg(test)]
 mod tests {
-    use policy::ContainerId;
-    use policy::lifecycle::Unused;
-
     use super::*;
 
     #[test]

@@ -218,7 +218,15 @@ impl Mpi {
                 self.todo.push(Do::DropFiles);
                 self.take_leave(ending, unregistered);
             }
-            _ => {}
+            // It is not due yet, or ends by what is heard alone.
+            EndingStep::Delivering(_)
+            | EndingStep::LastLook { .. }
+            | EndingStep::Dismissing { .. }
+            | EndingStep::Clearing { .. }
+            | EndingStep::Measuring
+            | EndingStep::Unregistering { .. }
+            | EndingStep::Forgetting { .. }
+            | EndingStep::Farewell => {}
         }
     }
 

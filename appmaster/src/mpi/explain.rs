@@ -88,13 +88,12 @@ impl Story {
 
     /// What the machine is about to hear.
     pub(crate) fn hear(&mut self, event: &LifecycleEvent) {
-        match event {
-            LifecycleEvent::Snapshot(view) => self.view = Some(view.clone()),
-            LifecycleEvent::Granted(grant) => self.arrived = Some(grant.clone()),
-            LifecycleEvent::ContainerEnded { container, .. } => {
-                self.there.remove(container);
-            }
-            _ => {}
+        if let LifecycleEvent::Snapshot(view) = event {
+            self.view = Some(view.clone());
+        } else if let LifecycleEvent::Granted(grant) = event {
+            self.arrived = Some(grant.clone());
+        } else if let LifecycleEvent::ContainerEnded { container, .. } = event {
+            self.there.remove(container);
         }
     }
 
@@ -147,15 +146,23 @@ impl Story {
                         self.refused(now, headroom, &why, false);
                     }
                 }
-                _ => {}
+                // Not of where the job runs, or told by another.
+                LifecycleAction::TakeSnapshot
+                | LifecycleAction::Repeat { .. }
+                | LifecycleAction::Start(_)
+                | LifecycleAction::Begin(_)
+                | LifecycleAction::Stop { .. }
+                | LifecycleAction::Silent { .. }
+                | LifecycleAction::LeftEarly { .. }
+                | LifecycleAction::EndedForOne { .. }
+                | LifecycleAction::Probe(_) => {}
             }
         }
     }
 
     fn granted(&mut self, now: Millis, grant: Grant, actions: &[LifecycleAction]) {
-        let surplus = actions.iter().any(|action| match action {
-            LifecycleAction::Release { containers, .. } => containers.contains(&grant.container),
-            _ => false,
+        let surplus = actions.iter().any(|action| {
+            matches!(action, LifecycleAction::Release { containers, .. } if containers.contains(&grant.container))
         });
         let share = self.share(&grant.node);
         let host = match (share, grant.node.0.rsplit_once(':')) {

@@ -23,6 +23,8 @@
 //! The value [`Mpi`] does no I/O. What it wants done on file systems and asked of the cluster stands beside
 //! the states that want it, as plain functions for whoever carries it out.
 
+#![cfg_attr(not(test), deny(clippy::wildcard_enum_match_arm))]
+
 mod act;
 pub(crate) mod checkpoints;
 pub(crate) mod commit;
@@ -274,7 +276,7 @@ impl Mpi {
                         self.step(LifecycleEvent::KillRequested(KillReason::ClientLost))
                     }
                     MpiHeard::Every(JobEvent::Tick) => Vec::new(),
-                    heard => self.hear_living(heard),
+                    heard @ (MpiHeard::Every(_) | MpiHeard::Own(_)) => self.hear_living(heard),
                 };
                 if actions.is_empty() && self.client == Client::Awaited {
                     self.stage = LifeState::Returning { until };
@@ -288,7 +290,7 @@ impl Mpi {
             LifeState::Living => {
                 let actions = match heard {
                     MpiHeard::Every(JobEvent::Tick) => self.tick(),
-                    heard => self.hear_living(heard),
+                    heard @ (MpiHeard::Every(_) | MpiHeard::Own(_)) => self.hear_living(heard),
                 };
                 self.live_on(actions);
             }

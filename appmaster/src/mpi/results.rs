@@ -188,11 +188,15 @@ impl Mpi {
                     {
                         Poll::Ready(Err(delivering.lost_before(&container)))
                     }
-                    _ => Poll::Pending,
+                    ResultsStep::Looking
+                    | ResultsStep::Finding { .. }
+                    | ResultsStep::Checking { .. }
+                    | ResultsStep::Moving { .. }
+                    | ResultsStep::Committing { .. } => Poll::Pending,
                 }
             }
-            other => {
-                self.hear_late(other);
+            heard @ (MpiHeard::Every(_) | MpiHeard::Own(_)) => {
+                self.hear_late(heard);
                 Poll::Pending
             }
         };
@@ -397,13 +401,18 @@ pub(crate) fn options(wanted: &[StageOut]) -> String {
 
 /// What ends a job that delivers its results.
 fn ending(heard: &MpiHeard) -> Option<Cause> {
-    match heard {
-        MpiHeard::Every(JobEvent::ClientKill(reason))
-        | MpiHeard::Every(JobEvent::Killed(reason)) => Some(Cause::Killed(*reason)),
-        MpiHeard::Every(JobEvent::ClientLeft) => Some(Cause::Killed(KillReason::ClientLost)),
-        MpiHeard::Every(JobEvent::ResourceManagerLost { silent }) => {
+    let MpiHeard::Every(event) = heard else {
+        return None;
+    };
+    match event {
+        JobEvent::ClientKill(reason) | JobEvent::Killed(reason) => Some(Cause::Killed(*reason)),
+        JobEvent::ClientLeft => Some(Cause::Killed(KillReason::ClientLost)),
+        JobEvent::ResourceManagerLost { silent } => {
             Some(Cause::ResourceManagerLost { silent: *silent })
         }
-        _ => None,
+        JobEvent::ClientAttached
+        | JobEvent::ClientDeaf
+        | JobEvent::Finished(_)
+        | JobEvent::Tick => None,
     }
 }

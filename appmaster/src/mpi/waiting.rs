@@ -162,11 +162,13 @@ impl Mpi {
     /// stands in the way: so it is looked once more. `true`: it names the missing nodes itself.
     pub(crate) fn wants_last_look(&self, verdict: &Verdict) -> Option<bool> {
         let cause = verdict.cause.as_ref();
-        match cause.filter(|_| self.story.watch.is_waiting())? {
-            Cause::NotInTime { .. } => Some(true),
-            Cause::NoRoomInTime { .. } | Cause::Killed(KillReason::Interrupted) => Some(false),
-            _ => None,
-        }
+        let cause = cause.filter(|_| self.story.watch.is_waiting())?;
+        let names_nodes = matches!(cause, Cause::NotInTime { .. });
+        let waited = matches!(
+            cause,
+            Cause::NoRoomInTime { .. } | Cause::Killed(KillReason::Interrupted)
+        );
+        (names_nodes || waited).then_some(names_nodes)
     }
 
     /// `sentence` with what that look has shown.
