@@ -1,17 +1,20 @@
 //! Programs: jobs that they register, and what drives them.
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 use gerbil_task::{Plan, ROLE_VARIABLE};
 
 use crate::arguments::Arguments;
 use crate::drive::run::Run;
+use crate::drive::submit::Submit;
 use crate::error::{Error, Result};
 use crate::job::{Ready, Spec};
 use crate::local;
 use crate::sort::digest::hash;
 
 type DriverFunction = dyn Fn(&mut Run<'_>) -> Result<()>;
+type Prepare = dyn for<'a> Fn(Submit<'a>) -> Result<Submit<'a>>;
 
 /// A program: the jobs that it registers, and the driver that submits them.
 ///
@@ -21,6 +24,10 @@ pub struct App {
     name: String,
     specs: Vec<Spec>,
     driver: Option<Box<DriverFunction>>,
+    /// What is added to the only job where there is no driver.
+    prepare: Option<Box<Prepare>>,
+    /// The first argument of every process of this program.
+    chosen_by: Option<&'static str>,
 }
 
 impl std::fmt::Debug for App {
@@ -37,6 +44,8 @@ impl App {
             name: name.to_owned(),
             specs: Vec::new(),
             driver: None,
+            prepare: None,
+            chosen_by: None,
         }
     }
 
@@ -53,6 +62,37 @@ impl App {
     pub fn drive(mut self, driver: impl Fn(&mut Run<'_>) -> Result<()> + 'static) -> Self {
         self.driver = Some(Box::new(driver));
         self
+    }
+
+    /// Adds to the only job of a program without a driver, before it is submitted: params and settings.
+    #[must_use]
+    pub fn prepare(
+        mut self,
+        prepare: impl for<'a> Fn(Submit<'a>) -> Result<Submit<'a>> + 'static,
+    ) -> Self {
+        self.prepare = Some(Box::new(prepare));
+        self
+    }
+
+    /// The only job, with what was to be added.
+    pub(crate) fn prepared<'a>(&self, submit: Submit<'a>) -> Result<Submit<'a>> {
+        match &self.prepare {
+            Some(prepare) => prepare(submit),
+            None => Ok(submit),
+        }
+    }
+
+    /// Where one executable is several programs, which its first argument tells apart: `argument` chooses this one, and
+    /// each process that it starts has it.
+    #[must_use]
+    pub const fn chosen_by(mut self, argument: &'static str) -> Self {
+        self.chosen_by = Some(argument);
+        self
+    }
+
+    /// The words that choose this program out of its executable.
+    pub(crate) fn choice(&self) -> Vec<OsString> {
+        self.chosen_by.into_iter().map(OsString::from).collect()
     }
 
     pub(crate) fn name(&self) -> &str {
@@ -102,6 +142,15 @@ impl App {
     /// What the program does. The first statement of `main`, and its result.
     #[must_use]
     pub fn main(self) -> ExitCode {
+        let words = std::env::args_os().skip(1 + self.choice().len());
+        let words = words.collect();
+        self.main_with(words)
+    }
+
+    /// The same, with these words in the place of the command line, which a program has read that has a command line of
+    /// its own.
+    #[must_use]
+    pub fn main_with(self, words: Vec<OsString>) -> ExitCode {
         if let Some(error) = self.specs.iter().find_map(|spec| spec.sound().err()) {
             crate::say(&format!("{}: {error}", self.name));
             return ExitCode::from(64);
@@ -110,7 +159,7 @@ impl App {
         if let Some(role) = role.as_deref().filter(|role| *role != "drive") {
             return crate::task::role::take(&self, role);
         }
-        let arguments = match Arguments::parse(&self, std::env::args_os().skip(1)) {
+        let arguments = match Arguments::parse(&self, words.into_iter()) {
             Ok(arguments) => arguments,
             Err(error) => {
                 crate::say(&format!("{}: {error}", self.name));

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs::File;
 
-use gerbil_task::Page;
+use gerbil_task::{Page, Piece};
 use serde::de::DeserializeOwned;
 
 use crate::counting::Counting;
@@ -39,6 +39,7 @@ pub struct Context {
     pub(crate) number: u32,
     pub(crate) attempt: u32,
     pub(crate) input: String,
+    pub(crate) split: Vec<Piece>,
 }
 
 impl std::fmt::Debug for Context {
@@ -135,6 +136,18 @@ impl Context {
     #[must_use]
     pub fn input(&self) -> &str {
         &self.input
+    }
+
+    /// The pieces of files that a map reads, in their order; none in a reduce.
+    #[must_use]
+    pub fn split(&self) -> &[Piece] {
+        &self.split
+    }
+
+    /// Whether this is a map.
+    #[must_use]
+    pub const fn is_map(&self) -> bool {
+        self.stage == 'm'
     }
 
     /// The number of this map or reduce.

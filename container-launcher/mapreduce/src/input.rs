@@ -3,6 +3,7 @@
 //! An [`InputFormat`] reads one piece of a split at a time, out of a [`Source`] that is the file itself or
 //! what its compression hides.
 
+mod blocks;
 mod decompress;
 mod fixed;
 mod framed;
@@ -16,6 +17,7 @@ mod whole;
 
 use gerbil_task::Piece;
 
+pub use blocks::LineBlocks;
 pub(crate) use decompress::Compression;
 pub use fixed::FixedLength;
 pub use key_value::KeyValueText;
@@ -78,6 +80,12 @@ pub trait InputFormat: 'static {
 
     /// Where the next record begins, bytes from the start of the file (of the uncompressed, if it is).
     fn position(reader: &Self::Reader) -> u64;
+
+    /// How many records the last one stands for: of a format that hands out several at once.
+    fn records(reader: &Self::Reader) -> u64 {
+        let _ = reader;
+        1
+    }
 
     /// The next record.
     ///

@@ -72,8 +72,8 @@ pub use gerbil_gpu as gpu;
 pub use gerbil_mapreduce_derive::cluster_resource;
 pub use gerbil_task::Piece;
 pub use input::{
-    FixedLength, Granule, InputFormat, KeyValueText, NLines, Numbers, SequenceFile, Source,
-    TextLines, WholeFile,
+    FixedLength, Granule, InputFormat, KeyValueText, LineBlocks, NLines, Numbers, SequenceFile,
+    Source, TextLines, WholeFile,
 };
 pub use job::{Job, Mapped, Ready};
 pub use library::{Identity, Sum};

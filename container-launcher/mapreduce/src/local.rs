@@ -17,6 +17,7 @@ mod report;
 mod slot;
 mod watch;
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Instant;
 
@@ -36,6 +37,8 @@ pub(crate) struct LocalJob<'a> {
     pub(crate) spec: &'a Spec,
     /// Digest of the plan, which each task process must have, too.
     pub(crate) digest: String,
+    /// The words that choose the program out of its executable.
+    pub(crate) choice: Vec<OsString>,
     pub(crate) settings: Settings,
     pub(crate) params: serde_json::Value,
     pub(crate) inputs: Vec<String>,

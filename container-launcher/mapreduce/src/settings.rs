@@ -42,6 +42,12 @@ impl Settings {
         Ok(())
     }
 
+    /// Every setting that was given, in the order of their names.
+    pub fn all(&self) -> impl Iterator<Item = (&str, &str)> {
+        let given = self.given.iter();
+        given.map(|(name, value)| (name.as_str(), value.as_str()))
+    }
+
     /// The value of a setting, or its default; `None` where there is neither.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&str> {

@@ -289,6 +289,7 @@ impl Test {
                 number,
                 attempt: 0,
                 input: String::new(),
+                split: Vec::new(),
             };
         let mut left: Vec<(Arc<Spill>, Vec<Partition>)> = Vec::new();
         let mut spare = Spare::default();

@@ -73,6 +73,7 @@ impl<'a> Run<'a> {
             return Err(Error::new(words));
         };
         let submit = self.job(&spec.planned.name).inputs(self.inputs());
-        submit.output(self.output()).submit()?.wait_for_output()
+        let submit = self.app.prepared(submit.output(self.output()))?;
+        submit.submit()?.wait_for_output()
     }
 }

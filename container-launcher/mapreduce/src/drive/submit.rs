@@ -25,6 +25,8 @@ pub struct Submit<'a> {
     client: &'a DriverSocket,
     order: Submission,
     settings: Vec<(String, String)>,
+    /// What holds where nobody says something else.
+    defaults: Vec<(String, String)>,
 }
 
 impl<'a> Submit<'a> {
@@ -43,6 +45,7 @@ impl<'a> Submit<'a> {
                 ..Submission::default()
             },
             settings: Vec::new(),
+            defaults: Vec::new(),
         }
     }
 
@@ -88,14 +91,26 @@ impl<'a> Submit<'a> {
         self
     }
 
+    /// Sets a setting for this run where nobody says another value: neither the command line, nor the job, nor the
+    /// client's own settings.
+    #[must_use]
+    pub fn set_default(mut self, name: &str, value: &str) -> Self {
+        self.defaults.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
     /// Submits the job, which goes on while the driver does something else.
     ///
     /// # Errors
     /// There is no such job, a setting is none, or the client refuses it.
     pub fn submit(mut self) -> Result<Submitted<'a>> {
         let spec = self.app.spec(&self.order.job)?;
-        let mut settings = Settings::new(self.client.defaults.clone());
+        let mut settings = Settings::default();
+        for (name, value) in &self.defaults {
+            settings.set(name, value);
+        }
         for layer in [
+            &self.client.defaults,
             &spec.planned.settings,
             &self.client.given,
             &self.arguments.settings,

@@ -109,6 +109,37 @@ impl LineReader {
         }
     }
 
+    /// The lines of the piece that are in memory, up to the end of the last whole one; they end with LF, each of them. None:
+    /// they are read one by one, since some end otherwise, or a mark, a delimiter or a limit is to be looked for.
+    pub(super) fn whole(&mut self) -> Result<Option<(usize, usize)>> {
+        let plain = self.delimiter.is_none() && self.longest >= PIECE && self.position > 0;
+        if !plain || self.position > self.end {
+            return Ok(None);
+        }
+        let length = loop {
+            let held = self.held(self.start, self.filled);
+            let length = ends_within(held, self.end - self.position);
+            let looked_at = held.get(..length.unwrap_or(held.len()));
+            if looked_at.is_none_or(|lines| memchr::memchr(b'\r', lines).is_some()) {
+                return Ok(None);
+            }
+            match length {
+                Some(length) => break length,
+                None if self.ended || held.len() > self.longest => return Ok(None),
+                None => self.fill()?,
+            }
+        };
+        let from = self.start;
+        self.start += length;
+        self.position += length as u64;
+        Ok(Some((from, from + length)))
+    }
+
+    /// What lies in the buffer there.
+    pub(super) fn held(&self, from: usize, to: usize) -> &[u8] {
+        self.buffer.get(from..to).unwrap_or_default()
+    }
+
     /// Takes a line: where it lies in the buffer. None at the end of the file.
     #[inline]
     fn line(&mut self) -> Result<Option<(usize, usize)>> {
@@ -214,6 +245,17 @@ impl LineReader {
             return Ok(());
         }
     }
+}
+
+/// How many bytes the whole lines take of those that are `held` and begin at byte `last` or before; none: there is none.
+fn ends_within(held: &[u8], last: u64) -> Option<usize> {
+    let last = crate::width::size(last);
+    if let Some(beyond) = held.get(last..)
+        && let Some(at) = memchr::memchr(b'\n', beyond)
+    {
+        return Some(last + at + 1);
+    }
+    memchr::memrchr(b'\n', held).map(|at| at + 1)
 }
 
 impl InputFormat for TextLines {

@@ -231,6 +231,7 @@ impl<'a> LocalClient<'a> {
         Ok(LocalJob {
             spec: app.spec(&submission.job)?,
             digest: app.digest(),
+            choice: app.choice(),
             settings,
             params: submission.params,
             inputs: submission.inputs,

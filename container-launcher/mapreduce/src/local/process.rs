@@ -115,7 +115,7 @@ impl Slot<'_> {
         // Whatever tasks print is for people, as what this process says.
         let out = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stderr(), 3);
         let out: OwnedFd = out.map_err(|error| NotStarted::Never(error.into()))?;
-        let started = RoleProcess::start("task", &[], out.into());
+        let started = RoleProcess::start("task", self.choice, out.into());
         let mut process = started.map_err(NotStarted::Never)?;
         let Err(error) = self.greet(&mut process) else {
             return Ok(process);

@@ -1,5 +1,6 @@
 //! A slot: one task process after the other, and what is said with it.
 
+use std::ffi::OsString;
 use std::fs::File;
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::time::{Duration, Instant};
@@ -23,6 +24,8 @@ use crate::settings::{MEMORY, Settings, TIMEOUT};
 pub(super) struct Slot<'a> {
     /// Digest of the plan, which the process must have, too.
     pub(super) digest: &'a str,
+    /// The words that choose the program out of its executable.
+    pub(super) choice: &'a [OsString],
     pub(super) quiet: bool,
     pub(super) welcome: Welcome,
     pub(super) page: Page,
@@ -77,6 +80,7 @@ pub(super) fn work(
             };
             let slot = Slot {
                 digest: &order.digest,
+                choice: &order.choice,
                 quiet: order.quiet,
                 welcome,
                 page: page.slot(number),

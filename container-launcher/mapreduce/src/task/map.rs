@@ -66,6 +66,7 @@ pub(crate) fn run_map<M: Mapper>(
         direct,
     } = run;
     let settings = context.settings.clone();
+    context.split.clone_from(&order.pieces);
     let page = context.page.clone();
     page.begin(
         u64::from(order.task),
@@ -153,6 +154,9 @@ impl Read for Watched {
     }
 }
 
+/// Bytes of input after which progress is shown, however few records they are.
+const SHOWN: u64 = 1 << 20;
+
 /// Settings that make no seeds: a job of the same input writes the same bytes on another machine and in another run. The driver
 /// draws a seed of syncs for each run. Free memory decides whether map output is compressed. A GPU's memory bounds how long splits
 /// are, and the split itself is in the seeds.
@@ -201,7 +205,9 @@ pub(super) fn feed<M: Mapper>(
     let page = context.page.clone();
     let consumed = Consumed::default();
     let mut out = Output::new(context, sink);
-    let (mut number, mut skipped) = (0_u64, 0_u64);
+    let (mut number, mut records) = (0_u64, 0_u64);
+    let mut skipped = 0_u64;
+    let mut shown = 0_u64;
     page.phase(Phase::Map);
     for (index, piece) in (0_u32..).zip(&order.pieces) {
         page.piece(u64::from(index));
@@ -234,16 +240,15 @@ pub(super) fn feed<M: Mapper>(
                 continue;
             }
             let mapped = mapper.map(key, value, &mut out);
+            records += M::Input::records(&reader);
             mapped.and_then(|()| out.counted()).map_err(|error| {
                 error.context(format!("{}, record {number} at byte {at}", piece.name))
             })?;
             number += 1;
-            if number % 256 == 0 {
-                page.done(if M::Input::FILES {
-                    consumed.load(Ordering::Relaxed)
-                } else {
-                    number
-                });
+            let read = consumed.load(Ordering::Relaxed);
+            if number % 256 == 0 || read - shown >= SHOWN {
+                shown = read;
+                page.done(if M::Input::FILES { read } else { number });
             }
         }
     }
@@ -257,7 +262,7 @@ pub(super) fn feed<M: Mapper>(
         "BYTES_READ",
         read,
     );
-    Ok(number - skipped)
+    Ok(records)
 }
 
 #[cfg(test)]

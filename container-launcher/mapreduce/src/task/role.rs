@@ -233,6 +233,7 @@ fn context(
         number,
         attempt,
         input: String::new(),
+        split: Vec::new(),
     }
 }
 

@@ -186,6 +186,7 @@ pub(crate) fn sample<M: Mapper>(
         number: 0,
         attempt: 0,
         input: String::new(),
+        split: Vec::new(),
     };
     let order = MapOrder {
         task: 0,
