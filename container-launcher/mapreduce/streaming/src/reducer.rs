@@ -1,0 +1,84 @@
+//! A reducer that is a command.
+
+use gerbil_mapreduce::{Context, Output, Reducer, Result, Text, Values};
+
+use crate::settings::{REDUCE_INPUT_SEPARATOR, text};
+use crate::stage::{Emitting, Ready, ready};
+
+/// Bytes that are handed to the command at once.
+const PIECE: usize = 64 << 10;
+
+/// Hands each key with each of its values to the command, a line each, and emits what that prints.
+#[derive(Debug, Default)]
+pub(crate) struct CommandReducer {
+    ready: Option<Ready>,
+    separator: Vec<u8>,
+    lines: Vec<u8>,
+    /// There was a key.
+    had_input: bool,
+}
+
+impl Reducer<Text, Text> for CommandReducer {
+    type Key = Text;
+    type Value = Text;
+
+    fn setup(&mut self, context: &mut Context) -> Result<()> {
+        let separator = text(context.settings(), REDUCE_INPUT_SEPARATOR, "\t");
+        self.separator = separator.as_bytes().to_vec();
+        self.ready = Some(ready(|plan| &plan.reduce, "reduce", context)?);
+        Ok(())
+    }
+
+    fn reduce(
+        &mut self,
+        key: &[u8],
+        values: &mut Values<'_, Text, Text>,
+        out: &mut Output<'_, Text, Text>,
+    ) -> Result<()> {
+        let Some(Ready { running, cut }) = &mut self.ready else {
+            return Ok(());
+        };
+        self.had_input = true;
+        let Some(running) = running else {
+            while let Some(value) = values.next()? {
+                out.emit(key, value)?;
+            }
+            return Ok(());
+        };
+        while let Some(value) = values.next()? {
+            for part in [key, &self.separator, value, b"\n"] {
+                self.lines.extend_from_slice(part);
+            }
+            if self.lines.len() >= PIECE {
+                let mut to = Emitting {
+                    cut,
+                    out,
+                    is_mute: false,
+                };
+                running.pump.write(&self.lines, &mut to)?;
+                self.lines.clear();
+            }
+        }
+        Ok(())
+    }
+
+    fn cleanup(&mut self, out: &mut Output<'_, Text, Text>) -> Result<()> {
+        let Some(Ready {
+            running: Some(mut running),
+            cut,
+        }) = self.ready.take()
+        else {
+            return Ok(());
+        };
+        // Hadoop takes nothing from a reducer that was given nothing.
+        let mut to = Emitting {
+            cut: &cut,
+            out,
+            is_mute: !self.had_input,
+        };
+        if !self.lines.is_empty() {
+            running.pump.write(&self.lines, &mut to)?;
+        }
+        running.pump.finish(&mut to)
+    }
+}

@@ -1,0 +1,103 @@
+//! Settings of Hadoop Streaming, by its names, and what they are without a value.
+
+use std::time::Duration;
+
+use gerbil_mapreduce::{Error, Result, Settings};
+
+use crate::cut::Cut;
+use crate::pump::Terms;
+
+/// What a mapper is handed, out of the input; the driver sets it.
+pub(crate) const FORMAT: &str = "stream.map.input.format";
+/// Whether the key of a record of the input is left out.
+pub(crate) const IGNORE_KEY: &str = "stream.map.input.ignoreKey";
+/// What is written between key and value for a mapper.
+pub(crate) const MAP_INPUT_SEPARATOR: &str = "stream.map.input.field.separator";
+/// The same for a reducer.
+pub(crate) const REDUCE_INPUT_SEPARATOR: &str = "stream.reduce.input.field.separator";
+/// Where no key is asked for, as much of the shuffle's memory as a record may take.
+const ARENA: &str = "mapreduce.task.io.sort.mb";
+/// How long a task may be silent, ms.
+const TIMEOUT: &str = "mapreduce.task.timeout";
+/// A record has a quarter of the arena.
+const QUARTERS_OF_MIB: usize = 1 << 18;
+
+/// How long a command that has ended may have its output open, without a byte.
+const LEFT_OPEN: Duration = Duration::from_secs(20);
+
+/// A text, or its default.
+pub(crate) fn text<'a>(settings: &'a Settings, name: &str, default: &'a str) -> &'a str {
+    settings.get(name).unwrap_or(default)
+}
+
+/// How the lines that a stage prints are cut.
+pub(crate) fn cut(settings: &Settings, stage: &str) -> Result<Cut> {
+    let separator = format!("stream.{stage}.output.field.separator");
+    let fields = format!("stream.num.{stage}.output.key.fields");
+    let fields = settings.parse_if::<usize>(&fields)?.unwrap_or(1);
+    Ok(Cut::new(text(settings, &separator, "\t"), fields))
+}
+
+/// How commands are treated.
+pub(crate) fn terms(settings: &Settings) -> Result<Terms> {
+    let arena: usize = settings.parse(ARENA)?;
+    let timeout: u64 = settings.parse(TIMEOUT)?;
+    let fails = settings.parse_if("stream.non.zero.exit.is.failure")?;
+    // A little sooner than the launcher, which knows less of what happened.
+    let silence = Duration::from_millis(timeout - timeout / 10);
+    Ok(Terms {
+        prefix: text(settings, "stream.stderr.reporter.prefix", "reporter:").to_owned(),
+        fails_by_code: fails.unwrap_or(true),
+        line_max: arena.saturating_mul(QUARTERS_OF_MIB),
+        silence: (timeout > 0).then_some(silence),
+        left_open: LEFT_OPEN.min(silence),
+    })
+}
+
+/// What the input is read as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Format {
+    Text,
+    KeyValueText,
+    NLine,
+}
+
+impl Format {
+    /// By Hadoop's name of its class, short or full.
+    pub(crate) fn of_class(name: &str) -> Option<Self> {
+        let short = [
+            "org.apache.hadoop.mapred.lib.",
+            "org.apache.hadoop.mapred.",
+            "org.apache.hadoop.mapreduce.lib.input.",
+        ]
+        .iter()
+        .find_map(|package| name.strip_prefix(package));
+        Some(match short.unwrap_or(name) {
+            "TextInputFormat" => Self::Text,
+            "KeyValueTextInputFormat" => Self::KeyValueText,
+            "NLineInputFormat" => Self::NLine,
+            _ => return None,
+        })
+    }
+
+    /// As the setting has it.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Text => "text",
+            Self::KeyValueText => "keyvalue",
+            Self::NLine => "nline",
+        }
+    }
+
+    pub(crate) fn of(settings: &Settings) -> Result<Self> {
+        let name = text(settings, FORMAT, "text");
+        let mut all = [Self::Text, Self::KeyValueText, Self::NLine].into_iter();
+        all.find(|format| format.name() == name)
+            .ok_or_else(|| Error::new(format!("{FORMAT}={name} makes no sense")))
+    }
+
+    /// Whether a mapper is handed no keys, unless the job says otherwise.
+    pub(crate) fn ignores_keys(self, settings: &Settings) -> Result<bool> {
+        Ok(settings.parse_if(IGNORE_KEY)?.unwrap_or(self == Self::Text))
+    }
+}

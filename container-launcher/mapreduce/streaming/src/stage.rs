@@ -1,0 +1,89 @@
+//! What mapper and reducer have in common: a command with its folder, and where its lines go.
+
+use std::path::PathBuf;
+
+use gerbil_mapreduce::{Context, ErrorContext as _, Output, Result, Text};
+
+use crate::cut::Cut;
+use crate::environment::{TaskFacts, variables};
+use crate::folder::{OwnFolder, make_of_task};
+use crate::plan::{Stage, StreamPlan};
+use crate::pump::{Listener, Pump};
+use crate::settings;
+
+/// A command that runs; its folder goes when it has ended.
+#[derive(Debug)]
+pub(crate) struct Running {
+    pub(crate) pump: Pump,
+    _folder: OwnFolder,
+}
+
+/// What a task does, made ready.
+#[derive(Debug)]
+pub(crate) struct Ready {
+    /// The command; none: records go on as they are.
+    pub(crate) running: Option<Running>,
+    pub(crate) cut: Cut,
+}
+
+/// Starts what the task at hand does; `stage` is `map` or `reduce`.
+pub(crate) fn ready(
+    of: impl Fn(&StreamPlan) -> &Stage,
+    stage: &str,
+    context: &Context,
+) -> Result<Ready> {
+    let plan: StreamPlan = context.params()?;
+    let cut = settings::cut(context.settings(), stage)?;
+    let running = match of(&plan) {
+        Stage::Identity => None,
+        Stage::Command(command) => Some(start(command, &plan, context)?),
+    };
+    Ok(Ready { running, cut })
+}
+
+fn start(command: &str, plan: &StreamPlan, context: &Context) -> Result<Running> {
+    let (number, attempt) = (context.number(), context.attempt());
+    let stage = if context.is_map() { 'm' } else { 'r' };
+    let job = match &plan.folder {
+        Some(folder) => PathBuf::from(folder),
+        None => std::env::current_dir().context(|| "the working folder")?,
+    };
+    let name = format!("task-{stage}-{number:06}-{attempt}-{}", std::process::id());
+    let folder = make_of_task(&job, &name, &plan.links)?;
+    let piece = context.split().first();
+    let task = TaskFacts {
+        container: std::env::var("CONTAINER_ID").ok(),
+        is_map: context.is_map(),
+        number,
+        attempt,
+        input: piece.map(|piece| (piece.name.clone(), piece.offset, piece.length)),
+    };
+    let variables = variables(context.settings().all(), &task, &plan.environment);
+    let terms = settings::terms(context.settings())?;
+    Ok(Running {
+        pump: Pump::start(command, terms, folder.path(), &variables)?,
+        _folder: folder,
+    })
+}
+
+/// Emits lines as records.
+pub(crate) struct Emitting<'a, 'b> {
+    pub(crate) cut: &'a Cut,
+    pub(crate) out: &'a mut Output<'b, Text, Text>,
+    /// Lines go nowhere.
+    pub(crate) is_mute: bool,
+}
+
+impl Listener for Emitting<'_, '_> {
+    fn line(&mut self, line: &[u8]) -> Result<()> {
+        let (key, value) = self.cut.pair(line);
+        match self.is_mute {
+            true => Ok(()),
+            false => self.out.emit(key, value),
+        }
+    }
+
+    fn task(&mut self) -> &mut Context {
+        self.out
+    }
+}
