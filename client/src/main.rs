@@ -60,6 +60,10 @@ fn main() -> ExitCode {
     // A word that is no text is none of these.
     let first = std::env::args_os().nth(1);
     let role = first.and_then(|first| Role::from_argument(first.to_str()?));
+    // It says by itself what it has to say.
+    if role == Some(Role::Streaming) {
+        return gerbil_streaming::main(Role::Streaming.argument());
+    }
     // On a node the log is the container's own; at the user's terminal only what went wrong, and
     // what an ApplicationMaster in this process has to say comes with its verdict.
     let quiet = match role {
@@ -90,6 +94,6 @@ fn main() -> ExitCode {
         Some(Role::Topology) => container_launcher::topology_main(std::env::args_os().skip(2)),
         Some(Role::Probe) => container_launcher::probe_main(std::env::args_os().skip(2)),
         Some(Role::LocalCluster) => local::daemon::main(std::env::args().skip(2)),
-        None => entry::main(),
+        Some(Role::Streaming) | None => entry::main(),
     }
 }

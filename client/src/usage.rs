@@ -93,6 +93,29 @@ pub(crate) enum UsageError {
         /// The session that the environment names.
         name: Name,
     },
+    /// A run on this machine has no application.
+    #[error(
+        "{option} is of an application on a cluster, and --local has none: give --slots N behind the program"
+    )]
+    SizedHere {
+        /// The option of an application of its own, as typed.
+        option: &'static str,
+    },
+    /// A jar that is none of Hadoop Streaming's.
+    #[error(
+        "gerbil mr jar {jar}: gerbil runs no Java, and knows hadoop-streaming.jar alone, which runs commands as mapper and \
+         reducer"
+    )]
+    Jar {
+        /// As typed.
+        jar: String,
+    },
+    /// A command line of Hadoop Streaming that makes no job.
+    #[error("gerbil mr streaming: {sentence}")]
+    Streaming {
+        /// Why.
+        sentence: String,
+    },
     /// Nothing is to be run.
     #[error("gerbil mr wants a program")]
     NoProgram,

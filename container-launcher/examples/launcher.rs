@@ -13,7 +13,7 @@ fn main() -> ExitCode {
         Some(Role::Warden) => container_launcher::warden_main(args),
         Some(Role::Topology) => container_launcher::topology_main(args),
         Some(Role::Probe) => container_launcher::probe_main(args),
-        Some(Role::Appmaster | Role::LocalCluster) | None => {
+        Some(Role::Appmaster | Role::LocalCluster | Role::Streaming) | None => {
             ExitCode::from(job::exit::Exit::Usage.code())
         }
     }

@@ -1,7 +1,7 @@
-//! One binary, seven roles.
+//! One binary, eight roles.
 //!
-//! The file that the user copied is client, ApplicationMaster, launcher, the launcher's three helpers, and the
-//! cluster of a session that needs none of Hadoop's;
+//! The file that the user copied is client, ApplicationMaster, launcher, the launcher's three helpers, the
+//! cluster of a session that needs none of Hadoop's, and the program of maps and reduces that runs commands;
 //! which of them a process is, its first argument says.
 
 /// What a process of this binary is.
@@ -20,6 +20,8 @@ pub enum Role {
     Probe,
     /// Is a cluster of this machine for as long as a session runs in it; started by the client.
     LocalCluster,
+    /// Is a program of maps and reduces, whose mappers and reducers are commands; started as any such program is.
+    Streaming,
 }
 
 impl Role {
@@ -33,6 +35,7 @@ impl Role {
             Self::Topology => "--as=topology",
             Self::Probe => "--as=probe",
             Self::LocalCluster => "--as=local-cluster",
+            Self::Streaming => "--as=streaming",
         }
     }
 
@@ -46,6 +49,7 @@ impl Role {
             Self::Topology,
             Self::Probe,
             Self::LocalCluster,
+            Self::Streaming,
         ];
         roles.into_iter().find(|role| role.argument() == argument)
     }
@@ -67,6 +71,7 @@ mod tests {
             Role::Topology,
             Role::Probe,
             Role::LocalCluster,
+            Role::Streaming,
         ] {
             assert_eq!(Role::from_argument(role.argument()), Some(role));
         }

@@ -16,7 +16,7 @@ use session::status::short;
 use session::submit::{JobSubmission, Runs};
 use session::{Reached, SessionRecord};
 use staging::in_place::Place;
-use staging::{Moved, NamedProgram, PlacedProgram, StagedFiles, StagingRequest, stage};
+use staging::{Moved, NamedProgram, PlacedProgram, Shipped, StagedFiles, StagingRequest, stage};
 use tokio::sync::{OnceCell, mpsc, watch};
 
 use crate::application::SubmitApplication;
@@ -30,6 +30,10 @@ use crate::order::JobOrder;
 pub struct BroughtProgram {
     /// The file.
     pub program: PathBuf,
+    /// The words that choose the program out of its file.
+    pub choice: Vec<String>,
+    /// Files, then archives, that its tasks find in their working folder.
+    pub shipped: [Vec<Shipped>; 2],
     /// With the libraries that it needs.
     pub ship_libraries: bool,
     /// The staging folder; `None`: the usual one.
@@ -177,7 +181,7 @@ impl JobRunner {
                 name: self.brought.program.clone(),
                 first_in: None,
             }],
-            shipped: [Vec::new(), Vec::new()],
+            shipped: self.brought.shipped.clone(),
             venv: None,
             processes: 1,
             ship_libraries: self.brought.ship_libraries,
@@ -228,13 +232,15 @@ impl JobRunner {
     ) -> Result<Accepted, MapReduceError> {
         let holder = self.holder(&order).await?;
         let staged = self.staged().await?;
-        order.job.program = program(staged);
+        order.job.program = program(staged, &self.brought.choice);
         order.job.history = Some(HistoryFolder {
             address: staged.address.clone(),
             path: format!("{}/{}", staged.root_path, history::FOLDER),
         });
-        // The launchers are there, and their file is this one.
-        let files = staged.staged.iter().filter(|file| file.link != BINARY_LINK);
+        // The launchers are there, and their file is this one; a program that is in it, too, wants it beside its files.
+        let own = (order.job.program.file != BINARY_LINK).then_some(BINARY_LINK);
+        let files = staged.staged.iter();
+        let files = files.filter(|file| Some(file.link.as_str()) != own);
         let files: Vec<Staged> = files.cloned().collect();
         let job = JobSubmission {
             name: order.name.clone(),
@@ -296,7 +302,7 @@ impl JobRunner {
 }
 
 /// What each task runs.
-fn program(staged: &StagedFiles) -> MpiProgram {
+fn program(staged: &StagedFiles, choice: &[String]) -> MpiProgram {
     let Some(placed) = staged.programs.first() else {
         return MpiProgram::default();
     };
@@ -307,7 +313,7 @@ fn program(staged: &StagedFiles) -> MpiProgram {
         in_place: None,
         tree: None,
         mpi_library: placed.mpi_library.clone(),
-        args: Vec::new(),
+        args: choice.to_vec(),
         environment: libraries_of_here(placed),
         folder: None,
         library_folder: placed.library_folder.clone(),

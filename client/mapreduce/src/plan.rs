@@ -1,5 +1,6 @@
 //! What the program has to offer: its role `plan`.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
@@ -17,14 +18,14 @@ pub struct Planned {
     pub digest: String,
 }
 
-/// Asks `program`.
+/// Asks `program`, which `choice` chooses out of its file.
 ///
 /// # Errors
 /// It is no program of jobs, or speaks another version.
-pub async fn plan(program: PathBuf) -> Result<Planned, MapReduceError> {
+pub async fn plan(program: PathBuf, choice: Vec<OsString>) -> Result<Planned, MapReduceError> {
     let group = RoleGroup::default();
     let _nobody_waits = AbandonsGroup(group.clone());
-    let asking = tokio::task::spawn_blocking(move || ask(&program, &group));
+    let asking = tokio::task::spawn_blocking(move || ask(&program, &choice, &group));
     match asking.await {
         Ok(planned) => planned,
         Err(broken) => Err(MapReduceError::System {
@@ -34,9 +35,9 @@ pub async fn plan(program: PathBuf) -> Result<Planned, MapReduceError> {
     }
 }
 
-fn ask(program: &Path, group: &RoleGroup) -> Result<Planned, MapReduceError> {
+fn ask(program: &Path, choice: &[OsString], group: &RoleGroup) -> Result<Planned, MapReduceError> {
     // What some other program may print is of no interest; what it complains of is.
-    let mut process = RoleProcess::start(program, "plan", &[], Stdio::null(), group)?;
+    let mut process = RoleProcess::start(program, "plan", choice, Stdio::null(), group)?;
     let refused = |why: String| MapReduceError::NoJob {
         program: program.to_owned(),
         why,

@@ -240,7 +240,7 @@ mod tests {
         let ids = runtime.block_on(async {
             let begun = tokio::task::spawn_blocking(move || ids(&path));
             tokio::select! {
-                planned = crate::plan::plan(program) => panic!("{planned:?}"),
+                planned = crate::plan::plan(program, Vec::new()) => panic!("{planned:?}"),
                 begun = begun => begun.unwrap(),
             }
         });

@@ -1,21 +1,23 @@
 //! `gerbil mr`: runs a program of maps and reduces in a session, or in an application of its own ([`mr_application`]).
 
+mod here;
 mod histories;
 mod mr_application;
 mod past;
 mod shown;
+mod streaming;
 mod timing;
 mod watched;
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::io::Write;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use ::job::MapReduceReport;
 use ::job::exit::Exit;
+use ::job::{MapReduceReport, Role};
 use follow::explained::Sink;
 use follow::progress::Progress;
 use follow::report::Destination;
@@ -55,6 +57,9 @@ use timing::Timing;
 
 /// The whole command.
 pub(crate) fn main(given: MapReduceArguments) -> ExitCode {
+    if given.local || streaming::wants_help(&given.words) {
+        return here::main(&given);
+    }
     frame::main(async |signals| Box::pin(run(given, signals)).await)
 }
 
@@ -117,15 +122,23 @@ async fn jobs(
         let name = name.clone();
         return Err(UsageError::SizedSession { option, name }.into());
     }
+    let chosen = streaming::chosen(&given.words)?;
     let words = given.words.split_first();
     let Some((program, words)) = words.filter(|(program, _)| !program.is_empty()) else {
         return Err(UsageError::NoProgram.into());
     };
+    // What is behind the words that chose it is the program's.
+    let (words, shipped) = match chosen {
+        Some(chosen) => (chosen.words, Some(chosen.shipped)),
+        None => (words.to_vec(), None),
+    };
+    let is_own = shipped.is_some();
     if let Some(name) = &name {
         report.session = name.to_string();
     }
     let (program, staging) = (program.clone(), given.staging);
-    let opened = blocking(signals, move || Opened::new(name, staging, &program)).await;
+    let opened = move || Opened::new(name, staging, (!is_own).then_some(&*program));
+    let opened = blocking(signals, opened).await;
     let opened = opened.map_err(thread())?;
     let Opened {
         cluster,
@@ -163,7 +176,12 @@ async fn jobs(
             None => (None, None),
         })
     };
-    let planning = async { Ok(plan(program.clone()).await?) };
+    let choice: Vec<String> = match is_own {
+        true => vec![Role::Streaming.argument().to_owned()],
+        false => Vec::new(),
+    };
+    let words_of_choice: Vec<OsString> = choice.iter().map(OsString::from).collect();
+    let planning = async { Ok(plan(program.clone(), words_of_choice.clone()).await?) };
     let ready = async { tokio::try_join!(reaching, planning) };
     let ((reached, smallest_gpu), planned) = tokio::select! {
         ready = ready => ready?,
@@ -173,6 +191,8 @@ async fn jobs(
     let places = FileSystems::new(Arc::clone(&hadoops));
     let brought = BroughtProgram {
         program: program.clone(),
+        choice,
+        shipped: shipped.unwrap_or_default(),
         ship_libraries: !given.no_ship_libs,
         staging,
     };
@@ -180,7 +200,10 @@ async fn jobs(
         Arc::clone(&rm),
         Arc::new(cluster),
         given.own,
-        name_of(&program),
+        match is_own {
+            true => streaming::NAME.to_owned(),
+            false => name_of(&program),
+        },
         given.detach,
         timing.clone(),
     ));
@@ -203,7 +226,7 @@ async fn jobs(
     shown.explain = explain;
     let run = DriverRun {
         program,
-        words: words.to_vec(),
+        words: words_of_choice.into_iter().chain(words).collect(),
         settings,
         orders: Arc::new(orders),
         jobs: Arc::new(jobs),
@@ -262,6 +285,7 @@ struct Opened {
     /// The session, and where it is kept.
     kept: Option<(SessionsFolder, SessionRecord)>,
     staging: Option<String>,
+    /// The file of the program; where none is named, this one.
     program: PathBuf,
 }
 
@@ -269,7 +293,7 @@ impl Opened {
     fn new(
         name: Option<Name>,
         mut staging: Option<String>,
-        program: &OsStr,
+        program: Option<&OsStr>,
     ) -> Result<Self, Failure> {
         let cluster = match &name {
             Some(name) => cluster_of(name, &mut staging)?,
@@ -284,10 +308,18 @@ impl Opened {
                 Some((folder, kept))
             }
         };
-        let path = std::env::var_os("PATH");
-        let program = locate(program.as_ref(), path.as_deref())?;
-        let program = std::path::absolute(program);
-        let program = program.map_err(system("find the working folder", Exit::Staging))?;
+        let program = match program {
+            Some(program) => {
+                let path = std::env::var_os("PATH");
+                let program = locate(program.as_ref(), path.as_deref())?;
+                let program = std::path::absolute(program);
+                program.map_err(system("find the working folder", Exit::Staging))?
+            }
+            None => {
+                let own = std::env::current_exe();
+                own.map_err(system("find my own file", Exit::Staging))?
+            }
+        };
         Ok(Self {
             cluster,
             kept,

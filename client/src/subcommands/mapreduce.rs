@@ -24,6 +24,11 @@ pub(crate) struct MapReduceArguments {
     #[arg(long, value_name = "NAME")]
     pub session: Option<Name>,
 
+    /// Run it on this machine alone, without a cluster, as PROGRAM --local does
+    #[arg(long, conflicts_with_all = ["session", "detach", "wait_for_nodes", "overwrite", "dry_run", "explain", "timing",
+        "staging", "no_ship_libs"])]
+    pub local: bool,
+
     /// A setting, by Hadoop's name; it stands over those of the program and of mapred-site.xml
     #[arg(short = 'D', value_name = "NAME=VALUE")]
     pub settings: Vec<String>,
@@ -90,7 +95,8 @@ pub(crate) struct MapReduceArguments {
     #[command(flatten)]
     pub own: OwnApplication,
 
-    /// The program, and its own options, inputs and output; PROGRAM --help lists them
+    /// The program, and its own options, inputs and output; PROGRAM --help lists them. streaming is Hadoop Streaming:
+    /// commands as mapper and reducer (gerbil mr streaming --help)
     #[arg(required = true, trailing_var_arg = true, value_name = "PROGRAM ARGS")]
     pub words: Vec<OsString>,
 }
@@ -208,6 +214,9 @@ The exit code is 0, or that of a job that failed, or 1, or what the program
 returned that disliked its command line.
 
   gerbil mr ./wordcount /books /counts
+  gerbil mr streaming -input /books -output /counts -mapper 'python3 m.py' \\
+    -reducer 'python3 r.py' -files m.py,r.py
+  gerbil mr jar any/hadoop-streaming.jar OPTIONS       the same, for old scripts
   gerbil session start s --containers 4 --slots-per-container 2
   gerbil mr --session s ./wordcount /books /counts
   gerbil mr --session s -D mapreduce.job.reduces=8 ./wordcount '/b*' /counts2";
