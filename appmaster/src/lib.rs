@@ -64,6 +64,7 @@ mod nodes;
 mod output_ends;
 mod output_stream;
 mod queued;
+mod recording;
 mod run;
 mod slots;
 #[cfg(test)]

@@ -76,6 +76,8 @@ pub(crate) enum LoopEvent {
     },
     /// What has become of the jobs of the ApplicationMaster before this one.
     Recovered(Recovered),
+    /// The file with what was decided is closed, or that took too long.
+    RecordClosed,
     /// For one job as it is: of its client, or that what it has wanted done is done.
     Of(JobId, WorkEvent),
 }

@@ -124,7 +124,10 @@ impl SingleJob {
             LoopEvent::OwnerAttached { admitted, .. } => {
                 drop(admitted.send(Err(Status::failed_precondition(NOT_OWNED))));
             }
-            LoopEvent::Watched | LoopEvent::OwnerLeft | LoopEvent::Recovered(_) => {}
+            LoopEvent::Watched
+            | LoopEvent::OwnerLeft
+            | LoopEvent::Recovered(_)
+            | LoopEvent::RecordClosed => {}
         }
     }
 

@@ -53,6 +53,8 @@ pub(crate) struct Lifetime {
     idle: Option<Millis>,
     /// Without jobs since then.
     idle_since: Option<Millis>,
+    /// The file with what was decided is being closed.
+    awaits_record: bool,
 }
 
 impl Lifetime {
@@ -66,6 +68,7 @@ impl Lifetime {
             },
             idle,
             idle_since: Some(Millis(0)),
+            awaits_record: false,
         }
     }
 
@@ -82,6 +85,26 @@ impl Lifetime {
     /// It takes jobs.
     pub(crate) fn is_open(&self) -> bool {
         self.stage == Stage::Open
+    }
+
+    /// It ends with its last job.
+    pub(crate) fn is_stopping(&self) -> bool {
+        matches!(self.stage, Stage::Stopping(..))
+    }
+
+    /// Its record is being closed: until then it does not unregister.
+    pub(crate) fn record_closes(&mut self) {
+        self.awaits_record = true;
+    }
+
+    /// Its record is closed.
+    pub(crate) fn record_closed(&mut self) {
+        self.awaits_record = false;
+    }
+
+    /// Whether it is being closed.
+    pub(crate) fn awaits_record(&self) -> bool {
+        self.awaits_record
     }
 
     /// Containers that are lost are replaced: jobs are there or may come.

@@ -21,6 +21,7 @@ mod deciding;
 mod in_containers;
 mod loan;
 mod moves;
+mod recorded;
 mod status;
 mod tasks;
 #[cfg(test)]
@@ -44,6 +45,7 @@ use moves::Moves;
 use window::RunningWindow;
 
 use crate::nodes::Nodes;
+use crate::recording::Recording;
 
 pub(crate) use in_containers::Seen;
 pub(crate) use loan::LoanTerms;
@@ -72,6 +74,8 @@ pub(crate) struct Slots {
     /// What jobs lack and use has changed since that was asked.
     has_changed: bool,
     moves: Moves,
+    /// Where what is decided is recorded.
+    recording: Option<Recording>,
 }
 
 impl Slots {
@@ -88,6 +92,7 @@ impl Slots {
             show_at: None,
             has_changed: false,
             moves: Moves::default(),
+            recording: None,
         }
     }
 
@@ -98,6 +103,7 @@ impl Slots {
         self.deciding.took(began);
         self.deciding.refused(self.lending.refused());
         self.unheard.extend(words);
+        self.write_down();
         self.has_changed = true;
         self.show_soon(now);
     }

@@ -53,7 +53,7 @@ pub use mapreduce::{FileAt, MapReduceJob, Split, StageTerms, TasksReport};
 pub use mapreduce_report::{MapReduceJobReport, MapReduceReport, StageNeed};
 pub use mpi::{BindUnit, Binding, InPlace, MpiJob, MpiProgram, Terminal, Universe, Yielding};
 pub use role::Role;
-pub use session::{SessionPlan, StagingFolder};
+pub use session::{RecordFile, SessionPlan, StagingFolder};
 pub use staged::{Staged, StagedKind};
 
 /// Names this build: the version and a digest of the wire schema.

@@ -62,6 +62,17 @@ pub struct SessionPlan {
     pub exclude: Vec<String>,
     /// Of whoever has started it.
     pub staging: StagingFolder,
+    /// Where what its policy is told and decides is written down; `None`: nowhere.
+    pub record: Option<RecordFile>,
+}
+
+/// A file that is not there yet.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RecordFile {
+    /// Its file system.
+    pub address: Address,
+    /// Absolute.
+    pub path: String,
 }
 
 /// The staging folder of a user, where an ApplicationMaster keeps what others are to find.

@@ -41,6 +41,8 @@ pub struct Status {
     pub kept: Vec<EndedJob>,
     /// Whose launchers do not reach each other at their ports, a sentence for each two.
     pub unreached: Vec<String>,
+    /// Why what it decides is not recorded any more; empty: it is, or is not to be.
+    pub record_ended: String,
     /// What the policy was told of jobs and containers.
     pub told: u64,
     /// How long it took to decide after all of it, microseconds.
@@ -361,6 +363,7 @@ impl Status {
             is_stopping: said.is_stopping,
             kept: kept.collect(),
             unreached: said.unreached,
+            record_ended: said.record_ended,
             told: said.told,
             deciding_us: said.deciding_us,
         }
@@ -413,6 +416,9 @@ impl Status {
             count(self.containers.len(), "container"),
             count(usize::try_from(slots).unwrap_or(usize::MAX), "slot"),
         ));
+        if !self.record_ended.is_empty() {
+            lines.push(Foreign::sentence(&self.record_ended).to_string());
+        }
         if self.asked > 0 || !self.asking.is_empty() {
             let asked = count(
                 usize::try_from(self.asked).unwrap_or(usize::MAX),
@@ -607,6 +613,7 @@ mod tests {
             unreached: vec!["n3 cannot reach n2:41000 (connection timed out)".into()],
             told: 12,
             deciding_us: 90,
+            record_ended: String::new(),
         }
     }
 
@@ -651,6 +658,7 @@ detached jobs that have ended (gerbil logs JOB)
             name: "a".into(),
             policy: "fair".into(),
             is_stopping: true,
+            record_ended: "its record ends: file:/r: the disk is full".into(),
             ..wire::SessionStatus::default()
         };
         let lines = Status::new(id(), empty).lines();
@@ -659,6 +667,7 @@ detached jobs that have ended (gerbil logs JOB)
             [
                 "session a is application_1700000000000_0042, policy fair; it takes no further job",
                 "0 containers with 0 slots, 0 of them lent",
+                "its record ends: file:/r: the disk is full",
                 "no job runs, 0 waiting, 0 ended",
             ]
         );

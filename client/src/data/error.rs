@@ -104,6 +104,10 @@ pub(crate) enum DataError {
         "--stage-out: {url} exists already, and nothing is written over; remove it, or give another address"
     )]
     ResultExists { url: String },
+    #[error(
+        "--record: {url} exists already, and nothing is written over; remove it, or give another address"
+    )]
+    RecordExists { url: String },
     #[error("--stage-out: {file} is a file, so that {url} cannot lie in it")]
     InAFile { file: String, url: String },
     #[error("--get {name}={path}: {why}")]
@@ -191,6 +195,7 @@ impl DataError {
             | Self::EmptyFolder { .. }
             | Self::NothingNear { .. }
             | Self::ResultExists { .. }
+            | Self::RecordExists { .. }
             | Self::InAFile { .. }
             | Self::NoFolder { .. }
             | Self::NotWritable { .. }

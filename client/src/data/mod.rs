@@ -11,6 +11,7 @@ mod error;
 pub(crate) mod get;
 mod kept;
 mod near;
+pub(crate) mod record;
 mod stage_in;
 mod stage_out;
 

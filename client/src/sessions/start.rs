@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use ::job::element::Scan;
 use ::job::exit::Exit;
-use ::job::{ApplicationWork, Description, SessionPlan};
+use ::job::{ApplicationWork, Description, RecordFile, SessionPlan};
 use follow::FollowError;
 use follow::keys::JobKeys;
 use follow::kill::kill;
@@ -23,10 +23,11 @@ use session::ready::{Readiness, ready};
 use session::record::{Owned, this_host};
 use session::{Name, SessionError, SessionRecord, SessionsFolder, reach};
 use terminal::signals::Signals;
-use terminal::{Text, blocking, interruptible, print, say};
+use terminal::{Foreign, Text, blocking, interruptible, print, say};
 
 use crate::arguments::LocalDisk;
 use crate::cluster::Cluster;
+use crate::data;
 use crate::describe;
 use crate::failure::Failure;
 use crate::local::daemon::{self, Daemon};
@@ -102,6 +103,17 @@ pub(super) async fn start(
             let folder = &local.folder;
             given.staging.get_or_insert_with(|| staging_of(folder));
             daemon::settings(folder)?
+        }
+    };
+    let record = match &given.record {
+        None => None,
+        Some(file) => {
+            let file = data::record::locate(file, local.is_some(), &cluster)?;
+            match interruptible(signals, data::record::check(&file)).await {
+                ControlFlow::Continue(checked) => checked?,
+                ControlFlow::Break(signal) => return Ok(unsubmitted(signal)),
+            }
+            Some(file)
         }
     };
     let rm = cluster.rm();
@@ -186,6 +198,10 @@ pub(super) async fn start(
             ends_with_job: false,
             exclude: checked.excluded,
             staging: describe::staging_folder(&staged),
+            record: record.map(|file| RecordFile {
+                address: file.address,
+                path: file.path,
+            }),
         })),
     };
     let application = ApplicationTerms {
@@ -321,6 +337,9 @@ impl Begun<'_> {
         progress.clear();
         match waited? {
             Readiness::Ready(status) => {
+                if !status.record_ended.is_empty() {
+                    say(Foreign::sentence(&status.record_ended).to_string());
+                }
                 let (_, slots) = status.slots();
                 let line = format!(
                     "session {name} is ready, with {slots} slots: gerbil-run --session {name} -n {slots} PROGRAM; \

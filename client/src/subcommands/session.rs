@@ -239,6 +239,11 @@ pub(crate) struct SessionStart {
     #[arg(long, value_name = "N", value_parser = Whole::new("number of jobs", NonZeroU32::MIN, NonZeroU32::MAX))]
     pub max_running: Option<NonZeroU32>,
 
+    /// Write what its policy is told and what it decides into this new file, for gerbil-sim replay: hdfs://… or file:/… that
+    /// its nodes see; with --local a path of this machine
+    #[arg(long, value_name = "FILE")]
+    pub record: Option<String>,
+
     /// Without jobs for so long it ends; never is possible
     #[arg(long, value_name = "SPAN", default_value = "10m")]
     pub session_timeout: Idle,

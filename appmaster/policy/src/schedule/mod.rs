@@ -99,7 +99,9 @@ pub use hpe_literal::HpeLiteral;
 pub use ids::{AttemptIx, ContainerIx, JobIx, Nanos, NodeIx, SlotIx, TaskIx};
 pub use job::{Job, Measured, Need, Stage, StageState, Task};
 pub use maps_fast::MapsFast;
-pub use named::{POLICIES, UnknownPolicy, WRAPPERS, goes_by_speed, named, names, of_session};
+pub use named::{
+    POLICIES, UnknownPolicy, WRAPPERS, goes_by_speed, named, names, of_session, session_text,
+};
 pub use place::{Container, Node, Reservation, Slot, SlotUse, Speed};
 pub use remaining::remaining;
 pub use saved::{Saved, Snapshot};

@@ -2,18 +2,20 @@
 //! whoever recorded it. As JSON:
 //!
 //! ```text
+//! {"at":0,"policy":"fifo+delay:node=1s,rack=1s+gang"}
 //! {"at":2000000000,"told":{"Began":3}}
 //! {"at":2000000000,"event":{"Began":4}}
 //! {"at":2000000000,"decision":{"Start":{"job":1,"stage":"Map","task":0,"slot":7}}}
 //! ```
 //!
-//! `at` counts nanoseconds; the decisions upon an event follow it in their order.
+//! `at` counts nanoseconds; the decisions upon an event follow it in their order. A session's record begins with its
+//! policy, as [`named`](super::named) reads it.
 
 use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Decision, Event, Nanos, Scheduler, SessionDriver};
+use super::{Decision, Event, Nanos, Scheduler, Session, SessionDriver};
 
 /// A line of a record.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -29,6 +31,8 @@ pub struct RecordLine {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum What {
+    /// As which the policy is named.
+    Policy(String),
     /// Something happened, and the policy is asked only after a later line.
     Told(Event),
     /// Something happened, and the policy was asked.
@@ -89,6 +93,12 @@ impl Replay {
         }
     }
 
+    /// The session as it is after the lines so far.
+    #[must_use]
+    pub const fn session(&self) -> &Session {
+        self.driver.session()
+    }
+
     /// The next line: what happened is told, what was decided is compared.
     ///
     /// # Errors
@@ -98,6 +108,7 @@ impl Replay {
         self.lines = self.lines.saturating_add(1);
         let RecordLine { at, what } = line;
         match what {
+            What::Policy(_) => Ok(()),
             What::Told(event) => {
                 self.is_decided()?;
                 self.driver.tell(at, &event);

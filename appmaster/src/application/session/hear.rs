@@ -64,6 +64,7 @@ impl Session {
                 tracing::warn!("{words}");
                 self.life.recovered(words);
             }
+            LoopEvent::RecordClosed => self.life.record_closed(),
             LoopEvent::OwnerLeft => self.owner_left("its client has left it"),
         }
     }

@@ -24,7 +24,7 @@ mod tasks;
 
 use std::collections::VecDeque;
 
-use job::{JobId, SessionPlan};
+use job::{JobId, RecordFile, SessionPlan};
 use policy::Millis;
 use policy::lending::Lending;
 
@@ -37,6 +37,7 @@ use crate::lifetime::Lifetime;
 use crate::loop_event::LoopEvent;
 use crate::mpi::MpiJobEvent;
 use crate::nodes::Nodes;
+use crate::recording::Recording;
 use crate::slots::Slots;
 use crate::work::{Do, WorkEvent};
 
@@ -58,6 +59,7 @@ impl Session {
     pub(crate) fn new(plan: SessionPlan, lending: Lending, mut edge: Edge) -> Self {
         edge.holding.scan(plan.scan.clone(), plan.elements);
         edge.holding.leave_disks_at(plan.disk_percent);
+        let record = plan.record.clone();
         let mut session = Self {
             jobs: Jobs::default(),
             slots: Slots::new(lending, plan.running),
@@ -69,7 +71,21 @@ impl Session {
             edge,
         };
         session.open();
+        if let Some(file) = record {
+            session.record_into(file);
+        }
         session
+    }
+
+    /// What the policy is told and decides goes into a file. An ApplicationMaster that comes after another leaves that of
+    /// the first as it is.
+    fn record_into(&mut self, file: RecordFile) {
+        if self.life.is_open() {
+            let policy = policy::schedule::session_text(&self.plan.policy);
+            let (recording, writing) = Recording::new(file, policy);
+            self.slots.record(recording);
+            self.edge.tasks.spawn(writing);
+        }
     }
 
     fn open(&mut self) {

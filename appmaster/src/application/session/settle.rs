@@ -6,6 +6,7 @@ use policy::lending::Lent;
 use policy::lifecycle::{Cause, LifecycleEvent};
 
 use super::Session;
+use crate::loop_event::LoopEvent;
 use crate::mapreduce::MapReduceEvent;
 use crate::mpi::MpiJobEvent;
 use crate::slots::Allotted;
@@ -143,6 +144,9 @@ impl Session {
             return;
         }
         self.may_end_with_job();
+        if self.life.is_stopping() && self.closes_record() {
+            return;
+        }
         let Some((status, words)) = self.life.unregister() else {
             return;
         };
@@ -154,5 +158,18 @@ impl Session {
         let wants = self.containers.end();
         self.want(wants);
         self.edge.holding.finish(status, words);
+    }
+
+    /// Whether the session waits for the end of its record: whoever sees that the session is over finds all of it.
+    fn closes_record(&mut self) -> bool {
+        if let Some(closing) = self.slots.close_record() {
+            self.life.record_closes();
+            let news = self.edge.news.clone();
+            self.edge.tasks.spawn(async move {
+                closing.await;
+                let _heard = news.send(LoopEvent::RecordClosed).await.is_ok();
+            });
+        }
+        self.life.awaits_record()
     }
 }

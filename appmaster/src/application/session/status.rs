@@ -49,6 +49,7 @@ impl Session {
             unreached: self.nodes.unreached(),
             told,
             deciding_us,
+            record_ended: self.slots.record_ended().unwrap_or_default().to_owned(),
         }
     }
 

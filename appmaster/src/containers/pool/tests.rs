@@ -35,6 +35,7 @@ pub(crate) fn plan(containers: u32) -> SessionPlan {
             address: storage::Address::Shared,
             path: "/staging".into(),
         },
+        record: None,
     }
 }
 

@@ -339,6 +339,7 @@ impl MrApplication {
             ends_with_job: self.is_detached,
             exclude,
             staging: describe::staging_folder(staged),
+            record: None,
         })
     }
 

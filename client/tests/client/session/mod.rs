@@ -16,6 +16,8 @@ mod local;
 #[cfg(test)]
 pub mod night;
 #[cfg(test)]
+mod recorded;
+#[cfg(test)]
 mod starting;
 #[cfg(test)]
 mod whole;

@@ -76,14 +76,19 @@ pub fn named(text: &str) -> Result<Box<dyn Scheduler>, UnknownPolicy> {
     Ok(policy)
 }
 
-/// The policy of a session that was started with `text`: tasks wait a while for a slot where their input is, attempts
-/// that are slow are tried a second time, as their jobs allow, nodes where attempts fail are avoided, and whole jobs
-/// start at once.
+/// The policy of a session that was started with `text`.
 ///
 /// # Errors
 ///
 /// As [`named`].
 pub fn of_session(text: &str) -> Result<Box<dyn Scheduler>, UnknownPolicy> {
+    named(&session_text(text))
+}
+
+/// Its whole name: tasks wait a while for a slot where their input is, attempts that are slow are tried a second time, as
+/// their jobs allow, nodes where attempts fail are avoided, and whole jobs start at once.
+#[must_use]
+pub fn session_text(text: &str) -> String {
     let has = |name: &str| {
         text.split('+')
             .any(|part| NamedPart::parse(part).name == name)
@@ -99,7 +104,7 @@ pub fn of_session(text: &str) -> Result<Box<dyn Scheduler>, UnknownPolicy> {
     let added = added.filter(|(name, _)| *name == "gang" || !has(name));
     let added = added.map(|(_, part)| part);
     let all: Vec<&str> = std::iter::once(text).chain(added).collect();
-    named(&all.join("+"))
+    all.join("+")
 }
 
 /// Whether `text` names a policy that tells slots on fast cores from slots on slow ones.
