@@ -24,6 +24,7 @@ use sim::dyscale::DyScaleWorld;
 use sim::figure::{FigureWorld, PaperFigure};
 use sim::hetero::HeteroWorld;
 use sim::hpe::HpeWorld;
+use sim::recorded::RecordedSession;
 use sim::spmario::SpmarioWorld;
 use sim::{Workload, WorkloadRun, bench, gantt, record, report};
 
@@ -32,7 +33,11 @@ gerbil-sim run WORKLOAD.json [--policy POLICY] [--svg FILE] [--json FILE] [--rec
         plays a workload and prints when each job was done; the SVG and the JSON are Gantt charts, the record has
         what the policy was told and what it decided, line by line
 gerbil-sim replay RECORD [--policy POLICY]
-        tells a policy what a record has, and says where it decides otherwise
+        tells a policy what a record has (gerbil session start --record writes one), and says where it decides otherwise;
+        the record's own policy where none is given
+gerbil-sim compare RECORD [--policy POLICY] [--json FILE]
+        makes a workload of a session's record, plays it, and prints each job's end beside the recorded one; under the
+        record's own policy where none is given; the JSON is the workload
 gerbil-sim policies
         names every policy and wrapper, and every order in which GPU tasks read, with their keys
 gerbil-sim duel [--seeds N]
@@ -68,7 +73,7 @@ fn main() -> ExitCode {
 }
 
 struct SimOptions {
-    policy: String,
+    policy: Option<String>,
     svg: Option<PathBuf>,
     json: Option<PathBuf>,
     record: Option<PathBuf>,
@@ -81,9 +86,18 @@ struct SimOptions {
     given: Vec<PathBuf>,
 }
 
+/// The policy where none is given.
+const UNSAID: &str = "fifo+gang";
+
+impl SimOptions {
+    fn policy(&self) -> &str {
+        self.policy.as_deref().unwrap_or(UNSAID)
+    }
+}
+
 fn command() -> Result<()> {
     let mut options = SimOptions {
-        policy: "fifo+gang".to_owned(),
+        policy: None,
         svg: None,
         json: None,
         record: None,
@@ -103,7 +117,7 @@ fn command() -> Result<()> {
                 print!("{USAGE}");
                 return Ok(());
             }
-            Arg::Long("policy") => options.policy = arguments.value()?.string()?,
+            Arg::Long("policy") => options.policy = Some(arguments.value()?.string()?),
             Arg::Long("svg") => options.svg = Some(arguments.value()?.into()),
             Arg::Long("json") => options.json = Some(arguments.value()?.into()),
             Arg::Long("record") => options.record = Some(arguments.value()?.into()),
@@ -133,6 +147,7 @@ fn command() -> Result<()> {
     match verb.as_deref() {
         Some("run") => run(&options),
         Some("replay") => replay(&options),
+        Some("compare") => compare(&options),
         Some("policies") => policies(),
         Some("bench") => measure(&options),
         Some("duel") => duels(options.seeds),
@@ -147,7 +162,7 @@ fn run(options: &SimOptions) -> Result<()> {
     };
     let workload = Workload::read(path)?;
     let begin = Instant::now();
-    let mut play = WorkloadRun::new(&workload, named(&options.policy)?).timed();
+    let mut play = WorkloadRun::new(&workload, named(options.policy())?).timed();
     if options.record.is_some() {
         play = play.recording();
     }
@@ -238,8 +253,26 @@ fn replay(options: &SimOptions) -> Result<()> {
         bail!("replay wants one record\n{USAGE}")
     };
     let file = File::open(path).with_context(|| format!("reading {}", path.display()))?;
-    let same = record::replay(named(&options.policy)?, BufReader::new(file))?;
-    println!("{same} decisions, the same as recorded");
+    let (recorded, lines) = record::open(BufReader::new(file))?;
+    let policy = options.policy.clone().or(recorded);
+    let policy = policy.as_deref().unwrap_or(UNSAID);
+    let same = record::replay_lines(named(policy)?, lines)?;
+    println!("{same} decisions of {policy}, the same as recorded");
+    Ok(())
+}
+
+fn compare(options: &SimOptions) -> Result<()> {
+    let [path] = options.given.as_slice() else {
+        bail!("compare wants one record\n{USAGE}")
+    };
+    let file = File::open(path).with_context(|| format!("reading {}", path.display()))?;
+    let session = RecordedSession::read(BufReader::new(file), options.policy())?;
+    let policy = options.policy.as_deref().unwrap_or(&session.policy);
+    print!("{}", session.table(&session.play(policy)?));
+    if let Some(path) = &options.json {
+        let workload = serde_json::to_string_pretty(&session.workload)?;
+        std::fs::write(path, workload).with_context(|| format!("writing {}", path.display()))?;
+    }
     Ok(())
 }
 
@@ -273,12 +306,9 @@ fn duels(seeds: u64) -> Result<()> {
 
 fn measure(options: &SimOptions) -> Result<()> {
     let SimOptions {
-        policy,
-        nodes,
-        jobs,
-        tasks,
-        ..
+        nodes, jobs, tasks, ..
     } = options;
+    let policy = options.policy();
     if options.gangs {
         return of_gangs(policy, *nodes, *jobs);
     }

@@ -4,7 +4,7 @@ use std::io::{BufRead, Write};
 
 use anyhow::{Context as _, Result};
 use policy::schedule::Scheduler;
-use policy::schedule::record::{RecordLine, Replay};
+use policy::schedule::record::{RecordLine, Replay, What};
 
 /// Writes lines.
 ///
@@ -36,8 +36,37 @@ pub fn lines(from: impl BufRead) -> impl Iterator<Item = Result<RecordLine>> {
 ///
 /// A line is none, or a decision is another: the message says which line, and both.
 pub fn replay(scheduler: Box<dyn Scheduler>, from: impl BufRead) -> Result<u64> {
+    replay_lines(scheduler, lines(from))
+}
+
+/// The policy that a record names, and its lines.
+///
+/// # Errors
+///
+/// The first line is none.
+pub fn open(
+    from: impl BufRead,
+) -> Result<(Option<String>, impl Iterator<Item = Result<RecordLine>>)> {
+    let mut lines = lines(from);
+    let first = lines.next().transpose()?;
+    let policy = first.as_ref().and_then(|line| match &line.what {
+        What::Policy(name) => Some(name.clone()),
+        What::Told(_) | What::Event(_) | What::Asked(()) | What::Decision(_) => None,
+    });
+    Ok((policy, first.map(Ok).into_iter().chain(lines)))
+}
+
+/// As [`replay`], of lines that are read already.
+///
+/// # Errors
+///
+/// As [`replay`].
+pub fn replay_lines(
+    scheduler: Box<dyn Scheduler>,
+    lines: impl Iterator<Item = Result<RecordLine>>,
+) -> Result<u64> {
     let mut replay = Replay::new(scheduler);
-    for line in lines(from) {
+    for line in lines {
         replay.hear(line?)?;
     }
     Ok(replay.end()?)

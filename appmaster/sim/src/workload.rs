@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::{Context as _, Result, ensure};
-use policy::schedule::{Bundle, Nanos, Need, ResourceName, Slot, Speed, Stage};
-use serde::Deserialize;
+use policy::schedule::{Bundle, Nanos, Need, ResourceName, Slot, Speed, Stage, TaskIx};
+use serde::{Deserialize, Serialize};
 
 /// A file of `gerbil-sim`.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Workload {
     /// Hosts, one container each.
@@ -31,7 +31,7 @@ const fn start_ms() -> u64 {
 }
 
 /// How fast the cores of each class are, beside the one that seconds are told for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct CoreSpeeds {
     /// Of `fast` slots.
@@ -43,7 +43,7 @@ pub struct CoreSpeeds {
 }
 
 /// Thousandths of that speed, by stage: a reduce waits more for data, and less for the core.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct StageSpeeds {
     /// Of maps, and ranks.
@@ -77,7 +77,7 @@ impl Default for CoreSpeeds {
 }
 
 /// Hosts that are alike.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct AlikeNodes {
     /// How many such nodes there are; 1 where nothing is said.
@@ -128,7 +128,7 @@ const fn memory_mb() -> u64 {
 }
 
 /// How fast slots are.
-#[derive(Clone, Copy, Debug, Deserialize)]
+#[derive(Clone, Copy, Debug, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SlotSpeed {
     /// As [`CoreSpeeds::fast`] says.
@@ -138,7 +138,7 @@ pub enum SlotSpeed {
 }
 
 /// A job.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct WorkloadJob {
     /// What it is called in tables and charts.
@@ -166,8 +166,8 @@ pub struct WorkloadJob {
     pub ranks: Option<AlikeTasks>,
 }
 
-/// Tasks that are alike.
-#[derive(Clone, Debug, Deserialize)]
+/// Tasks that are alike, but for how long each takes where that is said.
+#[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct AlikeTasks {
     /// How many tasks the stage has.
@@ -175,6 +175,9 @@ pub struct AlikeTasks {
     /// Seconds of a core each, once begun and before it wants its devices.
     #[serde(default)]
     pub seconds: f64,
+    /// The same of each task, by number, where they are not alike: as many as tasks.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub each_seconds: Vec<f64>,
     /// Seconds with a device, for which tasks of a node wait in order of arrival.
     #[serde(default)]
     pub device_seconds: f64,
@@ -203,7 +206,7 @@ const fn task_mb() -> u64 {
 }
 
 /// A node that is lost, and stays so.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Loss {
     /// When, in seconds from the start.
@@ -253,6 +256,15 @@ impl Workload {
                     "job {name:?} has a phase of 0 tasks; leave it out"
                 );
                 seconds(phase.seconds).with_context(|| format!("job {name:?}: seconds"))?;
+                let each = phase.each_seconds.len();
+                ensure!(
+                    each == 0 || u32::try_from(each) == Ok(phase.count),
+                    "job {name:?} has {} tasks, and each_seconds of {each}",
+                    phase.count
+                );
+                for each in &phase.each_seconds {
+                    seconds(*each).with_context(|| format!("job {name:?}: each_seconds"))?;
+                }
                 seconds(phase.device_seconds)
                     .with_context(|| format!("job {name:?}: device_seconds"))?;
                 seconds(phase.store_seconds)
@@ -280,6 +292,7 @@ impl AlikeTasks {
         Self {
             count,
             seconds,
+            each_seconds: Vec::new(),
             device_seconds: 0.0,
             store_seconds: 0.0,
             memory_mb: TASK_MB,
@@ -287,6 +300,21 @@ impl AlikeTasks {
             takes: BTreeMap::new(),
             near: Vec::new(),
         }
+    }
+
+    /// As many tasks, each of which computes for so long.
+    pub(crate) fn each(seconds: Vec<f64>) -> Self {
+        Self {
+            each_seconds: seconds.clone(),
+            ..Self::of(u32::try_from(seconds.len()).unwrap_or(u32::MAX), 0.0)
+        }
+    }
+
+    /// Seconds of a core that this task takes before it wants its devices.
+    pub(crate) fn seconds_of(&self, task: TaskIx) -> f64 {
+        let number = usize::try_from(task.0).ok();
+        let own = number.and_then(|number| self.each_seconds.get(number));
+        own.copied().unwrap_or(self.seconds)
     }
 
     pub(crate) fn need(&self) -> Need {

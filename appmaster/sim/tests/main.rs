@@ -9,6 +9,7 @@ mod hetero;
 mod hpe;
 mod mixes;
 mod moves;
+mod recorded;
 mod spmario;
 
 use policy::schedule::{Decision, named};

@@ -64,17 +64,14 @@ impl<'a> WorkloadRun<'a> {
     }
 
     pub(super) fn begin(&mut self, attempt: AttemptIx) -> Result<()> {
-        let Some((_, phase, speed, _)) = self.known(attempt) else {
+        let of = self.driver.session().attempt(attempt);
+        let of = of.map(|of| (of.job, of.task));
+        let (Some((_, phase, speed, _)), Some((job, task))) = (self.known(attempt), of) else {
             return Ok(());
         };
-        let takes = speed.takes(seconds(phase.seconds)?);
+        let takes = speed.takes(seconds(phase.seconds_of(task))?);
         self.began.insert(attempt, self.now);
-        let job = self
-            .driver
-            .session()
-            .attempt(attempt)
-            .map(|attempt| attempt.job);
-        let number = job.and_then(|job| self.numbers.get(&job)).copied();
+        let number = self.numbers.get(&job).copied();
         if let Some(Some(Times { begin, .. })) =
             number.and_then(|number| self.times.get_mut(number))
         {

@@ -25,7 +25,7 @@ use crate::workload::{Workload, seconds};
 use devices::DeviceLines;
 pub(crate) use outcome::in_seconds;
 pub use outcome::{Bar, JobTimes, RunResult};
-use speed::CoreSpeed;
+pub(crate) use speed::CoreSpeed;
 use timing::CallTiming;
 pub use timing::TIMED_OF;
 use trace::Trace;

@@ -6,10 +6,10 @@ use crate::workload::CoreSpeeds;
 
 /// Thousandths of the speed that a workload's seconds are told for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct CoreSpeed(u64);
+pub(crate) struct CoreSpeed(u64);
 
 impl CoreSpeed {
-    pub(super) fn of(speeds: &CoreSpeeds, speed: Speed, stage: Stage) -> Self {
+    pub(crate) fn of(speeds: &CoreSpeeds, speed: Speed, stage: Stage) -> Self {
         let class = match speed {
             Speed::Plain => return Self(1000),
             Speed::Fast => speeds.fast,
@@ -22,12 +22,12 @@ impl CoreSpeed {
     }
 
     /// The time that work takes here.
-    pub(super) fn takes(self, span: Nanos) -> Nanos {
+    pub(crate) fn takes(self, span: Nanos) -> Nanos {
         scaled(span, 1000, self.0)
     }
 
     /// The work that is done here in this time.
-    pub(super) fn does(self, span: Nanos) -> Nanos {
+    pub(crate) fn does(self, span: Nanos) -> Nanos {
         scaled(span, self.0, 1000)
     }
 }
