@@ -241,8 +241,9 @@ impl ReadBroker {
     ///
     /// The task has no token.
     pub fn read(&mut self, now: Nanos, engine: EngineIx, task: u32) -> Result<(), BrokerError> {
-        let is_its =
-            |token: &Token| token.since.is_some() && token.to == BrokerGrant { engine, task };
+        // One that was told ahead may be read before the broker has looked again.
+        let to = BrokerGrant { engine, task };
+        let is_its = |token: &Token| token.is_told && token.to == to;
         let at = self.tokens.iter().position(is_its);
         let token = at.and_then(|at| self.tokens.remove(at));
         let token = token.ok_or(BrokerError::Token { task })?;

@@ -78,6 +78,10 @@ fn an_engine_that_reads_on_is_told_one_read_ahead() {
     assert_eq!(broker.grants(Nanos(9)), []);
     broker.ready(A, &ready(1)).unwrap();
     assert_eq!(broker.grants(Nanos(9)), [grant(A, 1)]);
+    // What is read ahead may be said in one breath.
+    broker.read(Nanos(10), A, 0).unwrap();
+    broker.read(Nanos(10), A, 1).unwrap();
+    assert_eq!(broker.grants(Nanos(10)), []);
 }
 
 #[test]
