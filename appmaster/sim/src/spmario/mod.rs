@@ -5,7 +5,7 @@
 //! by [`policy::read_order`]. The paper gives no times of kernels: those of [`world`] are ours, as every caption says.
 //! What can be compared are the [`Claim`]s: each is printed with the paper's number, ours, and whether it holds.
 //!
-//! [`table2`] prints each reading of what the paper leaves open; [`many`] and [`chunk`] go beyond it.
+//! [`predicted`] says the same of jobs that are run for real. [`table2`] prints each reading of what the paper leaves open; [`many`] and [`chunk`] go beyond it.
 
 mod chunk;
 mod device;
@@ -16,6 +16,7 @@ mod fig4;
 mod jobs;
 mod many;
 mod measures;
+mod predicted;
 mod singles;
 mod table2;
 mod time_line;
@@ -26,6 +27,7 @@ use anyhow::Result;
 use crate::Keys;
 pub use crate::figure::{Claim, PaperFigure};
 use crate::figure::{FigureWorld, Figures};
+pub use predicted::{Predicted, PredictedJob, PredictedSetting};
 use world::KEYS;
 pub use world::SpmarioWorld;
 
