@@ -1,0 +1,63 @@
+//! Memory that a disk reads into without a copy, and that can be pinned: pages of its own.
+
+use std::io;
+use std::ptr::NonNull;
+
+use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
+
+/// A host buffer.
+#[derive(Debug)]
+pub struct ChunkBuffer {
+    address: NonNull<u8>,
+    length: usize,
+}
+
+// SAFETY: the memory belongs to this alone.
+#[expect(unsafe_code, reason = "a mapping is a pointer")]
+unsafe impl Send for ChunkBuffer {}
+
+impl ChunkBuffer {
+    /// So many zeros, which begin on a page.
+    ///
+    /// # Errors
+    ///
+    /// There is no memory.
+    #[expect(unsafe_code, reason = "a mapping is a pointer")]
+    pub fn new(length: usize) -> io::Result<Self> {
+        // SAFETY: a fresh mapping at an address of the kernel's choice.
+        let address = unsafe {
+            mmap_anonymous(
+                std::ptr::null_mut(),
+                length,
+                ProtFlags::READ | ProtFlags::WRITE,
+                MapFlags::PRIVATE,
+            )?
+        };
+        let address = NonNull::new(address.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
+        Ok(Self { address, length })
+    }
+
+    /// What is in it.
+    #[must_use]
+    #[expect(unsafe_code, reason = "a mapping is a pointer")]
+    pub const fn bytes(&self) -> &[u8] {
+        // SAFETY: mapped with this length for as long as this lives.
+        unsafe { std::slice::from_raw_parts(self.address.as_ptr(), self.length) }
+    }
+
+    /// The same, to be written.
+    #[expect(unsafe_code, reason = "a mapping is a pointer")]
+    pub const fn bytes_mut(&mut self) -> &mut [u8] {
+        // SAFETY: as above, and borrowed by one alone.
+        unsafe { std::slice::from_raw_parts_mut(self.address.as_ptr(), self.length) }
+    }
+}
+
+impl Drop for ChunkBuffer {
+    #[expect(unsafe_code, reason = "a mapping is a pointer")]
+    fn drop(&mut self) {
+        // SAFETY: mapped by `new` with this length; no reference outlives `self`.
+        // An error would mean that it was not mapped: then there is nothing to give back.
+        unsafe { munmap(self.address.as_ptr().cast(), self.length) }.ok();
+    }
+}

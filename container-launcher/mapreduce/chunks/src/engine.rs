@@ -1,0 +1,428 @@
+//! An engine: one thread that reads when it is granted a chunk, and streams that copy and compute.
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use gerbil_task::FromEngine;
+
+use crate::tokens::{Introduction, Tokens, Told, connect, listen};
+use crate::{
+    BLOCK, ChunkBuffer, ChunkLine, ChunkSource, Device, Freed, Span, Stream, WrongChunk, now,
+};
+
+/// Most tasks of an engine.
+pub const ENGINE_TASKS: usize = 8;
+/// Buffers of a task, on the host and on the device.
+pub const BUFFERS: usize = 2;
+/// A stream that waits looks up this often.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// What an engine is started with.
+#[derive(Clone, Debug)]
+pub struct EngineSettings {
+    /// Where the read broker listens.
+    pub broker: PathBuf,
+    /// What its job is called.
+    pub job: String,
+    /// What the node calls its GPU.
+    pub gpu: String,
+    /// `shared`, `own` or a name.
+    pub container: String,
+    /// Of its job, 1 to 10.
+    pub priority: u32,
+    /// Bytes of a chunk, a multiple of [`BLOCK`].
+    pub chunk: u64,
+    /// When host buffers are free.
+    pub freed: Freed,
+}
+
+/// What a task reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TaskPiece {
+    /// Its first byte.
+    pub offset: u64,
+    /// Its bytes.
+    pub bytes: u64,
+}
+
+impl TaskPiece {
+    /// A file of so many bytes in pieces of whole chunks, as even as can be: the first ones have what is left over.
+    #[must_use]
+    pub fn even(bytes: u64, chunk: u64, tasks: u64) -> Vec<Self> {
+        let chunks = bytes.div_ceil(chunk.max(1));
+        let tasks = tasks.max(1);
+        let mut offset = 0;
+        let mut piece = |number| {
+            let more = u64::from(number < chunks % tasks);
+            let own = (chunks / tasks).saturating_add(more);
+            let own = own.saturating_mul(chunk).min(bytes.saturating_sub(offset));
+            let piece = Self { offset, bytes: own };
+            offset = offset.saturating_add(own);
+            piece
+        };
+        (0..tasks).map(&mut piece).collect()
+    }
+}
+
+/// When what was done, by this machine's clock.
+#[derive(Clone, Debug, Default)]
+pub struct EngineResult {
+    /// Chunks were read.
+    pub reads: Vec<Span>,
+    /// They were copied.
+    pub copies: Vec<Span>,
+    /// They were computed.
+    pub kernels: Vec<Span>,
+    /// How often another broker was found.
+    pub brokers: u32,
+}
+
+/// Why an engine ends.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum EngineError {
+    /// Its settings make no sense.
+    Settings(String),
+    /// No broker answers.
+    Broker {
+        /// Where.
+        socket: PathBuf,
+        /// What happens instead.
+        why: String,
+    },
+    /// The broker has parted with it.
+    Refused(String),
+    /// A chunk cannot be read.
+    Read(io::Error),
+    /// The device has failed, or has no room.
+    Device(io::Error),
+    /// There is no memory for buffers.
+    Memory(io::Error),
+    /// A chunk was granted for which there is no buffer.
+    NoBuffer(u32),
+    /// Buffers are not what they should be.
+    Buffers(WrongChunk),
+}
+
+impl std::fmt::Display for EngineError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Settings(sentence) => f.write_str(sentence),
+            Self::Broker { socket, why } => {
+                write!(f, "no read broker answers on {}: {why}", socket.display())
+            }
+            Self::Refused(sentence) => {
+                write!(f, "the read broker parts with this engine: {sentence}")
+            }
+            Self::Read(error) => write!(f, "a chunk cannot be read: {error}"),
+            Self::Device(error) => write!(f, "the device: {error}"),
+            Self::Memory(error) => write!(f, "no memory for the buffers of chunks: {error}"),
+            Self::NoBuffer(task) => write!(
+                f,
+                "the read broker has granted a chunk of task {task}, which has no free buffer"
+            ),
+            Self::Buffers(wrong) => write!(f, "{wrong}"),
+        }
+    }
+}
+
+impl std::error::Error for EngineError {}
+
+/// A task, and what its threads share.
+struct EngineTask {
+    number: u32,
+    state: Mutex<TaskState>,
+    /// A chunk is read, or all are done.
+    changed: Condvar,
+}
+
+struct TaskState {
+    line: ChunkLine,
+    /// Those that nobody has taken; with the bytes and the reading of their chunks.
+    buffers: Vec<Option<ChunkBuffer>>,
+    chunks: Vec<(u64, Span)>,
+}
+
+/// What all threads share.
+struct EngineRun<'a> {
+    settings: &'a EngineSettings,
+    tasks: Vec<EngineTask>,
+    /// Taken before a task's state.
+    tokens: Mutex<Tokens>,
+    result: Mutex<EngineResult>,
+    failed: Mutex<Option<EngineError>>,
+}
+
+fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
+    of.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Reads all `pieces`, a task each, and computes them on `device`.
+///
+/// # Errors
+///
+/// As [`EngineError`] tells.
+pub fn run(
+    settings: &EngineSettings,
+    source: &dyn ChunkSource,
+    pieces: &[TaskPiece],
+    device: &dyn Device,
+) -> Result<EngineResult, EngineError> {
+    let chunk = check(settings, pieces)?;
+    let mut tasks = Vec::new();
+    let mut streams = Vec::new();
+    for (number, piece) in (0..).zip(pieces) {
+        let TaskPiece { offset, bytes } = *piece;
+        let line = ChunkLine::new(settings.chunk, offset, bytes, BUFFERS, settings.freed);
+        let mut buffers = Vec::new();
+        for _ in 0..BUFFERS {
+            buffers.push(Some(ChunkBuffer::new(chunk).map_err(EngineError::Memory)?));
+            streams.push((
+                tasks.len(),
+                device.stream(chunk).map_err(EngineError::Device)?,
+            ));
+        }
+        tasks.push(EngineTask {
+            number,
+            state: Mutex::new(TaskState {
+                line,
+                buffers,
+                chunks: vec![(0, Span::default()); BUFFERS],
+            }),
+            changed: Condvar::new(),
+        });
+    }
+    let run = EngineRun {
+        settings,
+        tasks,
+        tokens: Mutex::default(),
+        result: Mutex::default(),
+        failed: Mutex::default(),
+    };
+    std::thread::scope(|scope| {
+        for (task, stream) in streams {
+            if let Some(task) = run.tasks.get(task) {
+                let run = &run;
+                scope.spawn(move || run.fails_with(run.stream(task, stream)));
+            }
+        }
+        run.fails_with(run.read_all(source));
+    });
+    match run
+        .failed
+        .into_inner()
+        .unwrap_or_else(PoisonError::into_inner)
+    {
+        Some(error) => Err(error),
+        None => Ok(run
+            .result
+            .into_inner()
+            .unwrap_or_else(PoisonError::into_inner)),
+    }
+}
+
+/// Bytes of a chunk.
+fn check(settings: &EngineSettings, pieces: &[TaskPiece]) -> Result<usize, EngineError> {
+    let wrong = |sentence: String| Err(EngineError::Settings(sentence));
+    let chunk = settings.chunk;
+    if chunk == 0 || !chunk.is_multiple_of(BLOCK) {
+        return wrong(format!(
+            "chunk={chunk}: a multiple of {BLOCK} bytes is wanted"
+        ));
+    }
+    if pieces.is_empty() || pieces.len() > ENGINE_TASKS {
+        let tasks = pieces.len();
+        return wrong(format!("gpu.tasks={tasks}: 1 to {ENGINE_TASKS} are wanted"));
+    }
+    match usize::try_from(chunk) {
+        Ok(chunk) => Ok(chunk),
+        Err(_) => wrong(format!("chunk={chunk}: more than this machine can address")),
+    }
+}
+
+impl EngineRun<'_> {
+    /// The first failure is the engine's.
+    fn fails_with(&self, result: Result<(), EngineError>) {
+        if let Err(error) = result {
+            lock(&self.failed).get_or_insert(error);
+        }
+    }
+
+    fn has_failed(&self) -> bool {
+        lock(&self.failed).is_some()
+    }
+
+    fn reads_on(&self) -> bool {
+        let mut tasks = self.tasks.iter();
+        !self.has_failed() && tasks.any(|task| lock(&task.state).line.left() > 0)
+    }
+
+    /// The I/O thread.
+    fn read_all(&self, source: &dyn ChunkSource) -> Result<(), EngineError> {
+        let introduction = Introduction {
+            socket: self.settings.broker.clone(),
+            job: self.settings.job.clone(),
+            gpu: self.settings.gpu.clone(),
+            container: self.settings.container.clone(),
+        };
+        while self.reads_on() {
+            let mut connection = connect(&introduction)?;
+            let speaker = connection.speaker().map_err(EngineError::Memory)?;
+            self.begin_with(speaker);
+            lock(&self.result).brokers += 1;
+            while self.reads_on() {
+                match listen(&mut connection)? {
+                    Told::Read { task, chunks } => {
+                        for _ in 0..chunks {
+                            self.read_one(source, task)?;
+                        }
+                    }
+                    Told::Nothing => {}
+                    Told::Gone => break,
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Says everything to a new broker.
+    fn begin_with(&self, speaker: gerbil_task::Connection) {
+        let mut tokens = lock(&self.tokens);
+        tokens.renew(speaker);
+        for task in &self.tasks {
+            let state = lock(&task.state);
+            for _ in 0..state.line.free() {
+                self.tell_ready(&mut tokens, task, &state.line);
+            }
+        }
+    }
+
+    fn tell_ready(&self, tokens: &mut Tokens, task: &EngineTask, line: &ChunkLine) {
+        let settings = self.settings;
+        if line.left() > 0 {
+            tokens.ready(task.number, settings.chunk, line.left(), settings.priority);
+        }
+    }
+
+    fn read_one(&self, source: &dyn ChunkSource, number: u32) -> Result<(), EngineError> {
+        let at = usize::try_from(number).unwrap_or(usize::MAX);
+        let no_buffer = || EngineError::NoBuffer(number);
+        let task = self.tasks.get(at).ok_or_else(no_buffer)?;
+        let (chunk, mut buffer) = {
+            let mut state = lock(&task.state);
+            let chunk = state.line.begin_read().ok_or_else(no_buffer)?;
+            let buffer = state.buffers.get_mut(chunk.buffer);
+            let buffer = buffer.and_then(Option::take).ok_or_else(no_buffer)?;
+            (chunk, buffer)
+        };
+        let begin = now();
+        source
+            .read(chunk.offset, chunk.bytes, buffer.bytes_mut())
+            .map_err(EngineError::Read)?;
+        let span = Span { begin, end: now() };
+        // The token first: another engine waits for it.
+        lock(&self.tokens).of_task(number, &FromEngine::Read { task: number });
+        let mut state = lock(&task.state);
+        if let Some(place) = state.buffers.get_mut(chunk.buffer) {
+            *place = Some(buffer);
+        }
+        if let Some(place) = state.chunks.get_mut(chunk.buffer) {
+            *place = (chunk.bytes, span);
+        }
+        state
+            .line
+            .read(chunk.buffer)
+            .map_err(EngineError::Buffers)?;
+        drop(state);
+        task.changed.notify_one();
+        lock(&self.result).reads.push(span);
+        Ok(())
+    }
+
+    /// A thread of a stream.
+    fn stream(
+        &self,
+        task: &EngineTask,
+        mut stream: Box<dyn Stream + '_>,
+    ) -> Result<(), EngineError> {
+        while let Some((place, bytes, io, buffer)) = self.take(task) {
+            let chunk = usize::try_from(bytes).unwrap_or(usize::MAX);
+            let chunk = buffer.bytes().get(..chunk).unwrap_or_default();
+            let copied = stream.copy(chunk).map_err(EngineError::Device)?;
+            self.step(task, |state| {
+                if let Some(own) = state.buffers.get_mut(place) {
+                    *own = Some(buffer);
+                }
+                state.line.copied(place)
+            })?;
+            let mapped = stream.map().map_err(EngineError::Device)?;
+            let number = task.number;
+            let done = FromEngine::Done {
+                task: number,
+                bytes,
+                io: io.length(),
+                h2d: copied.length(),
+                kernel: mapped.length(),
+                d2h: 0,
+            };
+            lock(&self.tokens).of_task(number, &done);
+            let is_last = self.step(task, |state| state.line.mapped(place))?;
+            let mut result = lock(&self.result);
+            result.copies.push(copied);
+            result.kernels.push(mapped);
+            drop(result);
+            if is_last {
+                lock(&self.tokens).of_task(number, &FromEngine::Ended { task: number });
+            }
+        }
+        // The other stream of the task waits for nothing more.
+        task.changed.notify_all();
+        Ok(())
+    }
+
+    /// A step of a chunk, by which its host buffer may be free; whether the task is done.
+    fn step(
+        &self,
+        task: &EngineTask,
+        step: impl FnOnce(&mut TaskState) -> Result<bool, WrongChunk>,
+    ) -> Result<bool, EngineError> {
+        let mut tokens = lock(&self.tokens);
+        let mut state = lock(&task.state);
+        if step(&mut state).map_err(EngineError::Buffers)? {
+            self.tell_ready(&mut tokens, task, &state.line);
+        }
+        Ok(state.line.is_done())
+    }
+
+    /// The next chunk that is read; `None`: there is none any more.
+    fn take(&self, task: &EngineTask) -> Option<(usize, u64, Span, ChunkBuffer)> {
+        let mut state = lock(&task.state);
+        loop {
+            if let Some(place) = state.line.begin_copy() {
+                let (bytes, io) = state.chunks.get(place).copied()?;
+                let buffer = state.buffers.get_mut(place)?.take()?;
+                return Some((place, bytes, io, buffer));
+            }
+            if state.line.is_done() || self.has_failed() {
+                return None;
+            }
+            let waited = task.changed.wait_timeout(state, LOOK);
+            (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_cut_into_whole_chunks() {
+        let pieces = TaskPiece::even(10_000, 4096, 2);
+        let found: Vec<(u64, u64)> = pieces.iter().map(|p| (p.offset, p.bytes)).collect();
+        assert_eq!(found, [(0, 8192), (8192, 1808)]);
+        assert_eq!(TaskPiece::even(100, 4096, 3)[1].bytes, 0);
+    }
+}

@@ -1,0 +1,163 @@
+//! Engines that read real files by a real broker's tokens.
+
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail as the tests do")]
+
+use std::fs::File;
+use std::io::Write as _;
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use gerbil_chunks::{
+    BLOCK, ChunkFile, EngineResult, EngineSettings, Freed, IoMode, Line, ModelledDevice, Overlap,
+    TaskPiece, run,
+};
+use read_broker::{Broker, BrokerSettings, IO_TIMEOUT};
+
+const CHUNK: u64 = 4 * BLOCK;
+
+fn broker(folder: &Path, order: &str) -> Broker {
+    let settings = BrokerSettings {
+        folder: folder.to_owned(),
+        key: "gpu0".to_owned(),
+        order: order.to_owned(),
+        io_timeout: IO_TIMEOUT,
+    };
+    Broker::start(settings, |_| (), |_| ()).unwrap()
+}
+
+/// Pages that begin with their numbers, from 1 on.
+fn pages(folder: &Path, count: u64) -> File {
+    let path = folder.join("pages");
+    let mut file = File::create(&path).unwrap();
+    for number in 1..=count {
+        let mut page = [0; 4096];
+        page[..8].copy_from_slice(&number.to_le_bytes());
+        file.write_all(&page).unwrap();
+    }
+    File::open(path).unwrap()
+}
+
+fn device(folder: &Path, overlap: Overlap) -> ModelledDevice {
+    ModelledDevice {
+        copies: Line::open(&folder.join("copies")).unwrap(),
+        kernels: Line::open(&folder.join("kernels")).unwrap(),
+        overlap,
+        copy_rate: 1 << 30,
+        kernel_rate: 1 << 29,
+        sum: AtomicU64::new(0),
+    }
+}
+
+fn settings(broker: &Broker, job: &str, freed: Freed) -> EngineSettings {
+    EngineSettings {
+        broker: broker.socket().to_owned(),
+        job: job.to_owned(),
+        gpu: "gpu0".to_owned(),
+        container: "shared".to_owned(),
+        priority: 1,
+        chunk: CHUNK,
+        freed,
+    }
+}
+
+/// The sum of the pages' numbers that were computed.
+fn play(folder: &Path, order: &str, tasks: u64, freed: Freed) -> (u64, EngineResult) {
+    let broker = broker(folder, order);
+    // The last chunk is short.
+    let file = pages(folder, 4 * 10 + 3);
+    let source = ChunkFile::new(&file, IoMode::Direct).unwrap();
+    let device = device(folder, Overlap::Overlap);
+    let pieces = TaskPiece::even(43 * BLOCK, CHUNK, tasks);
+    let settings = settings(&broker, "a", freed);
+    let result = run(&settings, &source, &pieces, &device).unwrap();
+    (device.sum.load(Ordering::Relaxed), result)
+}
+
+#[test]
+fn every_page_is_computed_once() {
+    for order in ["spmario", "rr:turn=1", "gpmr", "spmario-literal"] {
+        for (tasks, freed) in [(1, Freed::Copy), (3, Freed::Kernel), (8, Freed::Copy)] {
+            let folder = tempfile::tempdir().unwrap();
+            let (sum, result) = play(folder.path(), order, tasks, freed);
+            assert_eq!(sum, 43 * 44 / 2, "{order} {tasks} {freed:?}");
+            let counts = [&result.reads, &result.copies, &result.kernels].map(Vec::len);
+            assert_eq!(counts, [11; 3]);
+            if order == "gpmr" {
+                continue;
+            }
+            let mut reads = result.reads;
+            reads.sort_unstable();
+            let one_at_a_time = reads.windows(2).all(|pair| pair[0].end <= pair[1].begin);
+            assert!(one_at_a_time, "{order} {tasks}: {reads:?}");
+        }
+    }
+}
+
+#[test]
+fn engines_of_two_jobs_share_the_disk_and_go_on_with_the_next_broker() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let first = broker(folder, "spmario");
+    let file = pages(folder, 4 * 200);
+    let source = ChunkFile::new(&file, IoMode::Direct).unwrap();
+    let device = device(folder, Overlap::Serial);
+    let pieces = TaskPiece::even(800 * BLOCK, CHUNK, 2);
+    let engines = ["a", "b"].map(|job| settings(&first, job, Freed::Copy));
+    let results = std::thread::scope(|scope| {
+        let engines = engines
+            .each_ref()
+            .map(|settings| scope.spawn(|| run(settings, &source, &pieces, &device).unwrap()));
+        let half = 800 * 801 / 2;
+        let runs = || !engines.iter().any(|engine| engine.is_finished());
+        while device.sum.load(Ordering::Relaxed) < half / 4 && runs() {
+            std::thread::yield_now();
+        }
+        let second = broker(folder, "spmario");
+        drop(first);
+        let results = engines.map(|engine| engine.join().unwrap());
+        drop(second);
+        results
+    });
+    assert_eq!(device.sum.load(Ordering::Relaxed), 800 * 801);
+    for result in &results {
+        assert_eq!((result.reads.len(), result.brokers), (200, 2));
+    }
+    let mut reads: Vec<_> = results
+        .into_iter()
+        .flat_map(|result| result.reads)
+        .collect();
+    reads.sort_unstable();
+    assert_eq!(reads.len(), 400);
+}
+
+#[test]
+fn settings_that_make_no_sense_are_refused_in_a_sentence() {
+    let folder = tempfile::tempdir().unwrap();
+    let broker = broker(folder.path(), "spmario");
+    let file = pages(folder.path(), 1);
+    let source = ChunkFile::new(&file, IoMode::Buffered).unwrap();
+    let device = device(folder.path(), Overlap::Overlap);
+    let pieces = TaskPiece::even(BLOCK, CHUNK, 1);
+    let good = settings(&broker, "a", Freed::Copy);
+    let said = |settings: &EngineSettings, pieces: &[TaskPiece]| {
+        let refused = run(settings, &source, pieces, &device);
+        refused.unwrap_err().to_string()
+    };
+    let odd = EngineSettings {
+        chunk: 5000,
+        ..good.clone()
+    };
+    assert_eq!(
+        said(&odd, &pieces),
+        "chunk=5000: a multiple of 4096 bytes is wanted"
+    );
+    assert_eq!(said(&good, &[]), "gpu.tasks=0: 1 to 8 are wanted");
+    let long = EngineSettings {
+        job: "j".repeat(300),
+        ..good
+    };
+    assert_eq!(
+        said(&long, &pieces),
+        "the read broker parts with this engine: a name of more than 256 bytes"
+    );
+}
