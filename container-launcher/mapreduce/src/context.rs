@@ -2,12 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
+use std::sync::Arc;
 
 use gerbil_task::{Page, Piece};
 use serde::de::DeserializeOwned;
 
 use crate::counting::Counting;
 use crate::error::{Context as _, Result};
+use crate::handle::{Beside, Handle};
 use crate::input::Open;
 use crate::settings::Settings;
 
@@ -40,6 +42,8 @@ pub struct Context {
     pub(crate) attempt: u32,
     pub(crate) input: String,
     pub(crate) split: Vec<Piece>,
+    /// What other threads have said through a [`Handle`], until this one comes by.
+    pub(crate) beside: Option<Arc<Beside>>,
 }
 
 impl std::fmt::Debug for Context {
@@ -64,10 +68,44 @@ impl Context {
         self.counting.add(TASK_COUNTER, counter, by);
     }
 
-    /// Whether all was counted that the user's code has counted until now.
+    /// Takes over what other threads have counted and said, and tells whether all was counted that the user's code has
+    /// counted until now.
     #[inline]
-    pub(crate) fn counted(&self) -> Result<()> {
+    pub(crate) fn counted(&mut self) -> Result<()> {
+        if self.beside.as_ref().is_some_and(|beside| beside.is_news()) {
+            self.take_over()?;
+        }
         self.counting.check()
+    }
+
+    #[cold]
+    fn take_over(&mut self) -> Result<()> {
+        let Some(beside) = &self.beside else {
+            return Ok(());
+        };
+        let (counted, status) = beside.take();
+        self.counting.absorb(counted);
+        match status {
+            Some(text) => self.status(&text),
+            None => Ok(()),
+        }
+    }
+
+    /// For the task's other threads: a context stays with the thread that is handed records.
+    ///
+    /// ```
+    /// # use gerbil_mapreduce::{Context, Result};
+    /// # fn setup(context: &mut Context) -> Result<()> {
+    /// let handle = context.handle();
+    /// let thread = std::thread::spawn(move || handle.count("results", "read", 1));
+    /// # drop(thread);
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn handle(&mut self) -> Handle {
+        let beside = self.beside.get_or_insert_default();
+        Handle::new(Arc::clone(beside), self.page.clone())
     }
 
     /// Says in one line, of up to 512 bytes, what the task is at; a sign of life, too.

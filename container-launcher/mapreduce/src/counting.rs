@@ -58,6 +58,18 @@ impl Counting {
         }
     }
 
+    /// Adds what another thread has counted.
+    pub(crate) fn absorb(&mut self, other: Self) {
+        for (group, counters) in &other.counters {
+            for (counter, by) in counters {
+                self.count(group, counter, *by);
+            }
+        }
+        if let Some(words) = other.refused.filter(|_| !self.is_unheard) {
+            self.refuse(words);
+        }
+    }
+
     /// The first thing that was refused is what is said.
     fn refuse(&mut self, words: String) {
         self.refused.get_or_insert(words);

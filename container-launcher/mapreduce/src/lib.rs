@@ -34,6 +34,7 @@ mod emit;
 mod error;
 #[cfg(test)]
 mod fuzz;
+mod handle;
 mod input;
 mod job;
 mod library;
@@ -71,6 +72,7 @@ pub use gerbil_gpu as gpu;
 #[cfg(feature = "derive")]
 pub use gerbil_mapreduce_derive::cluster_resource;
 pub use gerbil_task::Piece;
+pub use handle::Handle;
 pub use input::{
     FixedLength, Granule, InputFormat, KeyValueText, LineBlocks, NLines, Numbers, SequenceFile,
     Source, TextLines, WholeFile,

@@ -290,6 +290,7 @@ impl Test {
                 attempt: 0,
                 input: String::new(),
                 split: Vec::new(),
+                beside: None,
             };
         let mut left: Vec<(Arc<Spill>, Vec<Partition>)> = Vec::new();
         let mut spare = Spare::default();

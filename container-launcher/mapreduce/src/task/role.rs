@@ -234,6 +234,7 @@ fn context(
         attempt,
         input: String::new(),
         split: Vec::new(),
+        beside: None,
     }
 }
 

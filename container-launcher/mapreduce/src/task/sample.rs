@@ -187,6 +187,7 @@ pub(crate) fn sample<M: Mapper>(
         attempt: 0,
         input: String::new(),
         split: Vec::new(),
+        beside: None,
     };
     let order = MapOrder {
         task: 0,
