@@ -11,7 +11,7 @@ use std::process::ExitCode;
 #[derive(Parser)]
 #[command(name = "fpgad", version)]
 struct Arguments {
-    /// The driver's socket [default: /run/gerbil/fpgad.sock of root, else /tmp/gerbil-UID/fpgad.sock]
+    /// The driver's socket [default: $GERBIL_FPGAD, else /run/gerbil/fpgad.sock of root, else /tmp/gerbil-UID/fpgad.sock]
     #[arg(long, global = true, value_name = "SOCKET")]
     fpgad: Option<PathBuf>,
     /// What the node has
@@ -75,8 +75,9 @@ enum FpgadCommand {
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
-    let own = arguments.fpgad.clone().unwrap_or_else(address::own_socket);
-    let any = arguments.fpgad.unwrap_or_else(address::default_socket);
+    let named = arguments.fpgad.or_else(address::named_socket);
+    let own = named.clone().unwrap_or_else(address::own_socket);
+    let any = named.unwrap_or_else(address::default_socket);
     let profile = &arguments.profile;
     let done = match arguments.command {
         None => command::serve::run(own, profile, Vec::new()),

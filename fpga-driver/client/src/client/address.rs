@@ -9,6 +9,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+/// Says where the driver listens, instead of the places below.
+pub const SOCKET_VARIABLE: &str = "GERBIL_FPGAD";
 /// Where root's driver listens.
 pub const ROOT_SOCKET: &str = "/run/gerbil/fpgad.sock";
 /// How long a driver that was started may take until it answers.
@@ -16,10 +18,18 @@ const START: Duration = Duration::from_secs(10);
 /// How long to wait before the socket is tried again.
 const TRY_AGAIN: Duration = Duration::from_millis(10);
 
-/// Root's socket where it is, else this user's own.
+/// The socket that [`SOCKET_VARIABLE`] names; without it root's where that is, else this user's own.
 pub fn default_socket() -> PathBuf {
-    let root = PathBuf::from(ROOT_SOCKET);
-    if root.exists() { root } else { own_socket() }
+    named_socket().unwrap_or_else(|| {
+        let root = PathBuf::from(ROOT_SOCKET);
+        if root.exists() { root } else { own_socket() }
+    })
+}
+
+/// The socket that [`SOCKET_VARIABLE`] names.
+pub fn named_socket() -> Option<PathBuf> {
+    let named = std::env::var_os(SOCKET_VARIABLE)?;
+    Some(PathBuf::from(named)).filter(|named| !named.as_os_str().is_empty())
 }
 
 /// This user's own socket: root's is in `/run`.
