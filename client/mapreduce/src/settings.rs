@@ -8,7 +8,7 @@ use gerbil_task::renamed::{current, former, remark};
 use gerbil_task::settings::{
     ARENA, CODEC, CODEC_MAP, COUNTERS, KNOWN, LINES, MAP_ATTEMPTS, MAP_MEMORY, MAPS, NODE_FAILURES,
     PRIORITY, RECORD_LENGTH, REDUCE_ATTEMPTS, REDUCE_MEMORY, REDUCES, SKIP, SKIP_GROUPS, Standing,
-    standing,
+    check_accelerators, standing,
 };
 
 pub use gerbil_task::settings::QUEUE;
@@ -140,6 +140,8 @@ pub fn check(settings: &Settings) -> Result<Vec<String>, MapReduceError> {
             }
         }
     }
+    check_accelerators(|name| settings.get(name).map(String::as_str))
+        .map_err(MapReduceError::Setting)?;
     Ok(notes)
 }
 
@@ -246,6 +248,15 @@ mod tests {
         };
         let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
         RunSettings::new(&cluster, &words).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn what_makes_no_sense_of_accelerators_is_refused_on_the_command_line() {
+        assert_eq!(
+            given(&["acc.timeout=abc"]).unwrap_err(),
+            "acc.timeout=abc: give a number of seconds, from 0 to 31536000"
+        );
+        assert!(given(&["acc.timeout=5", "acc.fallback=always"]).is_ok());
     }
 
     #[test]

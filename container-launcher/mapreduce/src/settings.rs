@@ -122,6 +122,11 @@ impl Settings {
     }
 }
 
+/// Refuses what makes no sense of accelerators.
+pub(crate) fn check_accelerators(settings: &Settings) -> Result<()> {
+    gerbil_task::settings::check_accelerators(|name| settings.get(name)).map_err(Error::new)
+}
+
 #[cfg(test)]
 mod tests {
     use super::{COMPRESS, REDUCES, Settings};

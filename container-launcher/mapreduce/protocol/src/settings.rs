@@ -223,8 +223,22 @@ pub const KNOWN: &[KnownSetting] = &[
     KnownSetting {
         name: ACC_TIMEOUT,
         default: "60",
-        meaning: "on a cluster: seconds that an attempt waits for devices of its functions (acc/kmeans-map) while others \
-                  hold them, before it is queued elsewhere, which does not count; 0: it does not wait",
+        meaning: "seconds that an attempt waits for devices of its functions (acc/kmeans-map) while others hold them, before \
+                  it is queued elsewhere, which does not count; 0: it does not wait. Also seconds that a packet may take; \
+                  0: 60",
+    },
+    KnownSetting {
+        name: ACC_FALLBACK,
+        default: "",
+        meaning: "when the processor computes what an accelerated mapper or reducer has for a device: never; start: where \
+                  its attempt begins without one, as where no node has the function; always: also where it loses one; \
+                  start without it",
+    },
+    KnownSetting {
+        name: ACC_MODULES,
+        default: "overlap",
+        meaning: "how a task works with its device: overlap: it reads, sends and receives at the same time; serial: one \
+                  after the other",
     },
     KnownSetting {
         name: DEVICE_FRACTION,
@@ -345,6 +359,10 @@ pub const NEEDS_MAP: &str = "needs.map";
 pub const NEEDS_REDUCE: &str = "needs.reduce";
 /// See [`KNOWN`].
 pub const ACC_TIMEOUT: &str = "acc.timeout";
+/// See [`KNOWN`].
+pub const ACC_FALLBACK: &str = "acc.fallback";
+/// See [`KNOWN`].
+pub const ACC_MODULES: &str = "acc.modules";
 /// See [`KNOWN`].
 pub const DEVICE_FRACTION: &str = "device.fraction";
 /// See [`KNOWN`].
@@ -490,9 +508,77 @@ pub fn standing(name: &str) -> Standing {
     }
 }
 
+/// The longest that an attempt may wait for devices: a year.
+const ACC_TIMEOUT_MAX: u64 = 365 * 86_400;
+
+/// Judges what is given of accelerators; `given` tells the value of a setting.
+///
+/// # Errors
+/// One makes no sense: a sentence.
+pub fn check_accelerators<'a>(given: impl Fn(&str) -> Option<&'a str>) -> Result<(), String> {
+    let given = |name| given(name).map(str::trim).filter(|value| !value.is_empty());
+    if let Some(text) = given(ACC_TIMEOUT) {
+        let seconds = text.parse::<u64>().ok();
+        if seconds.is_none_or(|seconds| seconds > ACC_TIMEOUT_MAX) {
+            return Err(format!(
+                "{ACC_TIMEOUT}={text}: give a number of seconds, from 0 to {ACC_TIMEOUT_MAX}"
+            ));
+        }
+    }
+    for (name, known) in [
+        (ACC_FALLBACK, &["never", "start", "always"][..]),
+        (ACC_MODULES, &["overlap", "serial"]),
+    ] {
+        if let Some(text) = given(name).filter(|text| !known.contains(text)) {
+            return Err(format!("{name}={text}: known are {}", known.join(", ")));
+        }
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{IDLE, KNOWN, Standing, standing};
+    use super::{IDLE, KNOWN, Standing, check_accelerators, standing};
+
+    #[test]
+    fn what_is_given_of_accelerators_makes_sense_or_is_refused() {
+        let check = |name: &'static str, value: &'static str| {
+            check_accelerators(|of| (of == name).then_some(value))
+        };
+        for (name, value) in [
+            ("acc.timeout", " 0 "),
+            ("acc.timeout", "31536000"),
+            ("acc.timeout", ""),
+            ("acc.fallback", "always"),
+            ("acc.modules", "serial"),
+        ] {
+            check(name, value).unwrap();
+        }
+        for (name, value, said) in [
+            (
+                "acc.timeout",
+                "abc",
+                "acc.timeout=abc: give a number of seconds, from 0 to 31536000",
+            ),
+            (
+                "acc.timeout",
+                "31536001",
+                "acc.timeout=31536001: give a number of seconds, from 0 to 31536000",
+            ),
+            (
+                "acc.fallback",
+                "perhaps",
+                "acc.fallback=perhaps: known are never, start, always",
+            ),
+            (
+                "acc.modules",
+                "both",
+                "acc.modules=both: known are overlap, serial",
+            ),
+        ] {
+            assert_eq!(check(name, value).unwrap_err(), said);
+        }
+    }
 
     #[test]
     fn a_setting_does_something_or_is_said_why_not() {
