@@ -16,6 +16,8 @@ pub struct Error {
     missing: Option<String>,
     /// The device has too little memory.
     no_room: bool,
+    /// It says which records it is of: the one at hand is not to blame.
+    is_placed: bool,
 }
 
 /// What a missing device is of whose kind nothing is said.
@@ -37,6 +39,7 @@ impl Error {
             sentence: sentence.into(),
             missing: None,
             no_room: false,
+            is_placed: false,
         }
     }
 
@@ -97,6 +100,20 @@ impl Error {
     #[must_use]
     pub const fn is_no_room(&self) -> bool {
         self.no_room
+    }
+
+    /// The same error, which says itself which records it is of.
+    #[cfg(feature = "fpga")]
+    pub(crate) fn placed(self) -> Self {
+        Self {
+            is_placed: true,
+            ..self
+        }
+    }
+
+    /// Whether it says itself which records it is of.
+    pub(crate) const fn is_placed(&self) -> bool {
+        self.is_placed
     }
 
     /// The kind of device that was missing, as needs are named.

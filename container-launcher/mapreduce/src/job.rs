@@ -89,9 +89,14 @@ pub(crate) struct Spec {
 #[derive(Debug)]
 pub struct Job {
     name: &'static str,
-    settings: BTreeMap<String, String>,
+    pub(crate) settings: BTreeMap<String, String>,
     options: Vec<JobOption>,
-    needs: Vec<(String, String)>,
+    pub(crate) needs: Vec<(String, String)>,
+    /// Before the name of its functions, where the job says it.
+    #[cfg(feature = "fpga")]
+    pub(crate) tag: Option<&'static str>,
+    /// Why no such job can be run, in one sentence.
+    pub(crate) contradiction: Option<String>,
 }
 
 impl Job {
@@ -103,6 +108,9 @@ impl Job {
             settings: BTreeMap::new(),
             options: Vec::new(),
             needs: Vec::new(),
+            #[cfg(feature = "fpga")]
+            tag: None,
+            contradiction: None,
         }
     }
 
@@ -195,7 +203,7 @@ impl Job {
 
 /// A job with its mapper.
 pub struct Mapped<M: Mapper> {
-    job: Job,
+    pub(crate) job: Job,
     make: Arc<dyn Fn() -> M>,
     fold: Option<MakeFold>,
     combiner: Option<String>,
@@ -384,7 +392,7 @@ impl<M: Mapper> Mapped<M> {
         let sampled = self.make;
         let spec = Spec {
             planned,
-            contradiction: dealing.contradiction,
+            contradiction: self.job.contradiction.or(dealing.contradiction),
             options: self.job.options,
             granule: M::Input::granule,
             splits: if M::Input::FILES {

@@ -19,6 +19,8 @@
 //! - Whatever a map output, a message or an input holds is an error at worst; nothing is allocated beyond
 //!   what its bound says.
 
+#[cfg(feature = "fpga")]
+mod accelerated;
 #[cfg(test)]
 mod allocated;
 mod app;
@@ -54,6 +56,11 @@ mod task;
 mod test;
 mod width;
 
+#[cfg(feature = "fpga")]
+pub use accelerated::{
+    Accelerated, AcceleratedMapper, AcceleratedReducer, AcceleratedReduction, Receiving, Sending,
+    Traffic,
+};
 pub use app::App;
 pub use closure::{ClosureReducer, LineMapper};
 pub use context::Context;
@@ -67,6 +74,8 @@ pub use drive::run::Run;
 pub use drive::submit::{Finished, Submit, Submitted};
 pub use emit::{Emit, Output};
 pub use error::{Context as ErrorContext, Error, Result};
+#[cfg(feature = "fpga")]
+pub use fpga_client as fpga;
 #[cfg(any(feature = "cuda", feature = "opencl"))]
 pub use gerbil_gpu as gpu;
 #[cfg(feature = "derive")]

@@ -6,6 +6,8 @@ mod commit;
 mod descent;
 pub(crate) mod elsewhere;
 mod files;
+#[cfg(feature = "fpga")]
+mod fpgad;
 mod interrupt;
 mod memory;
 mod paths;
@@ -63,6 +65,8 @@ pub(crate) fn run(order: &LocalJob<'_>, stop: &Stop<'_>) -> Result<Counters> {
     if settings.get(COMPRESS_MAP).is_none() && free_memory().is_some_and(|free| bytes <= free / 4) {
         settings.set(COMPRESS_MAP, "false");
     }
+    #[cfg(feature = "fpga")]
+    fpgad::look(order, &settings)?;
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let slots = order
         .slots

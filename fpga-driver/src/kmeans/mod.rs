@@ -19,4 +19,4 @@ mod parse;
 
 pub use cpu::{assign, generate, nearest, next_centroids};
 pub use packets::{Assignments, Keyed, MapPacket, ReducePacket, Sums};
-pub use parse::{ParseError, Parser, normalise, parse_line};
+pub use parse::{ParseError, Parser, Reason, normalise, parse_line};

@@ -43,12 +43,17 @@ pub enum Reason {
 
 impl fmt::Display for ParseError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}, line {}: ", self.file, self.line)?;
-        match &self.reason {
-            Reason::Count { found, wanted } => write!(f, "{found} numbers, not {wanted}"),
-            Reason::NotANumber { at, found } => write!(f, "element {at}, {found:?}, is no number"),
-            Reason::NotFinite { at } => write!(f, "element {at} is not finite"),
-            Reason::Zero => f.write_str("a vector of zeros has no direction"),
+        write!(f, "{}, line {}: {}", self.file, self.line, self.reason)
+    }
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Count { found, wanted } => write!(f, "{found} numbers, not {wanted}"),
+            Self::NotANumber { at, found } => write!(f, "element {at}, {found:?}, is no number"),
+            Self::NotFinite { at } => write!(f, "element {at} is not finite"),
+            Self::Zero => f.write_str("a vector of zeros has no direction"),
         }
     }
 }

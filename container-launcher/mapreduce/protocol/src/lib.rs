@@ -64,3 +64,6 @@ pub const DEVICE_PERMITS_VARIABLE: &str = "GERBIL_DEVICE_PERMITS";
 
 /// The variable with the socket of the read broker of the task's GPU, which orders what engines read.
 pub const READ_BROKER_VARIABLE: &str = "GERBIL_READ_BROKER";
+/// The variable with the socket of the driver from which a task leases accelerators itself, where its launcher leases none:
+/// in a run on one machine.
+pub const LEASE_VARIABLE: &str = "GERBIL_LEASE_AT";

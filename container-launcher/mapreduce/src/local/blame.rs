@@ -20,7 +20,7 @@ impl From<Error> for AttemptFailure {
     fn from(error: Error) -> Self {
         Self {
             sentence: error.to_string(),
-            fault: AttemptFault { record: None },
+            fault: AttemptFault::default(),
         }
     }
 }
@@ -36,6 +36,7 @@ impl Slot<'_> {
     pub(super) fn fault(&self, work: &LocalTask, blame: &Blame) -> AttemptFault {
         AttemptFault {
             record: work.blamed().record(blame),
+            is_lost: false,
         }
     }
 

@@ -33,7 +33,12 @@ impl RoleProcess {
     pub(super) fn start(role: &str, arguments: &[OsString], out: Stdio) -> Result<Self> {
         let (ours, theirs) = UnixStream::pair()?;
         let program = std::env::current_exe()?;
-        let child = Command::new(&program)
+        let mut command = Command::new(&program);
+        #[cfg(feature = "fpga")]
+        if role == "task" {
+            command.env(gerbil_task::LEASE_VARIABLE, super::fpgad::socket());
+        }
+        let child = command
             .args(arguments)
             .env(ROLE_VARIABLE, role)
             .env(LAUNCHER_VARIABLE, std::process::id().to_string())

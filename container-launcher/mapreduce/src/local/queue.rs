@@ -1,6 +1,6 @@
 //! The tasks of a job: which are waiting, what the maps have left, and what became of all.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -14,6 +14,9 @@ use crate::settings::{
 };
 use crate::sort::scratch::Spill;
 use gerbil_task::{add, check_counters};
+
+/// Attempts of a task that have lost their device and that do not count.
+const LOST_MAX: u32 = 3;
 
 /// A task to do.
 #[derive(Clone, Debug)]
@@ -74,6 +77,8 @@ struct TaskQueueState {
     maps_left: usize,
     reduces_left: usize,
     outputs: Vec<Option<MapOutput>>,
+    /// How often tasks, by their names, have lost a device, up to [`LOST_MAX`].
+    lost: BTreeMap<String, u32>,
     failure: Option<String>,
     bytes_read: u64,
     outcome: JobResult,
@@ -97,10 +102,12 @@ pub(crate) struct TaskQueue {
 }
 
 /// What is to be done about a failed attempt.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct AttemptFault {
     /// The record that the user's code had, if the process died on it.
     pub(crate) record: Option<u64>,
+    /// It had, or found, no device of an accelerator's function.
+    pub(crate) is_lost: bool,
 }
 
 /// Whether the next attempt leaves out what this one failed on: it may, and did not yet.
@@ -324,21 +331,25 @@ impl TaskQueue {
     }
 
     /// An attempt has failed: the task is tried again, without the record that killed it where that is
-    /// allowed, or the job has failed.
-    pub(crate) fn failed(&self, work: LocalTask, sentence: &str, fault: AttemptFault) {
+    /// allowed, or the job has failed. One that has lost its device does not count, the first few times: whether that is so.
+    pub(crate) fn failed(&self, work: LocalTask, sentence: &str, fault: AttemptFault) -> bool {
         let mut state = self.lock();
-        state.outcome.failed_attempts += 1;
+        let lost = state.lost.entry(work.names().1).or_default();
+        let counts = !fault.is_lost || *lost == LOST_MAX;
+        *lost += u32::from(!counts);
+        let lost = *lost;
+        state.outcome.failed_attempts += u32::from(counts);
         let again = match work {
             LocalTask::Map(mut order) => {
                 order.attempt += 1;
                 let skipped = skip(&mut order.skip, fault.record, self.skip_max[0]);
-                let allowed = skipped || order.attempt < self.attempts[0];
+                let allowed = skipped || order.attempt < self.attempts[0] + lost;
                 allowed.then_some(LocalTask::Map(order))
             }
             LocalTask::Reduce(mut order) => {
                 order.attempt += 1;
                 let skipped = skip(&mut order.skip, fault.record, self.skip_max[1]);
-                let allowed = skipped || order.attempt < self.attempts[1];
+                let allowed = skipped || order.attempt < self.attempts[1] + lost;
                 allowed.then_some(LocalTask::Reduce(order))
             }
         };
@@ -349,6 +360,7 @@ impl TaskQueue {
             }
         }
         self.changed.notify_all();
+        !counts
     }
 
     /// The job has failed for a reason of its own.

@@ -130,8 +130,7 @@ impl Slot<'_> {
             let mut ready = match process.take().map_or_else(|| self.start(), Ok) {
                 Ok(ready) => ready,
                 Err(NotStarted::Killed(sentence)) => {
-                    self.queue
-                        .failed(work, &sentence, AttemptFault { record: None });
+                    self.queue.failed(work, &sentence, AttemptFault::default());
                     continue;
                 }
                 Err(NotStarted::Never(error)) => {
@@ -145,7 +144,12 @@ impl Slot<'_> {
                     ready.kill();
                     self.footprint.release();
                     self.committer.abort_task(&work.names().0);
-                    self.queue.failed(work, &failure.sentence, failure.fault);
+                    if self.queue.failed(work, &failure.sentence, failure.fault) && !self.quiet {
+                        crate::say(&format!(
+                            "{}; it does not count: the task is tried again",
+                            failure.sentence
+                        ));
+                    }
                 }
             }
         }
@@ -222,8 +226,15 @@ impl Slot<'_> {
                     self.queue.reduce_done(counters);
                     return Ok(());
                 }
-                FromTask::Failed { sentence, .. } => {
-                    return Err(self.failed(work, &said::sentence(&sentence)));
+                FromTask::Failed {
+                    sentence,
+                    no_device,
+                    device,
+                    ..
+                } => {
+                    let mut failure = self.failed(work, &said::sentence(&sentence));
+                    failure.fault.is_lost = no_device && device.starts_with("acc/");
+                    return Err(failure);
                 }
                 other => {
                     return Err(Error::new(format!(

@@ -15,7 +15,10 @@ use crate::map::Mapper;
 use crate::order::Order;
 use crate::output::WriterOf;
 use crate::output::sync::SEED;
-use crate::settings::{CODEC_MAP, COMPRESS_MAP, SPLIT_MAX, SPLIT_PACK, Settings};
+use crate::settings::{
+    ACC_FALLBACK, ACC_MODULES, ACC_TIMEOUT, CODEC_MAP, COMPRESS_MAP, NEEDS_MAP, NEEDS_REDUCE,
+    SPLIT_MAX, SPLIT_PACK, Settings,
+};
 use crate::sort::Collector;
 use crate::sort::codec::Codec;
 use crate::sort::collect::{Sizes, Spare};
@@ -159,8 +162,18 @@ const SHOWN: u64 = 1 << 20;
 
 /// Settings that make no seeds: a job of the same input writes the same bytes on another machine and in another run. The driver
 /// draws a seed of syncs for each run. Free memory decides whether map output is compressed. A GPU's memory bounds how long splits
-/// are, and the split itself is in the seeds.
-const UNSEEDED: [&str; 4] = [SEED, COMPRESS_MAP, SPLIT_MAX, SPLIT_PACK];
+/// are, and the split itself is in the seeds. Whether a cluster has accelerators decides what stages need.
+const UNSEEDED: [&str; 9] = [
+    SEED,
+    COMPRESS_MAP,
+    SPLIT_MAX,
+    SPLIT_PACK,
+    NEEDS_MAP,
+    NEEDS_REDUCE,
+    ACC_FALLBACK,
+    ACC_MODULES,
+    ACC_TIMEOUT,
+];
 
 /// Seeds of a task, which its attempts have in common: of the settings, and of the split to the last byte of its files' lengths.
 /// Keys that collide under them are of use in this task alone. An author of input who knows settings, split and program of the
@@ -242,6 +255,11 @@ pub(super) fn feed<M: Mapper>(
             let mapped = mapper.map(key, value, &mut out);
             records += M::Input::records(&reader);
             mapped.and_then(|()| out.counted()).map_err(|error| {
+                if error.is_placed() {
+                    // None is left out for what another one has done.
+                    page.phase(Phase::Fetch);
+                    return error;
+                }
                 error.context(format!("{}, record {number} at byte {at}", piece.name))
             })?;
             number += 1;
@@ -269,7 +287,7 @@ pub(super) fn feed<M: Mapper>(
 mod tests {
     use gerbil_task::{MapOrder, Piece};
 
-    use super::{CODEC_MAP, COMPRESS_MAP, SEED, SPLIT_MAX, SPLIT_PACK, Seeds, Settings, seeds};
+    use super::{CODEC_MAP, Seeds, Settings, UNSEEDED, seeds};
 
     fn seeds_of(given: &[(&str, &str)], length: u64) -> Seeds {
         let mut settings = Settings::default();
@@ -295,7 +313,7 @@ mod tests {
     #[test]
     fn what_a_machine_or_a_run_adds_to_the_settings_changes_no_seeds() {
         let plain = seeds_of(&[], 100);
-        for name in [SEED, COMPRESS_MAP, SPLIT_MAX, SPLIT_PACK] {
+        for name in UNSEEDED {
             for value in ["false", "7"] {
                 assert_eq!(seeds_of(&[(name, value)], 100), plain, "{name}={value}");
             }

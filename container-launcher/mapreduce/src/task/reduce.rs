@@ -118,7 +118,7 @@ pub(crate) fn run_reduce<K: Key, V: Value, R: Reducer<K, V>>(
                 .reduce(K::decode(by.key(&key))?, &mut values, &mut out)
                 .and_then(|()| out.counted()),
         };
-        if values.is_broken {
+        if values.is_broken || done.as_ref().err().is_some_and(Error::is_placed) {
             page.phase(Phase::Sort);
         }
         done.map_err(|error| {

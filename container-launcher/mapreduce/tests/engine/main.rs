@@ -2,6 +2,7 @@
 
 #![cfg(test)]
 
+mod accelerated;
 mod broken;
 mod dealing;
 mod determinism;

@@ -35,7 +35,9 @@ impl Mapper for Counted {
 
     fn cleanup(&mut self, _: &mut Emit<'_, Self>) -> Result<()> {
         for thread in self.threads.drain(..) {
-            thread.join().map_err(|_| Error::new("a thread panicked"))?;
+            thread
+                .join()
+                .map_err(|_panic| Error::new("a thread panicked"))?;
         }
         Ok(())
     }
@@ -43,7 +45,7 @@ impl Mapper for Counted {
 
 #[test]
 fn what_other_threads_count_and_say_is_the_tasks_own() {
-    let job = || Job::new("counted").map(|| Counted::default()).map_only();
+    let job = || Job::new("counted").map(Counted::default).map_only();
     let done = job().test().input("a\nb\na\n").reduces(0).run().unwrap();
     assert_eq!(
         (done.counter("lines", "a"), done.counter("lines", "b")),
