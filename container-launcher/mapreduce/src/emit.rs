@@ -86,7 +86,7 @@ impl Writers {
 
     fn open(&self, name: &str, context: &mut Context) -> Result<Box<dyn RecordWriter>> {
         let suffix = (self.make.suffix)(&context.settings)?;
-        let file = format!("{name}-{}-{:05}{suffix}", context.stage, context.number);
+        let file = (self.make.file)(name, context.stage, context.number) + &suffix;
         let opened = context.ground.output(&file);
         let opened = opened.inspect_err(|_| unwritten(&self.page))?;
         (self.make.make)(opened, &settings_of_file(&context.settings, &file))
@@ -229,6 +229,7 @@ mod tests {
         let make = WriterOf {
             make: Arc::new(|_, _| Ok(Box::new(Full))),
             suffix: Arc::new(|_| Ok(String::new())),
+            file: |name, _, _| name.to_owned(),
             name: "full",
         };
         let mut sink = Sink::Write(Writers {

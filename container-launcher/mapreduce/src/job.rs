@@ -306,8 +306,9 @@ impl<M: Mapper> Mapped<M> {
                 "the constructor of a partitioner captures something"
             )
         };
-        let place: MakePartitionFn = Arc::new(move |partitions, _| {
+        let place: MakePartitionFn = Arc::new(move |partitions, settings| {
             let mut partitioner = make();
+            partitioner.setup(settings)?;
             Ok(Box::new(move |key| {
                 partitioner.partition(M::Key::decode(key)?, partitions)
             }))
@@ -521,6 +522,13 @@ impl<K: Value, V: Value> Ready<K, V> {
         if self.spec.reduce.is_none() {
             self.spec.direct = self.spec.output.clone();
         }
+        self
+    }
+
+    /// Writes what maps emit as `O` does where a run has no reduces; `DK` and `DV` are the mapper's types.
+    #[must_use]
+    pub fn output_of_maps<DK: Value, DV: Value, O: OutputFormat<DK, DV>>(mut self) -> Self {
+        self.spec.direct = WriterOf::new::<O, DK, DV>();
         self
     }
 

@@ -42,6 +42,13 @@ pub trait OutputFormat<K: Value, V: Value>: 'static {
     /// A setting makes no sense.
     fn writer(file: File, settings: &Settings) -> Result<Box<dyn RecordWriter>>;
 
+    /// What a file of the output `name`, `part` among them, is called: of the map (`m`) or reduce (`r`) of this number,
+    /// without what it ends with.
+    #[must_use]
+    fn file(name: &str, stage: char, number: u32) -> String {
+        format!("{name}-{stage}-{number:05}")
+    }
+
     /// What names of files end with, such as `.gz`.
     ///
     /// # Errors
@@ -60,6 +67,7 @@ type Suffix = dyn Fn(&Settings) -> Result<String>;
 pub(crate) struct WriterOf {
     pub(crate) make: Arc<Make>,
     pub(crate) suffix: Arc<Suffix>,
+    pub(crate) file: fn(&str, char, u32) -> String,
     pub(crate) name: &'static str,
 }
 
@@ -68,6 +76,7 @@ impl WriterOf {
         Self {
             make: Arc::new(<O as OutputFormat<K, V>>::writer),
             suffix: Arc::new(<O as OutputFormat<K, V>>::suffix),
+            file: <O as OutputFormat<K, V>>::file,
             name: std::any::type_name::<O>(),
         }
     }

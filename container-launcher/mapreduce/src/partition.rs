@@ -10,6 +10,15 @@ use crate::sort::collect::PartitionFn;
 
 /// A way to deal keys to reduces.
 pub trait Partitioner<K: Key>: 'static {
+    /// Called once before the first key, with the job's settings.
+    ///
+    /// # Errors
+    /// The user's own.
+    fn setup(&mut self, settings: &Settings) -> Result<()> {
+        let _ = settings;
+        Ok(())
+    }
+
     /// The number of the reduce, below `partitions`, that gets `key`.
     ///
     /// # Errors
