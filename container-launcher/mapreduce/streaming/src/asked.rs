@@ -5,10 +5,14 @@ use std::path::Path;
 
 use gerbil_task::nearest::hint;
 use gerbil_task::renamed::current;
+use gerbil_task::settings::{Standing, standing};
 
+use crate::key_fields::parts;
 use crate::options::{Fate, OPTIONS, OWN, Takes};
 use crate::plan::{Brought, Stage, StreamPlan};
-use crate::settings::{FORMAT, Format};
+use crate::settings::{
+    COMPARATOR, FORMAT, Format, KEY_SEPARATOR, PARTITION_BY_FIELDS, PARTITIONER, PARTITIONER_FIELDS,
+};
 use crate::words::files;
 
 /// The number of reduces.
@@ -66,7 +70,7 @@ pub fn asked(words: &[OsString], is_file: &dyn Fn(&str) -> bool) -> Result<Asked
             .strip_prefix('D')
             .filter(|setting| setting.contains('='))
         {
-            given.set(setting)?;
+            given.set(setting, &mut asked)?;
             continue;
         }
         let Some(option) = OPTIONS.iter().find(|option| option.name == name) else {
@@ -126,15 +130,139 @@ struct Given {
     reduces: Option<u32>,
     format: Option<Format>,
     settings: Vec<(String, String)>,
+    /// `KeyFieldBasedComparator` is wanted, and by what it compares.
+    compares_fields: bool,
+    comparator: Option<String>,
 }
 
+/// What a setting says of keys.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum OfKeys {
+    PartitionerClass,
+    Partitioner,
+    Fields,
+    ComparatorClass,
+    Comparator,
+    Separator,
+}
+
+/// Such a setting, as Hadoop calls it today and called it before.
+struct KeySetting {
+    new: &'static str,
+    old: &'static str,
+    own: OfKeys,
+}
+
+impl KeySetting {
+    fn is_called(&self, name: &str) -> bool {
+        self.new == name || self.old == name
+    }
+}
+
+const OF_KEYS: [KeySetting; 6] = [
+    KeySetting {
+        new: "mapreduce.job.partitioner.class",
+        old: "mapred.partitioner.class",
+        own: OfKeys::PartitionerClass,
+    },
+    KeySetting {
+        new: "mapreduce.partition.keypartitioner.options",
+        old: "mapred.text.key.partitioner.options",
+        own: OfKeys::Partitioner,
+    },
+    KeySetting {
+        new: "num.key.fields.for.partition",
+        old: "num.key.fields.for.partition",
+        own: OfKeys::Fields,
+    },
+    KeySetting {
+        new: "mapreduce.job.output.key.comparator.class",
+        old: "mapred.output.key.comparator.class",
+        own: OfKeys::ComparatorClass,
+    },
+    KeySetting {
+        new: "mapreduce.partition.keycomparator.options",
+        old: "mapred.text.key.comparator.options",
+        own: OfKeys::Comparator,
+    },
+    KeySetting {
+        new: "mapreduce.map.output.key.field.separator",
+        old: "map.output.key.field.separator",
+        own: OfKeys::Separator,
+    },
+];
+
 impl Given {
-    fn set(&mut self, setting: &str) -> Result<(), String> {
+    fn set(&mut self, setting: &str, asked: &mut Asked) -> Result<(), String> {
         let Some((name, value)) = setting.split_once('=') else {
             return Err(format!("-D {setting}: a setting is NAME=VALUE"));
         };
-        self.settings
-            .push((name.trim().to_owned(), value.to_owned()));
+        let name = name.trim();
+        let known = OF_KEYS.iter().find(|known| known.is_called(name));
+        if let Some(known) = known {
+            if name == known.old && name != known.new {
+                let new = known.new;
+                let note = format!("{name} is called {new} today, and is taken as that");
+                asked.notes.push(note);
+            }
+            return self.of_keys(name, known.own, value);
+        }
+        // Of a Hadoop with job trackers: nobody would read them there today.
+        if let (Standing::Unknown(_), true) = (standing(name), name.starts_with("mapred.")) {
+            let note = format!("{name} does nothing here, and is left out");
+            asked.notes.push(note);
+            return Ok(());
+        }
+        self.settings.push((name.to_owned(), value.to_owned()));
+        Ok(())
+    }
+
+    /// A setting that says what keys are dealt and compared by.
+    fn of_keys(&mut self, name: &str, own: OfKeys, value: &str) -> Result<(), String> {
+        let wrong = |why: String| format!("-D {name}={value}: {why}");
+        let own = match own {
+            OfKeys::PartitionerClass => return self.partitioner(&format!("D {name}"), value),
+            OfKeys::ComparatorClass => {
+                self.compares_fields = value.rsplit('.').next() == Some("KeyFieldBasedComparator");
+                let why = "gerbil runs no Java, and knows KeyFieldBasedComparator alone";
+                return match self.compares_fields {
+                    true => Ok(()),
+                    false => Err(wrong(why.to_owned())),
+                };
+            }
+            OfKeys::Comparator => {
+                parts(value).map_err(wrong)?;
+                self.comparator = Some(value.to_owned());
+                return Ok(());
+            }
+            OfKeys::Partitioner => {
+                parts(value).map_err(wrong)?;
+                PARTITIONER
+            }
+            OfKeys::Fields => {
+                let fields = value.trim().parse::<usize>();
+                fields.map_err(|_no_number| wrong("a number of fields".to_owned()))?;
+                PARTITIONER_FIELDS
+            }
+            OfKeys::Separator => KEY_SEPARATOR,
+        };
+        self.settings.push((own.to_owned(), value.to_owned()));
+        Ok(())
+    }
+
+    fn partitioner(&mut self, option: &str, class: &str) -> Result<(), String> {
+        match class.rsplit('.').next() {
+            Some("HashPartitioner") => {}
+            Some("KeyFieldBasedPartitioner") => {
+                let by_fields = (PARTITION_BY_FIELDS.to_owned(), "true".to_owned());
+                self.settings.push(by_fields);
+            }
+            _ => {
+                return Err(format!(
+                    "-{option} {class}: gerbil runs no Java, and knows HashPartitioner and KeyFieldBasedPartitioner alone"
+                ));
+            }
+        }
         Ok(())
     }
 
@@ -153,8 +281,8 @@ impl Given {
                 );
             }
             "file" => asked.files.extend(values.iter().map(|file| brought(file))),
-            "files" => asked.files.extend(parts(&first).map(brought)),
-            "archives" => asked.archives.extend(parts(&first).map(brought)),
+            "files" => asked.files.extend(listed(&first).map(brought)),
+            "archives" => asked.archives.extend(listed(&first).map(brought)),
             "cmdenv" => {
                 let Some((name, value)) = first.split_once('=') else {
                     return Err(format!("-cmdenv {first}: a variable is NAME=VALUE"));
@@ -174,14 +302,14 @@ impl Given {
                 })?);
             }
             "outputformat" => one_of("outputformat", &first, "TextOutputFormat")?,
-            "partitioner" => one_of("partitioner", &first, "HashPartitioner")?,
+            "partitioner" => self.partitioner(name, &first)?,
             "io" if first == "text" => {}
             "io" => {
                 return Err(format!(
                     "-io {first}: commands read and print lines of text: leave the option out"
                 ));
             }
-            "D" | "jobconf" => self.set(&first)?,
+            "D" | "jobconf" => self.set(&first, asked)?,
             "info" | "help" => asked.help = true,
             _ => {}
         }
@@ -208,6 +336,12 @@ impl Given {
             if let Some(path) = file.path.strip_prefix("file:") {
                 file.path = format!("/{}", path.trim_start_matches('/'));
             }
+        }
+        if self.compares_fields
+            && let Some(options) = &self.comparator
+        {
+            let order = format!("{COMPARATOR}={options}");
+            asked.options.extend(["-D".to_owned(), order]);
         }
         let mut reduces = self.reduces;
         asked.plan.map = match self.mapper {
@@ -268,7 +402,7 @@ fn one_of(option: &str, given: &str, known: &str) -> Result<(), String> {
 }
 
 /// The parts of a list.
-fn parts(list: &str) -> impl Iterator<Item = &str> {
+fn listed(list: &str) -> impl Iterator<Item = &str> {
     list.split(',')
         .map(str::trim)
         .filter(|part| !part.is_empty())
@@ -307,10 +441,7 @@ fn stage(
         return Ok(Stage::Identity);
     }
     if option == "reducer" && given.eq_ignore_ascii_case("aggregate") {
-        return Err(
-            "-reducer aggregate: there are no value aggregators: give a command that adds up"
-                .to_owned(),
-        );
+        return Ok(Stage::Aggregate);
     }
     if is_class(&given) {
         return Err(format!(
@@ -518,6 +649,18 @@ mod tests {
                 "a mapper that hands records on as they are",
             ),
             (
+                "-input a -output b -mapper cat -partitioner my.Partitioner",
+                "-partitioner my.Partitioner: gerbil runs no Java",
+            ),
+            (
+                "-input a -output b -mapper cat -D mapreduce.partition.keycomparator.options=-k2,x",
+                "-D mapreduce.partition.keycomparator.options=-k2,x: -k2,x: \"x\" is no F[.C][nr]",
+            ),
+            (
+                "-input a -output b -mapper cat -D mapreduce.job.output.key.comparator.class=a.B",
+                "knows KeyFieldBasedComparator alone",
+            ),
+            (
                 "-input a -output b -mapper cat -inputformat my.Format",
                 "-inputformat my.Format: gerbil runs no Java",
             ),
@@ -529,6 +672,38 @@ mod tests {
         let script =
             of(&["-input", "a", "-output", "b", "-mapper", "awk -f count.awk"]).unwrap_err();
         assert!(script.contains("count.awk is a file here"), "{script}");
+    }
+
+    #[test]
+    fn settings_of_keys_are_taken_under_either_name() {
+        let found = of(&[
+            "-D", "mapred.output.key.comparator.class=org.apache.hadoop.mapred.lib.KeyFieldBasedComparator", "-D",
+            "mapreduce.partition.keycomparator.options=-k2,2nr", "-D", "map.output.key.field.separator=.", "-D",
+            "mapred.text.key.partitioner.options=-k1,2", "-D", "mapred.child.java.opts=-Xmx1g", "-partitioner",
+            "org.apache.hadoop.mapred.lib.KeyFieldBasedPartitioner", "-input", "a", "-output", "b", "-mapper", "cat",
+            "-reducer", "aggregate",
+        ])
+        .unwrap();
+        assert_eq!(
+            found.options,
+            [
+                "-D",
+                "stream.comparator.options=-k2,2nr",
+                "-D",
+                "stream.key.field.separator=.",
+                "-D",
+                "stream.partition.options=-k1,2",
+                "-D",
+                "stream.partition.by.fields=true"
+            ]
+        );
+        assert_eq!(found.plan.reduce, Stage::Aggregate);
+        assert_eq!(found.notes.len(), 4, "{:?}", found.notes);
+        // Without the class nobody reads them.
+        let found =
+            line("-input a -output b -mapper cat -D mapreduce.partition.keycomparator.options=-nr")
+                .unwrap();
+        assert_eq!(found.options, [""; 0]);
     }
 
     #[test]

@@ -35,6 +35,11 @@ Settings, for -D, beside those of all jobs (gerbil mr --help):
   stream.num.map.output.key.fields, stream.num.reduce.output.key.fields      fields that make the key [1]
   stream.map.input.field.separator, stream.reduce.input.field.separator      what is written between key and value [tab]
   stream.map.input.ignoreKey           whether the mapper is handed no keys [true for TextInputFormat]
+  mapreduce.map.output.key.field.separator     what separates the fields of a key [tab]
+  mapreduce.partition.keypartitioner.options   with -partitioner KeyFieldBasedPartitioner: the parts of a key that say which
+                                               reduce gets it, -k1,2
+  mapreduce.partition.keycomparator.options    with mapreduce.job.output.key.comparator.class=KeyFieldBasedComparator: what
+                                               keys are compared by, -k2,2nr
   stream.non.zero.exit.is.failure      whether an exit code other than 0 fails the task [true]
   stream.stderr.reporter.prefix        what begins a line for the framework [reporter:]
   stream.jobconf.truncate.limit        letters of a setting's value that a command's variable has at the most [-1: all]

@@ -13,6 +13,7 @@
 //! - Nothing is allocated for each line, and each buffer has a bound.
 //! - A command that does not end, or leaves something behind, ends with a sentence.
 
+mod aggregate;
 mod asked;
 mod child;
 mod cut;
@@ -20,8 +21,12 @@ mod environment;
 mod folder;
 mod help;
 mod input;
+mod key_fields;
 mod mapper;
 mod options;
+mod order;
+mod output;
+mod partition;
 mod plan;
 mod pump;
 mod reducer;
@@ -44,6 +49,8 @@ pub use asked::{Asked, asked};
 pub use plan::Brought;
 
 use mapper::CommandMapper;
+use output::PartOutput;
+use partition::KeyPartitioner;
 use plan::StreamPlan;
 use reducer::CommandReducer;
 
@@ -106,7 +113,10 @@ fn job() -> Ready<Text, Text> {
         .needs("map", "cpu")
         .needs("reduce", "cpu")
         .map(CommandMapper::default)
+        .partition(KeyPartitioner::default)
         .reduce(CommandReducer::default)
+        .output::<PartOutput>()
+        .output_of_maps::<Text, Text, PartOutput>()
 }
 
 /// The program.

@@ -10,6 +10,8 @@ use crate::stage::{Emitting, Ready, ready};
 #[derive(Debug, Default)]
 pub(crate) struct CommandMapper {
     ready: Option<Ready>,
+    /// A key with what it is compared by.
+    written: Vec<u8>,
 }
 
 impl Mapper for CommandMapper {
@@ -23,15 +25,17 @@ impl Mapper for CommandMapper {
     }
 
     fn map(&mut self, _offset: u64, lines: &[u8], out: &mut Emit<'_, Self>) -> Result<()> {
-        let Some(Ready { running, cut }) = &mut self.ready else {
+        let Self { ready, written } = self;
+        let Some(ready) = ready else {
             return Ok(());
         };
         let mut to = Emitting {
-            cut,
+            cut: &ready.cut,
             out,
+            order: ready.order.as_ref().map(|order| (order, written)),
             is_mute: false,
         };
-        match running {
+        match &mut ready.running {
             Some(running) => running.pump.write(lines, &mut to),
             None => {
                 let mut lines = lines.split_inclusive(|byte| *byte == b'\n');
@@ -41,19 +45,17 @@ impl Mapper for CommandMapper {
     }
 
     fn cleanup(&mut self, out: &mut Emit<'_, Self>) -> Result<()> {
-        match self.ready.take() {
-            Some(Ready {
-                running: Some(mut running),
-                cut,
-            }) => {
-                let mut to = Emitting {
-                    cut: &cut,
-                    out,
-                    is_mute: false,
-                };
-                running.pump.finish(&mut to)
-            }
-            Some(_) | None => Ok(()),
-        }
+        let Some(mut ready) = self.ready.take() else {
+            return Ok(());
+        };
+        let Some(running) = &mut ready.running else {
+            return Ok(());
+        };
+        running.pump.finish(&mut Emitting {
+            cut: &ready.cut,
+            out,
+            order: (ready.order.as_ref()).map(|order| (order, &mut self.written)),
+            is_mute: false,
+        })
     }
 }

@@ -100,7 +100,7 @@ pub(crate) const OPTIONS: &[StreamOption] = &[
         "reducer",
         Takes::One,
         "COMMAND",
-        "what each reduce runs; NONE: there are no reduces; without it records go on as they are",
+        "what each reduce runs; NONE: there are no reduces; aggregate: keys say how their values are joined, as LongValueSum:words; without it records go on as they are",
     ),
     idle(
         "combiner",
@@ -145,7 +145,12 @@ pub(crate) const OPTIONS: &[StreamOption] = &[
         "TextInputFormat, KeyValueTextInputFormat or NLineInputFormat, by short or full name",
     ),
     taken("outputformat", Takes::One, "CLASS", "TextOutputFormat"),
-    taken("partitioner", Takes::One, "CLASS", "HashPartitioner"),
+    taken(
+        "partitioner",
+        Takes::One,
+        "CLASS",
+        "HashPartitioner or KeyFieldBasedPartitioner, by short or full name",
+    ),
     taken(
         "io",
         Takes::One,

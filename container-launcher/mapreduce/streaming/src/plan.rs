@@ -8,6 +8,8 @@ pub(crate) enum Stage {
     /// Records go on as they are.
     #[default]
     Identity,
+    /// Keys say how their values are joined.
+    Aggregate,
     /// This command is handed lines and prints lines.
     Command(String),
 }

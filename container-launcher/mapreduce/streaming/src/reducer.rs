@@ -2,7 +2,9 @@
 
 use gerbil_mapreduce::{Context, Output, Reducer, Result, Text, Values};
 
-use crate::settings::{REDUCE_INPUT_SEPARATOR, text};
+use crate::aggregate;
+use crate::order;
+use crate::settings::{self, REDUCE_INPUT_SEPARATOR, text};
 use crate::stage::{Emitting, Ready, ready};
 
 /// Bytes that are handed to the command at once.
@@ -16,6 +18,8 @@ pub(crate) struct CommandReducer {
     lines: Vec<u8>,
     /// There was a key.
     had_input: bool,
+    /// Bytes that different values of a key may take.
+    most: usize,
 }
 
 impl Reducer<Text, Text> for CommandReducer {
@@ -25,6 +29,7 @@ impl Reducer<Text, Text> for CommandReducer {
     fn setup(&mut self, context: &mut Context) -> Result<()> {
         let separator = text(context.settings(), REDUCE_INPUT_SEPARATOR, "\t");
         self.separator = separator.as_bytes().to_vec();
+        self.most = settings::arena(context.settings())?;
         self.ready = Some(ready(|plan| &plan.reduce, "reduce", context)?);
         Ok(())
     }
@@ -35,11 +40,22 @@ impl Reducer<Text, Text> for CommandReducer {
         values: &mut Values<'_, Text, Text>,
         out: &mut Output<'_, Text, Text>,
     ) -> Result<()> {
-        let Some(Ready { running, cut }) = &mut self.ready else {
+        let Some(ready) = &mut self.ready else {
             return Ok(());
         };
         self.had_input = true;
-        let Some(running) = running else {
+        let key = match &ready.order {
+            Some(_) => order::key(key),
+            None => key,
+        };
+        if ready.aggregates {
+            let (mut aggregator, key) = aggregate::of(key, self.most)?;
+            while let Some(value) = values.next()? {
+                aggregator.add(value)?;
+            }
+            return out.emit(key, &aggregator.result()?);
+        }
+        let Some(running) = &mut ready.running else {
             while let Some(value) = values.next()? {
                 out.emit(key, value)?;
             }
@@ -51,8 +67,9 @@ impl Reducer<Text, Text> for CommandReducer {
             }
             if self.lines.len() >= PIECE {
                 let mut to = Emitting {
-                    cut,
+                    cut: &ready.cut,
                     out,
+                    order: None,
                     is_mute: false,
                 };
                 running.pump.write(&self.lines, &mut to)?;
@@ -63,17 +80,17 @@ impl Reducer<Text, Text> for CommandReducer {
     }
 
     fn cleanup(&mut self, out: &mut Output<'_, Text, Text>) -> Result<()> {
-        let Some(Ready {
-            running: Some(mut running),
-            cut,
-        }) = self.ready.take()
-        else {
+        let Some(mut ready) = self.ready.take() else {
+            return Ok(());
+        };
+        let Some(running) = &mut ready.running else {
             return Ok(());
         };
         // Hadoop takes nothing from a reducer that was given nothing.
         let mut to = Emitting {
-            cut: &cut,
+            cut: &ready.cut,
             out,
+            order: None,
             is_mute: !self.had_input,
         };
         if !self.lines.is_empty() {

@@ -5,6 +5,8 @@ use std::time::Duration;
 use gerbil_mapreduce::{Error, Result, Settings};
 
 use crate::cut::Cut;
+use crate::key_fields::parts;
+use crate::order::KeyOrder;
 use crate::pump::Terms;
 
 /// What a mapper is handed, out of the input; the driver sets it.
@@ -15,6 +17,16 @@ pub(crate) const IGNORE_KEY: &str = "stream.map.input.ignoreKey";
 pub(crate) const MAP_INPUT_SEPARATOR: &str = "stream.map.input.field.separator";
 /// The same for a reducer.
 pub(crate) const REDUCE_INPUT_SEPARATOR: &str = "stream.reduce.input.field.separator";
+/// What separates the fields of a key.
+pub(crate) const KEY_SEPARATOR: &str = "stream.key.field.separator";
+/// Whether reduces get keys by parts of them; the driver sets these.
+pub(crate) const PARTITION_BY_FIELDS: &str = "stream.partition.by.fields";
+/// Which parts, as `-k` names them.
+pub(crate) const PARTITIONER: &str = "stream.partition.options";
+/// The same as a number of fields.
+pub(crate) const PARTITIONER_FIELDS: &str = "stream.partition.fields";
+/// What keys are compared by, likewise; none: their bytes.
+pub(crate) const COMPARATOR: &str = "stream.comparator.options";
 /// Where no key is asked for, as much of the shuffle's memory as a record may take.
 const ARENA: &str = "mapreduce.task.io.sort.mb";
 /// How long a task may be silent, ms.
@@ -36,6 +48,22 @@ pub(crate) fn cut(settings: &Settings, stage: &str) -> Result<Cut> {
     let fields = format!("stream.num.{stage}.output.key.fields");
     let fields = settings.parse_if::<usize>(&fields)?.unwrap_or(1);
     Ok(Cut::new(text(settings, &separator, "\t"), fields))
+}
+
+/// How keys are ordered; none: by their bytes.
+pub(crate) fn order(settings: &Settings) -> Result<Option<KeyOrder>> {
+    let Some(options) = settings.get(COMPARATOR) else {
+        return Ok(None);
+    };
+    Ok(Some(KeyOrder {
+        parts: parts(options).map_err(Error::new)?,
+        separator: text(settings, KEY_SEPARATOR, "\t").as_bytes().to_vec(),
+    }))
+}
+
+/// Bytes of the shuffle's memory.
+pub(crate) fn arena(settings: &Settings) -> Result<usize> {
+    Ok(settings.parse::<usize>(ARENA)?.saturating_mul(1 << 20))
 }
 
 /// How commands are treated.

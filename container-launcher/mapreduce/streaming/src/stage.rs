@@ -7,6 +7,7 @@ use gerbil_mapreduce::{Context, ErrorContext as _, Output, Result, Text};
 use crate::cut::Cut;
 use crate::environment::{TaskFacts, variables};
 use crate::folder::{OwnFolder, make_of_task};
+use crate::order::KeyOrder;
 use crate::plan::{Stage, StreamPlan};
 use crate::pump::{Listener, Pump};
 use crate::settings;
@@ -24,6 +25,9 @@ pub(crate) struct Ready {
     /// The command; none: records go on as they are.
     pub(crate) running: Option<Running>,
     pub(crate) cut: Cut,
+    /// How keys are ordered between maps and reduces; none: by their bytes.
+    pub(crate) order: Option<KeyOrder>,
+    pub(crate) aggregates: bool,
 }
 
 /// Starts what the task at hand does; `stage` is `map` or `reduce`.
@@ -35,10 +39,20 @@ pub(crate) fn ready(
     let plan: StreamPlan = context.params()?;
     let cut = settings::cut(context.settings(), stage)?;
     let running = match of(&plan) {
-        Stage::Identity => None,
+        Stage::Identity | Stage::Aggregate => None,
         Stage::Command(command) => Some(start(command, &plan, context)?),
     };
-    Ok(Ready { running, cut })
+    let has_reduces = context
+        .settings()
+        .parse_if::<u32>("mapreduce.job.reduces")?
+        != Some(0);
+    let order = settings::order(context.settings())?.filter(|_| has_reduces);
+    Ok(Ready {
+        running,
+        cut,
+        order,
+        aggregates: *of(&plan) == Stage::Aggregate,
+    })
 }
 
 fn start(command: &str, plan: &StreamPlan, context: &Context) -> Result<Running> {
@@ -50,13 +64,16 @@ fn start(command: &str, plan: &StreamPlan, context: &Context) -> Result<Running>
     };
     let name = format!("task-{stage}-{number:06}-{attempt}-{}", std::process::id());
     let folder = make_of_task(&job, &name, &plan.links)?;
-    let piece = context.split().first();
+    let input = match context.split().first() {
+        Some(piece) => Some((whole_name(&piece.name)?, piece.offset, piece.length)),
+        None => None,
+    };
     let task = TaskFacts {
         container: std::env::var("CONTAINER_ID").ok(),
         is_map: context.is_map(),
         number,
         attempt,
-        input: piece.map(|piece| (piece.name.clone(), piece.offset, piece.length)),
+        input,
     };
     let variables = variables(context.settings().all(), &task, &plan.environment);
     let terms = settings::terms(context.settings())?;
@@ -66,20 +83,38 @@ fn start(command: &str, plan: &StreamPlan, context: &Context) -> Result<Running>
     })
 }
 
+/// The name of a file with its folder; what names a file system is whole.
+fn whole_name(name: &str) -> Result<String> {
+    if name.contains(":/") {
+        return Ok(name.to_owned());
+    }
+    let whole = std::path::absolute(name).context(|| name.to_owned())?;
+    Ok(whole.to_string_lossy().into_owned())
+}
+
 /// Emits lines as records.
 pub(crate) struct Emitting<'a, 'b> {
     pub(crate) cut: &'a Cut,
     pub(crate) out: &'a mut Output<'b, Text, Text>,
+    /// Keys get in front what they are compared by.
+    pub(crate) order: Option<(&'a KeyOrder, &'a mut Vec<u8>)>,
     /// Lines go nowhere.
     pub(crate) is_mute: bool,
 }
 
 impl Listener for Emitting<'_, '_> {
     fn line(&mut self, line: &[u8]) -> Result<()> {
+        if self.is_mute {
+            return Ok(());
+        }
         let (key, value) = self.cut.pair(line);
-        match self.is_mute {
-            true => Ok(()),
-            false => self.out.emit(key, value),
+        match &mut self.order {
+            None => self.out.emit(key, value),
+            Some((order, written)) => {
+                written.clear();
+                order.append(key, written);
+                self.out.emit(written.as_slice(), value)
+            }
         }
     }
 

@@ -236,7 +236,7 @@ fn a_line_without_end_is_refused_where_no_record_could_be_so_long() {
 fn what_is_no_utf_8_goes_through() {
     let test = streaming("cat", Some("cat")).input(b"\xff\xfe\t\x80\n".as_slice());
     let done = test.run().unwrap();
-    assert_eq!(done.files()["part-r-00000"], b"\xff\xfe\t\x80\n");
+    assert_eq!(done.files()["part-00000"], b"\xff\xfe\t\x80\n");
 }
 
 #[test]
@@ -247,4 +247,57 @@ fn a_command_that_is_not_there_is_named_with_where_it_was_looked_for() {
         "{failed}"
     );
     assert!(failed.contains("PATH of the task, "), "{failed}");
+}
+
+#[test]
+fn keys_are_in_the_order_of_their_comparator_and_come_as_they_were() {
+    let input = "a.10\tx\nb.9\ty\na.9\tz\nb.100\tw\n";
+    for (options, wanted) in [
+        ("-k2,2nr", "b.100\tw\na.10\tx\na.9\tz\nb.9\ty\n"),
+        ("-k1,1r -k2n", "b.9\ty\nb.100\tw\na.9\tz\na.10\tx\n"),
+    ] {
+        let set = |test: Test| {
+            let test = test.input(input).set("stream.comparator.options", options);
+            test.set("stream.key.field.separator", ".")
+        };
+        assert_eq!(text(set(streaming("cat", Some("cat")))), wanted);
+    }
+    // Without reduces nothing is ordered, and keys are what they are.
+    let test = streaming("cat", None).input("b\t1\na\t2\n");
+    let test = test.set("mapreduce.job.reduces", "0");
+    assert_eq!(
+        text(test.set("stream.comparator.options", "-n")),
+        "b\t1\na\t2\n"
+    );
+}
+
+#[test]
+fn keys_of_one_part_come_to_one_reduce() {
+    let line = |number| format!("k{}.{number}\t\n", number % 5);
+    let input: String = (0..50).map(line).collect();
+    let test = streaming("cat", Some("cat")).input(&input).reduces(3);
+    let test = test.set("stream.partition.by.fields", "true");
+    let test = test.set("stream.partition.options", "-k1,1");
+    let done = test.set("stream.key.field.separator", ".").run().unwrap();
+    let mut all = 0;
+    for name in ["part-00000", "part-00001", "part-00002"] {
+        let part = String::from_utf8(done.files()[name].clone()).unwrap();
+        let keys: std::collections::BTreeSet<&str> = part.lines().map(|line| &line[..2]).collect();
+        all += keys.len();
+    }
+    assert_eq!(all, 5);
+}
+
+#[test]
+fn keys_say_how_their_values_are_joined() {
+    let words = "awk '{for (i=1;i<=NF;i++) print \"LongValueSum:\" $i \"\\t1\"}'";
+    let plan = StreamPlan {
+        map: Stage::Command(words.to_owned()),
+        reduce: Stage::Aggregate,
+        folder: Some(FOLDER.with(|folder| folder.path().to_str().unwrap().to_owned())),
+        ..StreamPlan::default()
+    };
+    let test = streaming(words, Some("cat")).input("to be or not to be\n");
+    let test = test.params(&plan).unwrap();
+    assert_eq!(text(test), "be\t2\nnot\t1\nor\t1\nto\t2\n");
 }
