@@ -1,0 +1,373 @@
+//! What clients ask of the host of their server, and how they are answered.
+//!
+//! The library calls the functions of its module on a thread of its own, with a function to call once the answer is
+//! known and a pointer for that. The two wait under a number; the owner is told the number and the [`Call`].
+
+use std::collections::BTreeMap;
+use std::ffi::{CStr, c_char, c_int, c_void};
+use std::ptr::{null, null_mut};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+use crate::abi::{Collected, Done, ERROR, Info, Module, Proc, SUCCESS, Status};
+
+/// `PMIX_RANK_WILDCARD`: all ranks of a namespace.
+const ALL: u32 = u32::MAX - 1;
+
+/// What is asked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Call {
+    /// A rank is in `PMIx_Init`.
+    Connected {
+        /// Which.
+        rank: u32,
+    },
+    /// A rank is in `PMIx_Finalize`.
+    Finalized {
+        /// Which.
+        rank: u32,
+    },
+    /// A rank wants its job ended.
+    Abort {
+        /// Which.
+        rank: u32,
+        /// The exit code it wants for that.
+        status: i32,
+        /// Why.
+        message: String,
+    },
+    /// All local ranks among these are in a fence.
+    Fence {
+        /// Which; none: all of the job.
+        ranks: Vec<u32>,
+        /// What they have to tell the others; only a server can read it.
+        data: Vec<u8>,
+    },
+}
+
+/// The answer to a call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// It is done; of a fence, with what the servers of all nodes have told.
+    Done(Vec<u8>),
+    /// It cannot be done.
+    Failed,
+}
+
+/// A pointer of the library's, which it is handed back and nobody else follows.
+#[derive(Clone, Copy)]
+struct Theirs(*mut c_void);
+
+#[expect(unsafe_code, reason = "a pointer goes back from another thread")]
+// SAFETY: it is not followed here, and the standard lets the host answer from any thread.
+unsafe impl Send for Theirs {}
+
+enum Waiting {
+    Done(Option<Done>, Theirs),
+    Collected(Option<Collected>, Theirs),
+}
+
+type Told = dyn Fn(u64, Call) + Send + Sync;
+
+/// The module's functions have no pointer to what is the server's: there is one server a process.
+static CALLS: OnceLock<Calls> = OnceLock::new();
+
+struct Calls {
+    told: Box<Told>,
+    next: AtomicU64,
+    waiting: Mutex<BTreeMap<u64, Waiting>>,
+}
+
+impl Calls {
+    fn note(&self, waiting: Waiting) -> u64 {
+        let number = self.next.fetch_add(1, Ordering::Relaxed);
+        let mut all = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        all.insert(number, waiting);
+        number
+    }
+
+    fn take(&self, number: u64) -> Option<Waiting> {
+        let mut all = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        all.remove(&number)
+    }
+}
+
+/// Has all calls told to `told`, on the library's thread, for as long as the process is. False: they are already.
+pub(crate) fn tell(told: Box<Told>) -> bool {
+    let calls = Calls {
+        told,
+        next: AtomicU64::new(1),
+        waiting: Mutex::default(),
+    };
+    CALLS.set(calls).is_ok()
+}
+
+/// Answers a call, once.
+pub(crate) fn answer(number: u64, answer: Answer) {
+    let Some(waiting) = CALLS.get().and_then(|calls| calls.take(number)) else {
+        return;
+    };
+    match (waiting, answer) {
+        (Waiting::Done(Some(done), theirs), answer) => {
+            let status = match answer {
+                Answer::Done(_) => SUCCESS,
+                Answer::Failed => ERROR,
+            };
+            call_done(done, status, theirs);
+        }
+        (Waiting::Collected(Some(collected), theirs), Answer::Done(data)) => {
+            call_collected(collected, data, theirs);
+        }
+        (Waiting::Collected(Some(collected), theirs), Answer::Failed) => {
+            call_failed(collected, theirs);
+        }
+        (Waiting::Done(None, _) | Waiting::Collected(None, _), _) => {}
+    }
+}
+
+#[expect(unsafe_code, reason = "the library waits for a call")]
+fn call_done(done: Done, status: Status, theirs: Theirs) {
+    // SAFETY: the library gave both with one call, which is answered once.
+    unsafe { done(status, theirs.0) }
+}
+
+#[expect(unsafe_code, reason = "the library waits for a call")]
+fn call_collected(collected: Collected, data: Vec<u8>, theirs: Theirs) {
+    let data = Box::new(data);
+    let (start, length) = (data.as_ptr(), data.len());
+    let own = Box::into_raw(data);
+    // SAFETY: the library gave the function and `theirs` with one call, which is answered once; the data are there
+    // until it calls `release` with `own`.
+    unsafe {
+        collected(
+            SUCCESS,
+            start.cast(),
+            length,
+            theirs.0,
+            Some(release),
+            own.cast(),
+        )
+    }
+}
+
+#[expect(unsafe_code, reason = "the library waits for a call")]
+fn call_failed(collected: Collected, theirs: Theirs) {
+    // SAFETY: as above; there are no data to be released.
+    unsafe { collected(ERROR, null(), 0, theirs.0, None, null_mut()) }
+}
+
+#[expect(unsafe_code, reason = "the library is done with data that were given")]
+unsafe extern "C" fn release(own: *mut c_void) {
+    // SAFETY: `call_collected` made it of such a box, and the library calls this once.
+    drop(unsafe { Box::from_raw(own.cast::<Vec<u8>>()) });
+}
+
+/// The module with the functions below.
+pub(crate) const fn module() -> Module {
+    Module {
+        client_connected,
+        client_finalized,
+        abort,
+        fence,
+        absent: [0; _],
+        client_connected2,
+        later: [0; _],
+    }
+}
+
+/// Tells of a call, and has it wait.
+fn begin(call: Call, waiting: Waiting) -> Status {
+    let Some(calls) = CALLS.get() else {
+        return ERROR;
+    };
+    let number = calls.note(waiting);
+    (calls.told)(number, call);
+    SUCCESS
+}
+
+#[expect(unsafe_code, reason = "the library points to the rank it means")]
+fn rank_at(proc: *const Proc) -> u32 {
+    // SAFETY: it is null or points to a rank's name for the time of the call.
+    unsafe { proc.as_ref() }.map_or(ALL, |proc| proc.rank)
+}
+
+#[expect(unsafe_code, reason = "a function of the module")]
+unsafe extern "C" fn client_connected(
+    proc: *const Proc,
+    _object: *mut c_void,
+    done: Option<Done>,
+    theirs: *mut c_void,
+) -> Status {
+    let rank = rank_at(proc);
+    begin(
+        Call::Connected { rank },
+        Waiting::Done(done, Theirs(theirs)),
+    )
+}
+
+#[expect(unsafe_code, reason = "a function of the module")]
+unsafe extern "C" fn client_connected2(
+    proc: *const Proc,
+    _object: *mut c_void,
+    _infos: *const Info,
+    _count: usize,
+    done: Option<Done>,
+    theirs: *mut c_void,
+) -> Status {
+    let rank = rank_at(proc);
+    begin(
+        Call::Connected { rank },
+        Waiting::Done(done, Theirs(theirs)),
+    )
+}
+
+#[expect(unsafe_code, reason = "a function of the module")]
+unsafe extern "C" fn client_finalized(
+    proc: *const Proc,
+    _object: *mut c_void,
+    done: Option<Done>,
+    theirs: *mut c_void,
+) -> Status {
+    let rank = rank_at(proc);
+    begin(
+        Call::Finalized { rank },
+        Waiting::Done(done, Theirs(theirs)),
+    )
+}
+
+#[expect(unsafe_code, reason = "a function of the module")]
+unsafe extern "C" fn abort(
+    proc: *const Proc,
+    _object: *mut c_void,
+    status: c_int,
+    message: *const c_char,
+    _procs: *const Proc,
+    _count: usize,
+    done: Option<Done>,
+    theirs: *mut c_void,
+) -> Status {
+    let message = match message.is_null() {
+        true => String::new(),
+        // SAFETY: a string that ends with a null, for the time of the call.
+        false => unsafe { CStr::from_ptr(message) }
+            .to_string_lossy()
+            .into_owned(),
+    };
+    let call = Call::Abort {
+        rank: rank_at(proc),
+        status,
+        message,
+    };
+    begin(call, Waiting::Done(done, Theirs(theirs)))
+}
+
+#[expect(unsafe_code, reason = "a function of the module")]
+unsafe extern "C" fn fence(
+    procs: *const Proc,
+    count: usize,
+    _infos: *const Info,
+    _info_count: usize,
+    data: *mut c_char,
+    length: usize,
+    collected: Option<Collected>,
+    theirs: *mut c_void,
+) -> Status {
+    let ranks: Vec<u32> = match procs.is_null() {
+        true => Vec::new(),
+        // SAFETY: so many ranks' names, for the time of the call.
+        false => unsafe { std::slice::from_raw_parts(procs, count) }
+            .iter()
+            .map(|proc| proc.rank)
+            .collect(),
+    };
+    let told = match data.is_null() {
+        true => Vec::new(),
+        // SAFETY: so many bytes, which are this function's to free.
+        false => unsafe { std::slice::from_raw_parts(data.cast::<u8>(), length) }.to_vec(),
+    };
+    // SAFETY: the library has it from malloc and leaves it to its host; null is none.
+    unsafe { libc::free(data.cast()) };
+    let call = Call::Fence {
+        ranks: match ranks.contains(&ALL) {
+            true => Vec::new(),
+            false => ranks,
+        },
+        data: told,
+    };
+    begin(call, Waiting::Collected(collected, Theirs(theirs)))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::sync_channel;
+
+    use super::*;
+    use crate::library::proc_of;
+
+    static ANSWERS: Mutex<Vec<(Status, Vec<u8>)>> = Mutex::new(Vec::new());
+
+    #[expect(unsafe_code, reason = "what the library would give")]
+    unsafe extern "C" fn done(status: Status, _theirs: *mut c_void) {
+        ANSWERS.lock().unwrap().push((status, Vec::new()));
+    }
+
+    #[expect(unsafe_code, reason = "what the library would give")]
+    unsafe extern "C" fn collected(
+        status: Status,
+        data: *const c_char,
+        length: usize,
+        _theirs: *mut c_void,
+        release: Option<crate::abi::Release>,
+        own: *mut c_void,
+    ) {
+        // SAFETY: what `answer` gives.
+        unsafe {
+            let data = std::slice::from_raw_parts(data.cast::<u8>(), length);
+            ANSWERS.lock().unwrap().push((status, data.to_vec()));
+            release.unwrap()(own);
+        }
+    }
+
+    #[test]
+    #[expect(unsafe_code, reason = "what the library would call")]
+    fn each_call_is_told_and_answered_once() {
+        let (sender, told) = sync_channel(8);
+        assert!(tell(Box::new(move |number, call| {
+            sender.send((number, call)).unwrap();
+        })));
+        assert!(!tell(Box::new(|_, _| {})));
+        let (here, all) = (proc_of("job", 3), proc_of("job", ALL));
+        let module = module();
+        // SAFETY: all pointers are to what lives here, or null where that may be.
+        unsafe {
+            let of = null_mut();
+            (module.client_connected2)(&raw const here, of, null(), 0, Some(done), of);
+            let why = c"why".as_ptr();
+            (module.abort)(&raw const here, of, 77, why, null(), 0, Some(done), of);
+            let data = libc::malloc(2).cast::<c_char>();
+            data.write(7);
+            data.add(1).write(8);
+            (module.fence)(&raw const all, 1, null(), 0, data, 2, Some(collected), of);
+        }
+        let calls: Vec<(u64, Call)> = told.try_iter().collect();
+        let abort = Call::Abort {
+            rank: 3,
+            status: 77,
+            message: "why".to_owned(),
+        };
+        let fence = Call::Fence {
+            ranks: Vec::new(),
+            data: vec![7, 8],
+        };
+        let only: Vec<&Call> = calls.iter().map(|(_, call)| call).collect();
+        assert_eq!(only, [&Call::Connected { rank: 3 }, &abort, &fence]);
+        for _ in 0..2 {
+            answer(calls[0].0, Answer::Done(Vec::new()));
+            answer(calls[1].0, Answer::Failed);
+            answer(calls[2].0, Answer::Done(vec![1, 2, 3]));
+        }
+        let answers = ANSWERS.lock().unwrap();
+        let expected = [(SUCCESS, vec![]), (ERROR, vec![]), (SUCCESS, vec![1, 2, 3])];
+        assert_eq!(*answers, expected);
+    }
+}
