@@ -18,6 +18,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         .bytes(".gerbil.FenceDone.puts")
         .bytes(".gerbil.OutputChunk.data")
         .bytes(".gerbil.InputChunk.data")
+        .bytes(".gerbil.PmixAnswer.data")
+        .bytes(".gerbil.PmixFence.data")
         .compile_fds(descriptors)?;
     Ok(())
 }

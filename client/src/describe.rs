@@ -206,6 +206,7 @@ fn programs(plan: &Plan, processes: u32, staged: &StagedFiles) -> Vec<job::MpiPr
             library_variables: placed.library_variables.clone(),
             glibc_needed: placed.glibc_needed.clone(),
             digest: placed.digest.clone(),
+            pmix_library: placed.pmix_library.clone(),
         })
         .collect()
 }

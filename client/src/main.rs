@@ -93,6 +93,7 @@ fn main() -> ExitCode {
         Some(Role::Warden) => container_launcher::warden_main(std::env::args_os().skip(2)),
         Some(Role::Topology) => container_launcher::topology_main(std::env::args_os().skip(2)),
         Some(Role::Probe) => container_launcher::probe_main(std::env::args_os().skip(2)),
+        Some(Role::Pmix) => container_launcher::pmix_main(),
         Some(Role::LocalCluster) => local::daemon::main(std::env::args().skip(2)),
         Some(Role::Streaming) | None => entry::main(),
     }

@@ -12,6 +12,7 @@ fn main() -> ExitCode {
         Some(Role::ContainerLauncher) => container_launcher::main(),
         Some(Role::Warden) => container_launcher::warden_main(args),
         Some(Role::Topology) => container_launcher::topology_main(args),
+        Some(Role::Pmix) => container_launcher::pmix_main(),
         Some(Role::Probe) => container_launcher::probe_main(args),
         Some(Role::Appmaster | Role::LocalCluster | Role::Streaming) | None => {
             ExitCode::from(job::exit::Exit::Usage.code())

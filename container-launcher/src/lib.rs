@@ -56,6 +56,7 @@ mod elements;
 mod files;
 mod foreign_processes;
 mod forward;
+mod frames;
 mod functions;
 mod input;
 mod job_files;
@@ -93,6 +94,7 @@ use job::exit::Exit;
 
 pub use container_log::ContainerLog;
 pub use elements::probe_main;
+pub use mpi::pmix::pmix_main;
 pub use mpi::topology::topology_main;
 pub use mpi::yielding::SHIM;
 pub use surroundings::Surroundings;

@@ -1,6 +1,7 @@
 //! A container's share of an MPI job: its ranks, and those that they spawn.
 //!
-//! Ranks are started ([`start`], [`spawn`]) and served as their process manager ([`process_management`]),
+//! Ranks are started ([`start`], [`spawn`]) and served as their process manager ([`process_management`]), by PMI
+//! or by PMIx ([`process_manager`]),
 //! one that says nothing is looked at ([`silent`]), and each end is reported. All ranks with one
 //! `MPI_COMM_WORLD` are a [`CommWorld`]; beyond it a rank has a number in the job.
 
@@ -12,7 +13,9 @@ mod environment;
 mod library;
 mod orders;
 mod peer;
+pub(crate) mod pmix;
 mod process_management;
+mod process_manager;
 mod ranks;
 pub(crate) mod shared_memory;
 mod silent;
@@ -32,10 +35,11 @@ use job::JobId;
 use job::wire::mpi_event::Event;
 use job::wire::{self, RankUsage, RankUsages, RanksSeen, RanksStuck};
 use nix::sys::signal::Signal;
-use pmi::NodeServer;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
+use self::pmix::Served;
+use self::process_manager::ProcessManager;
 use self::ranks::Ranks;
 use self::silent::{Due, Silent};
 use self::socket::RankMessage;
@@ -52,9 +56,11 @@ use crate::samples::Sent;
 
 /// PMI lines of all ranks that wait for an answer.
 const HEARD: usize = 64;
+/// Calls of PMIx that wait to be answered.
+const SERVED: usize = 64;
 
 /// Ranks of this container that have one `MPI_COMM_WORLD`. Everything else calls them by their
-/// number in the job, `node` alone by their rank.
+/// number in the job, `manager` alone by their rank.
 struct CommWorld {
     /// 0: the job's own ranks. Else the number of the group that was spawned.
     group: u32,
@@ -62,7 +68,7 @@ struct CommWorld {
     first: u32,
     /// Name of their key-value space.
     kvs_name: String,
-    node: NodeServer,
+    manager: ProcessManager,
     ranks: Ranks,
     /// The ApplicationMaster has been told that ranks are in MPI_Init.
     pmi_seen: bool,
@@ -75,7 +81,7 @@ struct CommWorld {
 impl CommWorld {
     /// That its ranks here wait for one that is gone, once.
     fn stuck(&mut self) -> Option<Event> {
-        let news = !self.stuck_is_told && self.node.is_stuck();
+        let news = !self.stuck_is_told && self.manager.is_stuck();
         self.stuck_is_told |= news;
         let group = self.group;
         news.then_some(Event::Stuck(RanksStuck { group }))
@@ -94,6 +100,8 @@ pub(crate) struct Mpi {
     folder: PathBuf,
     heard_by: mpsc::Sender<(u32, RankMessage)>,
     heard: mpsc::Receiver<(u32, RankMessage)>,
+    served_by: mpsc::Sender<(u32, Served)>,
+    served: mpsc::Receiver<(u32, Served)>,
     /// What the job's own ranks were started with.
     share: Option<wire::Share>,
     /// Those ranks, from the share on, as group 0; and those that were spawned.
@@ -118,6 +126,8 @@ pub(crate) struct Mpi {
 pub(crate) enum Happened {
     /// A rank said something to its process manager.
     Heard(u32, RankMessage),
+    /// The PMIx server of a group told something.
+    Served(u32, Served),
     /// Those that were to stop have had their time.
     Overdue,
     /// An end is to be reported without last words.
@@ -131,11 +141,14 @@ impl Mpi {
     pub(crate) fn new(job: JobId, container: &OwnContainer<'_>) -> Self {
         let folder = job_files::folder(&container.around.folder, job);
         let (heard_by, heard) = mpsc::channel(HEARD);
+        let (served_by, served) = mpsc::channel(SERVED);
         Self {
             job,
             outbox: container.outbox.of_ranks(job),
             heard_by,
             heard,
+            served_by,
+            served,
             share: None,
             worlds: BTreeMap::new(),
             stop_at: None,
@@ -161,14 +174,16 @@ impl Mpi {
         let stop_at = self.stop_at;
         let Self {
             heard,
+            served,
             silent,
             transfers,
             traffic,
             ..
         } = self;
         tokio::select! {
-            // The queue has a sender here.
+            // Both queues have a sender here.
             Some((rank, heard)) = heard.recv() => Happened::Heard(rank, heard),
+            Some((group, served)) = served.recv() => Happened::Served(group, served),
             () = until(stop_at) => Happened::Overdue,
             () = until(report_at) => Happened::Report,
             due = silent.next() => Happened::Silent(due),
@@ -180,6 +195,7 @@ impl Mpi {
     pub(crate) async fn on(&mut self, happened: Happened, container: &mut OwnContainer<'_>) {
         match happened {
             Happened::Heard(rank, heard) => self.on_heard(rank, heard, container).await,
+            Happened::Served(group, served) => self.on_served(group, served, container).await,
             Happened::Overdue => self.sweep(container).await,
             Happened::Report => self.report(container),
             Happened::Silent(due) => self.on_silent(due, container).await,
@@ -195,6 +211,7 @@ impl Mpi {
         }
         self.sent = Sent::default();
         (self.heard_by, self.heard) = mpsc::channel(HEARD);
+        (self.served_by, self.served) = mpsc::channel(SERVED);
     }
 
     /// The job is over, and no process of it is left.
@@ -232,7 +249,7 @@ impl Mpi {
 
     fn report(&mut self, container: &mut OwnContainer<'_>) {
         for world in self.worlds.values_mut() {
-            let reports = world.ranks.reports(&world.node);
+            let reports = world.ranks.reports(&world.manager);
             let over = world.ranks.processes.all_reported();
             if world.group == 0 && !reports.is_empty() && over {
                 let seen = RanksSeen {
@@ -244,7 +261,7 @@ impl Mpi {
             }
             for report in &reports {
                 if let Event::Ended(ended) = report {
-                    world.node.ended(ended.rank.saturating_sub(world.first));
+                    world.manager.ended(ended.rank.saturating_sub(world.first));
                 }
             }
             self.outbox.extend(reports);

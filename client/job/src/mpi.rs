@@ -88,6 +88,8 @@ pub struct MpiProgram {
     pub glibc_needed: Option<(String, String)>,
     /// SHA-256 of the file, hexadecimal: whoever starts it proves it first. Empty: unknown.
     pub digest: String,
+    /// The libpmix on the nodes whose server its ranks want, absolute; `None`: they speak PMI.
+    pub pmix_library: Option<String>,
 }
 
 /// A file that the nodes may have of their own.
@@ -120,6 +122,7 @@ impl From<&MpiProgram> for wire::Program {
             glibc_needed,
             glibc_needed_by,
             digest: program.digest.clone(),
+            pmix_library: program.pmix_library.clone().unwrap_or_default(),
         }
     }
 }

@@ -1,6 +1,6 @@
-//! One binary, eight roles.
+//! One binary, nine roles.
 //!
-//! The file that the user copied is client, ApplicationMaster, launcher, the launcher's three helpers, the
+//! The file that the user copied is client, ApplicationMaster, launcher, the launcher's four helpers, the
 //! cluster of a session that needs none of Hadoop's, and the program of maps and reduces that runs commands;
 //! which of them a process is, its first argument says.
 
@@ -18,6 +18,9 @@ pub enum Role {
     /// Asks the libraries of a node's devices, which may crash or hang; started by the launcher, and once more
     /// by itself for each library.
     Probe,
+    /// Serves the ranks of one job in one container by PMIx, out of their own libpmix, which has threads of its own
+    /// and may crash; started by the launcher.
+    Pmix,
     /// Is a cluster of this machine for as long as a session runs in it; started by the client.
     LocalCluster,
     /// Is a program of maps and reduces, whose mappers and reducers are commands; started as any such program is.
@@ -34,6 +37,7 @@ impl Role {
             Self::Warden => "--as=warden",
             Self::Topology => "--as=topology",
             Self::Probe => "--as=probe",
+            Self::Pmix => "--as=pmix",
             Self::LocalCluster => "--as=local-cluster",
             Self::Streaming => "--as=streaming",
         }
@@ -48,6 +52,7 @@ impl Role {
             Self::Warden,
             Self::Topology,
             Self::Probe,
+            Self::Pmix,
             Self::LocalCluster,
             Self::Streaming,
         ];
@@ -70,6 +75,7 @@ mod tests {
             Role::Warden,
             Role::Topology,
             Role::Probe,
+            Role::Pmix,
             Role::LocalCluster,
             Role::Streaming,
         ] {

@@ -320,6 +320,7 @@ fn program(staged: &StagedFiles, choice: &[String]) -> MpiProgram {
         library_variables: placed.library_variables.clone(),
         glibc_needed: placed.glibc_needed.clone(),
         digest: placed.digest.clone(),
+        pmix_library: None,
     }
 }
 

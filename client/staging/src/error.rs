@@ -103,8 +103,9 @@ pub enum StageError {
     },
     /// Its processes would not know of each other.
     #[error(
-        "{} is linked to Open MPI ({library}), whose process manager gerbil-run does not speak: each of \
-         the {processes} processes would be a job of its own; build it with MPICH or one of its kin",
+        "{} is linked to Open MPI ({library}), which gerbil-run serves with --local alone, and where it has a \
+         libpmix.so.2: each of the {processes} processes would be a job of its own; build it with MPICH or one of its \
+         kin",
         program.display()
     )]
     OpenMpi {

@@ -45,6 +45,7 @@ pub mod libraries;
 pub mod link;
 pub mod mpi;
 mod plan;
+mod pmix;
 pub mod program;
 pub mod python;
 pub mod root;
@@ -164,6 +165,8 @@ pub struct PlacedProgram {
     pub tree: Option<String>,
     /// The MPI library that it is linked to.
     pub mpi_library: Option<String>,
+    /// The libpmix whose server its ranks want.
+    pub pmix_library: Option<String>,
     /// Name of its folder of libraries there, if it has any: [`LIBRARY_LINK`] for the first that has.
     pub library_folder: Option<String>,
     /// SHA-256 of its contents, hexadecimal.

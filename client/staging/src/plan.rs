@@ -16,6 +16,7 @@ use super::in_place::{self, Lies, Place, Runs};
 use super::libraries::{self, Closure, LeftLibrary};
 use super::link::{self, program_link};
 use super::mpi::{self, MpiLibrary};
+use super::pmix;
 use super::program::{self, ProgramFile, ProgramKind};
 use super::python;
 use super::search::Search;
@@ -162,8 +163,12 @@ pub fn plan(local: &Local) -> Result<StagingPlan, StageError> {
             ProgramKind::Script => Closure::default(),
         };
         let mpi = linked_to(&program, &closure);
-        if let Some(open) = mpi.as_ref().filter(|mpi| mpi.is_open_mpi)
+        let open = mpi.as_ref().filter(|mpi| mpi.is_open_mpi);
+        let pmix_library = open.and_then(|_| pmix::library(&closure));
+        let runs_here = local.place == Place::Here && pmix_library.is_some();
+        if let Some(open) = open
             && local.processes > 1
+            && !runs_here
         {
             return Err(StageError::OpenMpi {
                 program: program.path,
@@ -196,6 +201,7 @@ pub fn plan(local: &Local) -> Result<StagingPlan, StageError> {
                 link: program_link(&program.name),
                 own_path: Some(path),
                 mpi_library,
+                pmix_library: pmix_library.map(|path| path.display().to_string()),
                 ..PlacedProgram::default()
             });
             continue;
@@ -216,6 +222,7 @@ pub fn plan(local: &Local) -> Result<StagingPlan, StageError> {
             },
             tree: tree.map(|tree| tree.display().to_string()),
             mpi_library,
+            pmix_library: None,
             library_folder,
             digest,
             library_variables: closure.variables,

@@ -514,6 +514,35 @@ async fn a_program_of_open_mpi_is_refused_before_anything_is_staged() {
 }
 
 #[tokio::test]
+async fn a_program_of_open_mpi_that_has_a_libpmix_runs_where_it_lies() {
+    let (root, files) = (open_folder(), open_folder());
+    let program = files.path().join("job");
+    let needs = |needed| Crafted {
+        needed,
+        runpath: Some("$ORIGIN"),
+        ..Crafted::default()
+    };
+    needs(&["libmpi.so.40"]).write(&program);
+    fs::set_permissions(&program, Permissions::from_mode(0o755)).unwrap();
+    needs(&["libpmix.so.2"]).write(&files.path().join("libmpi.so.40"));
+    let library = files.path().join("libpmix.so.2");
+    Crafted::default().write(&library);
+    let at = |place| StagingRequest {
+        processes: 2,
+        place,
+        ..request(root.path(), &program)
+    };
+    let staged = stage(at(Place::Here)).await.unwrap();
+    let library = library.canonicalize().unwrap().display().to_string();
+    assert_eq!(staged.programs[0].pmix_library, Some(library));
+    // The nodes of a cluster may have neither.
+    assert!(matches!(
+        stage(at(Place::Usual)).await,
+        Err(StageError::OpenMpi { .. })
+    ));
+}
+
+#[tokio::test]
 async fn what_nodes_of_the_user_fetch_is_open_to_nobody_else() {
     // Nobody else may enter what is above, either: that is no fault here.
     let root = tempfile::tempdir().unwrap();

@@ -75,12 +75,14 @@ pub(crate) fn common(
         }
         Yielding::Yes(shim) => yielding::add_to(&mut environment, shim),
     }
-    for (name, value) in [
-        ("PMI_SIZE", share.size.to_string().as_str()),
-        ("PMI_SPAWNED", "0"),
-        ("MPI_LOCALNRANKS", ranks.as_str()),
-    ] {
-        environment.insert(name.into(), value.into());
+    if program.pmix_library.is_empty() {
+        for (name, value) in [
+            ("PMI_SIZE", share.size.to_string().as_str()),
+            ("PMI_SPAWNED", "0"),
+            ("MPI_LOCALNRANKS", ranks.as_str()),
+        ] {
+            environment.insert(name.into(), value.into());
+        }
     }
     if job.is_of_session() {
         environment.insert(JOB_VARIABLE.into(), job.0.to_string().into());

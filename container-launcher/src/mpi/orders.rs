@@ -51,7 +51,7 @@ impl Mpi {
                     world.pieces.extend(puts);
                     if !done.more {
                         let puts = std::mem::take(&mut world.pieces);
-                        let effects = world.node.fence_done(puts);
+                        let effects = world.manager.fence_done(puts);
                         self.on_effects(done.group, effects, container).await;
                     }
                 }

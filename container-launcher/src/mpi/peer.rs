@@ -28,6 +28,15 @@ impl RankSocket {
         }
     }
 
+    /// One that asks elsewhere: nothing is heard of it here.
+    pub(crate) fn absent(waits: Option<PathBuf>) -> Self {
+        let (replies, _) = mpsc::channel(1);
+        Self {
+            closed: true,
+            ..Self::new(replies, waits)
+        }
+    }
+
     /// Queues an answer. False: the rank does not read its answers.
     pub(crate) fn reply(&self, line: String) -> bool {
         let queued = self.replies.try_send(line);

@@ -1,15 +1,18 @@
 //! What ranks say to their process manager, and what comes of it.
 
+use job::exit::Exit;
 use job::wire::mpi_event::Event;
-use job::wire::{Abort, Fence, KeyValue, PmiSeen, RankBroke};
+use job::wire::{Abort, Fence, KeyValue, PmiSeen, RankBroke, Refusal};
 use nix::sys::signal::Signal;
 use pmi::{Effect, PmiStage};
 
+use super::pmix::Served;
 use super::socket::RankMessage;
 use super::spawn::{ask_name, ask_spawn};
 use super::topology::{self, Topology};
 use super::{CommWorld, Mpi};
 use crate::container::OwnContainer;
+use crate::node_facts;
 use crate::nursery::Whom;
 use crate::process;
 
@@ -28,14 +31,17 @@ impl Mpi {
             RankMessage::Line(line) => {
                 let group = world.group;
                 let own = rank.saturating_sub(world.first);
+                let Some(node) = world.manager.pmi() else {
+                    return;
+                };
                 // Before its first line: what it asks for comes later.
-                if world.node.stage(own) == PmiStage::Silent
+                if node.stage(own) == PmiStage::Silent
                     && !hwloc_is_told
                     && let Some(file) = container.topology.as_mut().and_then(Topology::file)
                 {
-                    world.node.offer(topology::KEY, file);
+                    node.offer(topology::KEY, file);
                 }
-                let effects = world.node.on_line(own, &line);
+                let effects = node.on_line(own, &line);
                 self.on_effects(group, effects, container).await;
                 let stuck = self.worlds.get_mut(&group).and_then(CommWorld::stuck);
                 self.outbox.extend(stuck);
@@ -49,6 +55,49 @@ impl Mpi {
                 self.report(container);
             }
         }
+    }
+
+    /// What a PMIx server told.
+    pub(super) async fn on_served(
+        &mut self,
+        group: u32,
+        served: Served,
+        container: &mut OwnContainer<'_>,
+    ) {
+        let Some(server) = self
+            .worlds
+            .get_mut(&group)
+            .and_then(|world| world.manager.pmix_mut())
+        else {
+            return;
+        };
+        match served {
+            Served::Call(call) => {
+                let effects = server.on(call);
+                self.on_effects(group, effects, container).await;
+            }
+            Served::Gone => {
+                let version = server.version().to_owned();
+                self.on_server_gone(&version, container).await;
+            }
+        }
+    }
+
+    /// Ranks without their server would wait for it, or take themselves for jobs of one.
+    async fn on_server_gone(&mut self, version: &str, container: &mut OwnContainer<'_>) {
+        if self.stopping || self.all_ended() {
+            return;
+        }
+        self.outbox.push_back(Event::Refusal(Refusal {
+            sentence: format!(
+                "{}: the PMIx server of the ranks has died ({version}); the container's log has its last words",
+                node_facts::hostname()
+            ),
+            exit_code: i32::from(Exit::Lost.code()),
+            group: 0,
+        }));
+        let all = Whom::Job(self.job);
+        container.nursery.signal(all, Signal::SIGKILL).await;
     }
 
     /// The group that a rank is of.

@@ -12,13 +12,14 @@ use std::os::fd::OwnedFd;
 
 use job::wire::mpi_event::Event;
 use job::wire::{self, RankEnded, WindowSize};
-use pmi::{NodeServer, PmiStage};
+use pmi::PmiStage;
 use tokio::task::JoinSet;
 
 pub(super) use attend::Attendants;
 pub(super) use fork::fork;
 
 use super::peer::RankSocket;
+use super::process_manager::ProcessManager;
 use super::yielding;
 use crate::process::Processes;
 use crate::terminal;
@@ -68,12 +69,12 @@ impl Ranks {
     }
 
     /// The reports that are due.
-    pub(crate) fn reports(&mut self, node: &NodeServer) -> Vec<Event> {
+    pub(crate) fn reports(&mut self, manager: &ProcessManager) -> Vec<Event> {
         let (peers, first) = (&self.peers, self.first);
         let is_closed = |rank: u32| peers.get(&rank).is_none_or(RankSocket::is_closed);
         let due = self.processes.reports(is_closed).into_iter();
         let told = due.map(|due| {
-            let stage = match node.stage(due.number.saturating_sub(first)) {
+            let stage = match manager.stage(due.number.saturating_sub(first)) {
                 PmiStage::Silent => wire::PmiStage::Silent,
                 PmiStage::Initialized => wire::PmiStage::Initialized,
                 PmiStage::Finalized => wire::PmiStage::Finalized,

@@ -14,8 +14,8 @@ use pmi::PmiStage;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
-use super::Mpi;
 use super::library::{self, Loaded};
+use super::{CommWorld, Mpi};
 use crate::container::OwnContainer;
 use crate::node_facts;
 use crate::nursery::Whom;
@@ -100,7 +100,7 @@ impl Mpi {
         };
         let alive = world.ranks.processes.alive();
         let pids: Vec<i32> = alive
-            .filter(|(rank, _)| world.node.stage(*rank) == PmiStage::Silent)
+            .filter(|(rank, _)| world.manager.stage(*rank) == PmiStage::Silent)
             .map(|(_, pid)| pid)
             .take(RANKS)
             .collect();
@@ -117,7 +117,9 @@ impl Mpi {
     /// leads to another process manager.
     async fn loaded(&mut self, loaded: Loaded, container: &mut OwnContainer<'_>) {
         let size = self.share.as_ref().map_or(0, |share| share.size);
-        let refused = loaded.is_open_mpi && size > 1 && !self.stopping;
+        let is_served = |world: &CommWorld| world.manager.pmix().is_some();
+        let is_alone = loaded.is_open_mpi && !self.worlds.get(&0).is_some_and(is_served);
+        let refused = is_alone && size > 1 && !self.stopping;
         let path = loaded.path.clone();
         self.silent.end();
         self.silent.found = Some(loaded);
@@ -126,9 +128,9 @@ impl Mpi {
         }
         self.outbox.push_back(Event::Refusal(Refusal {
             sentence: format!(
-                "{}: the program has loaded Open MPI ({path}), which gerbil-run does not speak: each \
-                 of the {size} processes would be a job of its own; use MPICH or one of its kin (of \
-                 mpi4py: pip install mpich)",
+                "{}: the program has loaded Open MPI ({path}), which gerbil-run serves only where the program itself \
+                 is linked to it: each of the {size} processes would be a job of its own; use MPICH or one of \
+                 its kin (of mpi4py: pip install mpich)",
                 node_facts::hostname()
             ),
             exit_code: i32::from(Exit::Impossible.code()),

@@ -11,6 +11,7 @@ use job::wire::{
 use nix::sys::signal::Signal;
 use pmi::{JobAttributes, NodeServer};
 
+use super::process_manager::ProcessManager;
 use super::spawned_program::find;
 use super::{CommWorld, Mpi, yielding};
 use crate::container::OwnContainer;
@@ -65,8 +66,11 @@ impl Mpi {
         };
         if let Some(world) = self.of(answer.rank) {
             let own = answer.rank.saturating_sub(world.first);
-            let effects = world.node.name_answer(own, outcome);
             let group = world.group;
+            let effects = match world.manager.pmi() {
+                Some(node) => node.name_answer(own, outcome),
+                None => Vec::new(),
+            };
             self.on_effects(group, effects, container).await;
         }
     }
@@ -82,8 +86,11 @@ impl Mpi {
         };
         if let Some(world) = self.of(answer.rank) {
             let own = answer.rank.saturating_sub(world.first);
-            let effects = world.node.spawn_answer(own, outcome);
             let group = world.group;
+            let effects = match world.manager.pmi() {
+                Some(node) => node.spawn_answer(own, outcome),
+                None => Vec::new(),
+            };
             self.on_effects(group, effects, container).await;
         }
     }
@@ -191,12 +198,14 @@ impl Mpi {
         })
         .map_err(|error| refuse(error.to_string()))?;
         container.warden.note_space(&group.kvs_name);
-        let ranks = self.fork(&share, &runs, group.first, container).await?;
+        let ranks = self
+            .fork(&share, &runs, group.first, None, container)
+            .await?;
         Ok(CommWorld {
             group: group.group,
             first: group.first,
             kvs_name: group.kvs_name,
-            node,
+            manager: ProcessManager::Pmi(Box::new(node)),
             ranks,
             pmi_seen: false,
             stuck_is_told: false,

@@ -1,5 +1,6 @@
 //! Starts ranks: those of a share, and for groups that are spawned.
 
+use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use job::exit::Exit;
@@ -8,13 +9,16 @@ use job::wire::{RanksStarted, Refusal, Share};
 use pmi::{JobAttributes, NodeServer};
 use tokio::time::Instant;
 
+use super::pmix::PmixServer;
+use super::process_manager::ProcessManager;
 use super::ranks::{self, Attendants, Ranks};
 use super::{CommWorld, Mpi, topology};
 use crate::binding;
 use crate::container::OwnContainer;
 use crate::devices::gpus;
 use crate::left_files::Before;
-use crate::process::Grants;
+use crate::process::{Grants, environment};
+use crate::sweep::JOB_VARIABLE;
 use crate::{node_facts, program};
 
 /// A container that YARN has just ended may not be gone yet.
@@ -62,6 +66,52 @@ impl Mpi {
         program::check(&share, folder)?;
         program::prove(&share, folder).await?;
         let programs = program::of(&share);
+        let manager = self.manager(&share, &programs, container).await?;
+        let mut given = programs.iter().flat_map(|run| &run.program.environment);
+        if given.any(|pair| topology::is_said(&pair.key)) {
+            self.hwloc_is_told = true;
+        }
+        container.warden.note_space(&share.kvs_name);
+        self.before = Before::of(folder);
+        let ranks = self
+            .fork(&share, &programs, 0, Some(&manager), container)
+            .await?;
+        let kvs_name = share.kvs_name.clone();
+        self.share = Some(share);
+        Ok(CommWorld {
+            group: 0,
+            first: 0,
+            kvs_name,
+            manager,
+            ranks,
+            pmi_seen: false,
+            stuck_is_told: false,
+            pieces: Vec::new(),
+        })
+    }
+
+    /// What answers the ranks of a share.
+    async fn manager(
+        &self,
+        share: &Share,
+        programs: &[program::LocalRanks<'_>],
+        container: &OwnContainer<'_>,
+    ) -> Result<ProcessManager, Refusal> {
+        let folder = &self.folder;
+        let mut environment = programs.first().map_or_else(BTreeMap::new, |run| {
+            let inherited = container.around.environment.clone().into_iter();
+            let id = &container.context.container;
+            environment::of(inherited, [], run.program, id, folder)
+        });
+        if self.job.is_of_session() {
+            environment.insert(JOB_VARIABLE.into(), self.job.0.to_string().into());
+        }
+        let around = container.around;
+        let told = &self.served_by;
+        let server = PmixServer::start(share, programs, folder, environment, around, told).await?;
+        if let Some(server) = server {
+            return Ok(ProcessManager::Pmix(Box::new(server)));
+        }
         let appnums = programs
             .iter()
             .flat_map(|run| run.ranks.iter().map(|&rank| (rank, run.appnum)));
@@ -73,31 +123,13 @@ impl Mpi {
             appnums: appnums.collect(),
             universe: Some(share.universe_size).filter(|&size| size > 0),
             ..JobAttributes::default()
-        })
-        .map_err(|error| Refusal {
+        });
+        let node = node.map_err(|error| Refusal {
             sentence: format!("{}: {error}", node_facts::hostname()),
             exit_code: i32::from(Exit::Lost.code()),
             group: 0,
         })?;
-        let mut given = programs.iter().flat_map(|run| &run.program.environment);
-        if given.any(|pair| topology::is_said(&pair.key)) {
-            self.hwloc_is_told = true;
-        }
-        container.warden.note_space(&share.kvs_name);
-        self.before = Before::of(folder);
-        let ranks = self.fork(&share, &programs, 0, container).await?;
-        let kvs_name = share.kvs_name.clone();
-        self.share = Some(share);
-        Ok(CommWorld {
-            group: 0,
-            first: 0,
-            kvs_name,
-            node,
-            ranks,
-            pmi_seen: false,
-            stuck_is_told: false,
-            pieces: Vec::new(),
-        })
+        Ok(ProcessManager::Pmi(Box::new(node)))
     }
 
     /// Starts ranks, and the tasks that serve them.
@@ -106,6 +138,7 @@ impl Mpi {
         share: &Share,
         programs: &[program::LocalRanks<'_>],
         first: u32,
+        manager: Option<&ProcessManager>,
         container: &mut OwnContainer<'_>,
     ) -> Result<Ranks, Refusal> {
         let names: Vec<&str> = (programs.iter())
@@ -131,6 +164,7 @@ impl Mpi {
             container,
             first,
             grants,
+            manager.and_then(ProcessManager::pmix),
         )
         .await
         .and_then(|forked| {

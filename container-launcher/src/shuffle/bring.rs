@@ -16,8 +16,9 @@ use tokio_rustls::rustls::pki_types::ServerName;
 use tokio_rustls::rustls::{ClientConfig, ClientConnection, StreamOwned};
 
 use super::patient::Patient;
-use super::{OPEN, PIECE, SILENCE, frames};
+use super::{MESSAGE_MAX, OPEN, PIECE, SILENCE};
 use crate::disks::Room;
+use crate::frames;
 use crate::launcher_context::LauncherKeys;
 
 /// Times in a row that a launcher is tried which is not reached, or breaks off before it has given a part.
@@ -211,7 +212,7 @@ impl Fetcher {
         frames::send(&mut peer, request).map_err(broken)?;
         let mut piece = vec![0; PIECE];
         for map in &request.maps {
-            let part: FetchedPart = frames::receive(&mut peer).map_err(broken)?;
+            let part: FetchedPart = frames::receive(&mut peer, MESSAGE_MAX).map_err(broken)?;
             if part.map != *map {
                 let trouble = format!("it gave map {} instead of {map}", part.map);
                 return Err(broken(io::Error::new(ErrorKind::InvalidData, trouble)));

@@ -17,7 +17,6 @@ mod bring;
 mod cost;
 mod door;
 mod exchange;
-mod frames;
 mod gather;
 mod map_outputs;
 mod patient;
@@ -47,3 +46,5 @@ const SERVED_MAX: usize = 128;
 pub(crate) const PATIENCE: Duration = Duration::from_secs(300);
 /// What is read and sent in one turn, bytes.
 const PIECE: usize = 256 * 1024;
+/// Longest message, bytes: a request of ten thousand maps has less.
+const MESSAGE_MAX: usize = 1 << 20;

@@ -18,7 +18,8 @@ use tokio_rustls::rustls::{ServerConfig, ServerConnection, StreamOwned};
 use super::door::{Caller, Door};
 use super::map_outputs::{MapOutput, MapOutputs};
 use super::turns::Turns;
-use super::{OPEN, SERVED_MAX, SILENCE, frames};
+use super::{MESSAGE_MAX, OPEN, SERVED_MAX, SILENCE};
+use crate::frames;
 use crate::launcher_context::LauncherKeys;
 use crate::node_facts;
 
@@ -219,7 +220,7 @@ impl ConnectionLimit {
 impl Serving {
     fn serve(&self, mut peer: FetchingPeer) -> io::Result<()> {
         peer.sock.set_read_timeout(Some(SILENCE))?;
-        let request: FetchRequest = frames::receive(&mut peer)?;
+        let request: FetchRequest = frames::receive(&mut peer, MESSAGE_MAX)?;
         if request.build != job::BUILD {
             return Err(ErrorKind::InvalidData.into());
         }

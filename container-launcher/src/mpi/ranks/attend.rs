@@ -106,13 +106,19 @@ impl Forked {
                 );
             }
             drop(there);
-            ends.pmi.set_nonblocking(true)?;
-            let (from, to) = tokio::net::UnixStream::from_std(ends.pmi)?.into_split();
-            let (replies, queued) = mpsc::channel(socket::QUEUE);
-            tasks.spawn(socket::listen(rank, from, heard.clone()));
-            tasks.spawn(socket::answer(to, queued));
             processes.add(rank, Process::new(ends.pid, gone, ends.grants));
-            peers.insert(rank, RankSocket::new(replies, ends.waits));
+            let peer = match ends.pmi {
+                Some(pmi) => {
+                    pmi.set_nonblocking(true)?;
+                    let (from, to) = tokio::net::UnixStream::from_std(pmi)?.into_split();
+                    let (replies, queued) = mpsc::channel(socket::QUEUE);
+                    tasks.spawn(socket::listen(rank, from, heard.clone()));
+                    tasks.spawn(socket::answer(to, queued));
+                    RankSocket::new(replies, ends.waits)
+                }
+                None => RankSocket::absent(ends.waits),
+            };
+            peers.insert(rank, peer);
         }
         Ok(Ranks {
             processes,

@@ -16,6 +16,7 @@ use crate::forward::Origin;
 use crate::mpi::checkpoint;
 use crate::mpi::crowd::Crowd;
 use crate::mpi::environment;
+use crate::mpi::pmix::{self, PmixServer};
 use crate::mpi::yielding::WAITS_VARIABLE;
 use crate::out_of_memory::Kills;
 use crate::process::exec::INHERITED_FD;
@@ -29,7 +30,8 @@ pub(super) struct PipeEnds {
     pub(super) rank: u32,
     pub(super) pid: i32,
     pub(super) outer: Outer,
-    pub(super) pmi: UnixStream,
+    /// None: it speaks PMIx to a server.
+    pub(super) pmi: Option<UnixStream>,
     pub(super) waits: Option<PathBuf>,
     /// What its standard error begins with.
     pub(super) before: Vec<u8>,
@@ -48,11 +50,16 @@ pub(crate) struct Forked {
 }
 
 /// Forks the ranks of a share in `folder`, called by their numbers in the job; `first` is that of their
-/// group's rank 0, and `grants` is what each has, in the order of the programs.
+/// group's rank 0, and `grants` is what each has, in the order of the programs. They speak PMI over a socket each, or
+/// find the server `pmix`.
 ///
 /// # Errors
 ///
 /// The first that could not be started; those before it may run.
+#[expect(
+    clippy::too_many_arguments,
+    reason = "a rank is put together of what the job, the container and its process manager give"
+)]
 pub(crate) async fn fork(
     share: &Share,
     programs: &[LocalRanks<'_>],
@@ -61,6 +68,7 @@ pub(crate) async fn fork(
     container: &OwnContainer<'_>,
     first: u32,
     grants: Vec<Grants>,
+    pmix: Option<&PmixServer>,
 ) -> std::io::Result<Forked> {
     let yields = Yields::of(share, folder);
     let cross_memory = environment::may_read_across_processes();
@@ -83,6 +91,7 @@ pub(crate) async fn fork(
         if first > 0 {
             environment.insert("PMI_SPAWNED".into(), "1".into());
         }
+        let suggested = pmix.map(|pmix| pmix.suggested(cross_memory));
         let command = Arc::new(program::command(run.program, folder, environment));
         for &rank in &run.ranks {
             let local_rank = ends.len();
@@ -95,17 +104,35 @@ pub(crate) async fn fork(
             };
             let waits = yields.waits(rank);
             let before = bound(share, rank, processors.as_ref());
-            let (pmi, socket) = UnixStream::pair()?;
+            let own = rank.saturating_sub(first);
+            let (pmi, socket) = match pmix {
+                Some(_) => (None, None),
+                None => {
+                    let (pmi, socket) = UnixStream::pair()?;
+                    (Some(pmi), Some(socket))
+                }
+            };
             let id = process::Id { job, number: rank };
             let start = ProcessStart::new(id, &command, streams)
-                .suggest(environment::of_rank(rank.saturating_sub(first), local_rank))
+                .suggest(environment::of_rank(own, local_rank))
+                .suggest(suggested.iter().flatten().cloned())
                 .suggest(terminal.map(|terminal| ("TERM", terminal.name.as_str())))
                 .suggest(grants.gpus.iter().flat_map(devices::Grant::variables))
                 .set(checkpoint::environment(share, folder, rank, first))
-                .set(pmi_variables(rank.saturating_sub(first), local_rank))
                 .set(waits.as_ref().map(|file| (WAITS_VARIABLE, file)))
-                .bind(processors)
-                .inherit(socket);
+                .bind(processors);
+            let start = match (socket, pmix) {
+                (Some(socket), _) => start.set(pmi_variables(own, local_rank)).inherit(socket),
+                (None, Some(pmix)) => start
+                    .set(pmix::of_rank(
+                        own,
+                        share.size,
+                        local_rank,
+                        share.ranks.len(),
+                    ))
+                    .set(pmix.variables(local_rank).iter().cloned()),
+                (None, None) => start,
+            };
             let pid = container.nursery.start(start).await?;
             ends.push(PipeEnds {
                 rank,

@@ -1,0 +1,146 @@
+//! The server's process, the role `--as=pmix`: standard input is the socket to its launcher.
+
+use std::io::{self, ErrorKind};
+use std::os::fd::AsFd as _;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use job::exit::Exit;
+use job::wire::{
+    KeyValue, PmixAbort, PmixAnswer, PmixCall, PmixEvent, PmixFence, PmixJob, PmixOrder, PmixReady,
+    PmixVariables, pmix_call, pmix_event, pmix_order,
+};
+use nix::sys::prctl::set_pdeathsig;
+use nix::sys::signal::{Signal, raise};
+use pmix::{Answer, Call, JobData, Node, Server};
+
+use super::MESSAGE_MAX;
+use crate::frames;
+use crate::say;
+
+/// A launcher reads at once what it is told; one that does not is dead or ends.
+const WRITE_MAX: Duration = Duration::from_secs(10);
+
+/// Runs the role.
+pub fn pmix_main() -> ExitCode {
+    set_pdeathsig(Signal::SIGKILL).ok();
+    match serve() {
+        Ok(()) => {
+            // Handlers of the library that run at an exit find its threads at work, and nothing of it is to be kept.
+            raise(Signal::SIGKILL).ok();
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            say(&format!(
+                "a PMIx server needs a launcher at its standard input: {error}"
+            ));
+            ExitCode::from(Exit::Usage.code())
+        }
+    }
+}
+
+/// Until the launcher has closed the socket.
+fn serve() -> io::Result<()> {
+    let mut launcher = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
+    launcher.set_write_timeout(Some(WRITE_MAX))?;
+    let told = Arc::new(Mutex::new(launcher.try_clone()?));
+    let order: PmixOrder = frames::receive(&mut launcher, MESSAGE_MAX)?;
+    let Some(pmix_order::Order::Job(job)) = order.order else {
+        return Err(io::Error::new(
+            ErrorKind::InvalidData,
+            "its first words name no job",
+        ));
+    };
+    let server = match begin(&job, &told) {
+        Ok((server, ready)) => {
+            tell(&told, pmix_event::Event::Ready(ready));
+            server
+        }
+        Err(why) => {
+            tell(&told, pmix_event::Event::Refusal(why));
+            return Ok(());
+        }
+    };
+    while let Ok(PmixOrder { order: Some(order) }) = frames::receive(&mut launcher, MESSAGE_MAX) {
+        if let pmix_order::Order::Answer(PmixAnswer { call, failed, data }) = order {
+            let answer = match failed {
+                true => Answer::Failed,
+                false => Answer::Done(data.into()),
+            };
+            server.answer(call, answer);
+        }
+    }
+    Ok(())
+}
+
+/// A server, and what its ranks are to be started with.
+fn begin(job: &PmixJob, told: &Arc<Mutex<UnixStream>>) -> Result<(Server, PmixReady), String> {
+    let to = Arc::clone(told);
+    let on_call = move |number, call| tell(&to, pmix_event::Event::Call(of_call(number, call)));
+    let data = data_of(job);
+    let library = Path::new(&job.library);
+    let words = |error: pmix::ServerError| error.to_string();
+    let server = Server::begin(library, &job.folder, &data, on_call).map_err(words)?;
+    let here = data.nodes.get(data.here).map(|node| node.ranks.clone());
+    let mut ranks = Vec::new();
+    for rank in here.unwrap_or_default() {
+        let variables = server.variables(rank).map_err(words)?.into_iter();
+        let variables = variables.map(|(key, value)| KeyValue { key, value });
+        ranks.push(PmixVariables {
+            variables: variables.collect(),
+        });
+    }
+    let version = server.version();
+    Ok((server, PmixReady { version, ranks }))
+}
+
+fn data_of(job: &PmixJob) -> JobData {
+    let nodes = job.nodes.iter().map(|node| Node {
+        name: node.name.clone(),
+        ranks: node.ranks.clone(),
+    });
+    JobData {
+        namespace: job.name_space.clone(),
+        universe: job.universe_size,
+        nodes: nodes.collect(),
+        here: usize::try_from(job.here).unwrap_or(usize::MAX),
+        programs: job.appnums.clone(),
+        is_crowded: job.crowded,
+    }
+}
+
+fn of_call(number: u64, call: Call) -> PmixCall {
+    let call = match call {
+        Call::Connected { rank } => pmix_call::Call::Connected(rank),
+        Call::Finalized { rank } => pmix_call::Call::Finalized(rank),
+        Call::Abort {
+            rank,
+            status,
+            message,
+        } => pmix_call::Call::Abort(PmixAbort {
+            rank,
+            status,
+            message,
+        }),
+        Call::Fence { ranks, data } => pmix_call::Call::Fence(PmixFence {
+            ranks,
+            data: data.into(),
+        }),
+    };
+    PmixCall {
+        number,
+        call: Some(call),
+    }
+}
+
+/// Tells the launcher. One that cannot be told any more has gone or stands still: the server goes, too.
+fn tell(launcher: &Mutex<UnixStream>, event: pmix_event::Event) {
+    let mut launcher = launcher.lock().unwrap_or_else(PoisonError::into_inner);
+    let event = PmixEvent { event: Some(event) };
+    if frames::send(&mut *launcher, &event).is_err() {
+        raise(Signal::SIGKILL).ok();
+    }
+}

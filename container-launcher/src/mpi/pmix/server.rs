@@ -1,0 +1,229 @@
+//! The launcher's hold on a server: starts it, answers it, notices its end.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::Duration;
+
+use job::Role;
+use job::exit::Exit;
+use job::wire::{
+    PmixCall, PmixEvent, PmixJob, PmixOrder, PmixReady, Refusal, Share, pmix_event, pmix_order,
+};
+use pmi::{Effect, PmiStage};
+use tokio::io::AsyncWriteExt as _;
+use tokio::net::UnixStream;
+use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+
+use super::calls::Calls;
+use super::{MESSAGE_MAX, places, variables};
+use crate::program::LocalRanks;
+use crate::surroundings::Surroundings;
+use crate::{frames, node_facts};
+
+/// How long a server may take until it serves.
+const READY_MAX: Duration = Duration::from_secs(10);
+/// Answers that wait for a server, which reads them at once: each local rank waits for one at a time.
+const QUEUE: usize = 1024;
+/// Libraries of the ranks' that a server should be without.
+const PRELOAD: &str = "LD_PRELOAD";
+
+/// What is heard of a server.
+#[derive(Debug)]
+pub(crate) enum Served {
+    Call(PmixCall),
+    /// It has ended, or says what makes no sense.
+    Gone,
+}
+
+/// A server that serves.
+pub(crate) struct PmixServer {
+    /// What its library calls itself.
+    version: String,
+    folder: PathBuf,
+    /// The variables of each local rank, in their order.
+    variables: Vec<Vec<(String, String)>>,
+    calls: Calls,
+    answers: mpsc::Sender<PmixOrder>,
+    /// They read and write its socket, which ends with them, and the server with that.
+    _tasks: JoinSet<()>,
+}
+
+impl PmixServer {
+    /// Starts the server of a share, whose files are in `files`; none: nobody wants one. Its calls are told to `told`
+    /// under the number of the ranks' group.
+    ///
+    /// # Errors
+    ///
+    /// The refusal to send.
+    pub(crate) async fn start(
+        share: &Share,
+        programs: &[LocalRanks<'_>],
+        files: &Path,
+        environment: BTreeMap<OsString, OsString>,
+        around: &Surroundings,
+        told: &mpsc::Sender<(u32, Served)>,
+    ) -> Result<Option<Self>, Refusal> {
+        let Some(job) = places::of(share, programs, files)? else {
+            return Ok(None);
+        };
+        let library = job.library.clone();
+        let refuse = |exit: Exit, why: String| Refusal {
+            sentence: format!("{}: {library}: {why}", node_facts::hostname()),
+            exit_code: i32::from(exit.code()),
+            group: 0,
+        };
+        let folder = PathBuf::from(&job.folder);
+        let lost = |error: std::io::Error| {
+            refuse(
+                Exit::Lost,
+                format!("its PMIx server does not start: {error}"),
+            )
+        };
+        std::fs::create_dir_all(&folder).map_err(lost)?;
+        let mut socket = begin(environment, around).map_err(lost)?;
+        let ready = timeout(READY_MAX, greet(&mut socket, job)).await;
+        let ready = match ready {
+            Ok(Ok(Ok(ready))) => ready,
+            Ok(Ok(Err(why))) => return Err(refuse(Exit::NotFound, why)),
+            Ok(Err(_)) => {
+                let why =
+                    "its PMIx server has ended before it served; the container's log has its words";
+                return Err(refuse(Exit::Lost, why.to_owned()));
+            }
+            Err(_) => {
+                let why = format!(
+                    "its PMIx server does not serve after {} s",
+                    READY_MAX.as_secs()
+                );
+                return Err(refuse(Exit::Lost, why));
+            }
+        };
+        let (from, to) = socket.into_split();
+        let (answers, queued) = mpsc::channel(QUEUE);
+        let mut tasks = JoinSet::new();
+        tasks.spawn(listen(from, told.clone()));
+        tasks.spawn(answer(to, queued));
+        let variables = ready.ranks.into_iter().map(|rank| {
+            let pairs = rank.variables.into_iter();
+            pairs.map(|pair| (pair.key, pair.value)).collect()
+        });
+        Ok(Some(Self {
+            // Behind it in brackets are the standards that it keeps.
+            version: match ready.version.split_once(" (") {
+                Some((release, _)) => release.to_owned(),
+                None => ready.version,
+            },
+            folder,
+            variables: variables.collect(),
+            calls: Calls::default(),
+            answers,
+            _tasks: tasks,
+        }))
+    }
+
+    pub(crate) fn stage(&self, rank: u32) -> PmiStage {
+        self.calls.stage(rank)
+    }
+
+    /// What its library calls itself.
+    pub(crate) fn version(&self) -> &str {
+        &self.version
+    }
+
+    /// By which the local rank of this number finds it.
+    pub(crate) fn variables(&self, local: usize) -> &[(String, String)] {
+        self.variables.get(local).map_or(&[], Vec::as_slice)
+    }
+
+    /// What all ranks are told where the user has said nothing else.
+    pub(crate) fn suggested(&self, cross_memory: bool) -> Vec<(&'static str, String)> {
+        variables::suggested(&self.folder, cross_memory)
+    }
+
+    /// Answers a call; what is to be done about it.
+    pub(crate) fn on(&mut self, call: PmixCall) -> Vec<Effect> {
+        let (effects, answer) = self.calls.on(call);
+        let order = PmixOrder {
+            order: Some(pmix_order::Order::Answer(answer)),
+        };
+        // One that is gone is told of by itself.
+        self.answers.try_send(order).ok();
+        effects
+    }
+}
+
+impl Drop for PmixServer {
+    fn drop(&mut self) {
+        // What was shared by processes that were killed.
+        std::fs::remove_dir_all(&self.folder).ok();
+    }
+}
+
+/// Starts the process, in the environment of the ranks whose library it opens.
+fn begin(
+    environment: BTreeMap<OsString, OsString>,
+    around: &Surroundings,
+) -> std::io::Result<UnixStream> {
+    let (own, its) = std::os::unix::net::UnixStream::pair()?;
+    own.set_nonblocking(true)?;
+    // The thread that reaps ranks reaps it.
+    around
+        .command(Role::Pmix)
+        .env_clear()
+        .envs(environment)
+        .env_remove(PRELOAD)
+        .stdin(Stdio::from(OwnedFd::from(its)))
+        .stdout(Stdio::null())
+        .spawn()?;
+    UnixStream::from_std(own)
+}
+
+/// Tells a server of its job; its refusal is the inner error.
+async fn greet(
+    socket: &mut UnixStream,
+    job: PmixJob,
+) -> std::io::Result<Result<PmixReady, String>> {
+    let order = PmixOrder {
+        order: Some(pmix_order::Order::Job(job)),
+    };
+    socket.write_all(&frames::written(&order)?).await?;
+    let event: PmixEvent = frames::receive_from(socket, MESSAGE_MAX).await?;
+    match event.event {
+        Some(pmix_event::Event::Ready(ready)) => Ok(Ok(ready)),
+        Some(pmix_event::Event::Refusal(why)) => Ok(Err(why)),
+        Some(pmix_event::Event::Call(_)) | None => {
+            Err(std::io::Error::other("a call before the ranks run"))
+        }
+    }
+}
+
+/// Passes on its calls until it ends.
+async fn listen(mut socket: OwnedReadHalf, told: mpsc::Sender<(u32, Served)>) {
+    while let Ok(PmixEvent {
+        event: Some(pmix_event::Event::Call(call)),
+    }) = frames::receive_from(&mut socket, MESSAGE_MAX).await
+    {
+        if told.send((0, Served::Call(call))).await.is_err() {
+            return;
+        }
+    }
+    drop(told.send((0, Served::Gone)).await);
+}
+
+/// Writes the answers to it, until it is gone or no more come.
+async fn answer(mut socket: OwnedWriteHalf, mut answers: mpsc::Receiver<PmixOrder>) {
+    while let Some(order) = answers.recv().await {
+        let Ok(bytes) = frames::written(&order) else {
+            return;
+        };
+        if socket.write_all(&bytes).await.is_err() {
+            return;
+        }
+    }
+}

@@ -1,0 +1,42 @@
+//! What a rank of Open MPI finds in its environment beside its server's variables.
+
+use std::path::Path;
+
+/// For all ranks, where the user has set nothing else. `folder` is the server's.
+pub(super) fn suggested(folder: &Path, cross_memory: bool) -> Vec<(&'static str, String)> {
+    let folder = folder.display().to_string();
+    let mut variables = vec![
+        // Two containers of one host have processes of the same names: what they share is each container's own.
+        ("OMPI_MCA_btl_vader_backing_directory", folder.clone()),
+        ("OMPI_MCA_btl_sm_backing_directory", folder.clone()),
+        ("OMPI_MCA_orte_tmpdir_base", folder),
+        // The launcher binds.
+        ("OMPI_MCA_hwloc_base_binding_policy", "none".to_owned()),
+        // Open MPI 4 takes a process for a job of one unless it knows who has started it; this it takes for a launcher
+        // that speaks PMIx. Nobody else reads it.
+        ("JSM_JSRUN_PORT", "0".to_owned()),
+    ];
+    if !cross_memory {
+        variables.push((
+            "OMPI_MCA_btl_vader_single_copy_mechanism",
+            "none".to_owned(),
+        ));
+    }
+    variables
+}
+
+/// A rank's place, under the names that Open MPI's own launcher gives it: scripts choose devices by them.
+pub(crate) fn of_rank(
+    rank: u32,
+    size: u32,
+    local: usize,
+    here: usize,
+) -> [(&'static str, String); 5] {
+    [
+        ("OMPI_COMM_WORLD_RANK", rank.to_string()),
+        ("OMPI_COMM_WORLD_SIZE", size.to_string()),
+        ("OMPI_COMM_WORLD_LOCAL_RANK", local.to_string()),
+        ("OMPI_COMM_WORLD_LOCAL_SIZE", here.to_string()),
+        ("OMPI_COMM_WORLD_NODE_RANK", local.to_string()),
+    ]
+}
