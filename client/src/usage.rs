@@ -82,6 +82,12 @@ pub(crate) enum UsageError {
         /// Which variable, and what is wrong with its value.
         sentence: String,
     },
+    /// An application of its own has one job after the other.
+    #[error(
+        "--deadline is for jobs of a session, whose policy goes by it: gerbil session start NAME --policy \
+         fifo:order=deadline, then gerbil mr --session NAME"
+    )]
+    DeadlineAlone,
     /// A session has its size already.
     #[error(
         "{option}: GERBIL_SESSION names session {name}, which has its containers already; unset it to run this in an \

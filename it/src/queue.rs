@@ -46,6 +46,7 @@ impl SessionQueue {
             user: "it",
             queue: "default",
             priority: 0,
+            deadline: None,
             runs: Runs::Mpi(&mpi),
             address: &Address::Shared,
             detached: true,

@@ -202,6 +202,7 @@ pub fn gangs(policy: &str, nodes: u32, jobs: u32, turns: u32) -> Result<Waiting>
         user: format!("user{}", number % 50),
         queue: "default".to_owned(),
         priority: 0,
+        deadline: None,
     };
     let (mut run, mut waiting) = (VecDeque::new(), BTreeSet::new());
     let (mut total, mut worst, mut events) = (Duration::ZERO, Duration::ZERO, 0_u32);

@@ -155,6 +155,9 @@ pub struct WorkloadJob {
     /// Higher is first, where a policy looks at it.
     #[serde(default)]
     pub priority: i32,
+    /// When it wants to be done, in seconds from its submission, where a policy looks at it.
+    #[serde(default)]
+    pub deadline_s: Option<f64>,
     /// Map tasks.
     #[serde(default)]
     pub maps: Option<AlikeTasks>,
@@ -245,6 +248,8 @@ impl Workload {
         for job in &self.jobs {
             let name = &job.name;
             seconds(job.submit_s).with_context(|| format!("job {name:?}: submit_s"))?;
+            seconds(job.deadline_s.unwrap_or_default())
+                .with_context(|| format!("job {name:?}: deadline_s"))?;
             let phases = [&job.maps, &job.reduces, &job.ranks];
             ensure!(
                 phases.iter().any(|phase| phase.is_some()),

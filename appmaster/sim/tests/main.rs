@@ -102,6 +102,37 @@ fn a_wide_gang_among_small_jobs_and_the_picture_of_it() {
     }
 }
 
+/// In a queue the earliest deadline is first, and a job without one comes last; between queues nothing changes.
+#[test]
+fn jobs_of_a_queue_are_served_by_their_deadlines() {
+    let workload = r#"{
+        "start_ms": 0,
+        "nodes": [{ "map_slots": 2 }],
+        "jobs": [
+            { "name": "running", "queue": "prod", "maps": { "count": 2, "seconds": 1 } },
+            { "name": "whenever", "queue": "prod", "submit_s": 0.1, "maps": { "count": 1, "seconds": 10 } },
+            { "name": "late", "queue": "prod", "submit_s": 0.2, "deadline_s": 90, "maps": { "count": 1, "seconds": 10 } },
+            { "name": "soon", "queue": "prod", "submit_s": 0.3, "deadline_s": 20, "maps": { "count": 1, "seconds": 10 } },
+            { "name": "other", "queue": "test", "submit_s": 0.4, "maps": { "count": 1, "seconds": 10 } }
+        ]
+    }"#;
+    let of = |policy| ends(&play(policy, workload));
+    let by_turn = ["1.000", "11.000", "11.000", "21.000", "21.000"];
+    assert_eq!(of("fifo"), by_turn);
+    assert_eq!(of("fifo:order=fifo"), by_turn);
+    // By the deadlines: soon, late, then the others as they came.
+    let by_deadline = ["1.000", "21.000", "11.000", "11.000", "21.000"];
+    assert_eq!(of("fifo:order=deadline"), by_deadline);
+    // The other queue has its half.
+    let halves = "capacity:queue.prod=50,queue.test=50";
+    let other = of(halves).pop();
+    let by_deadline = of(&format!("{halves},order=deadline+delay+gang"));
+    assert_eq!(by_deadline.last(), other.as_ref());
+    assert_eq!(by_deadline[3], "11.000");
+    let why = named("fifo:order=fast").unwrap_err().to_string();
+    assert!(why.contains("fifo or deadline"), "{why}");
+}
+
 /// What takes longer because its core is slow has no copy, which would win nothing.
 #[test]
 fn an_attempt_on_a_slow_core_is_as_fast_as_others_there() {

@@ -151,6 +151,7 @@ mod tests {
             user: "ann".into(),
             queue: "default".into(),
             priority: 0,
+            deadline: None,
         };
         let given = LoanTerms {
             name: "p".into(),

@@ -183,6 +183,11 @@ impl Slots {
         self.lending.queues()
     }
 
+    /// Whether the policy goes by the deadlines of jobs.
+    pub(crate) fn goes_by_deadline(&self) -> bool {
+        self.lending.goes_by_deadline()
+    }
+
     /// What the tasks of a wish need and no node has, each of which says why.
     fn lack(&self, number: u32, nodes: &Nodes) -> Option<Lack> {
         let why_not =

@@ -55,6 +55,7 @@ impl Bed {
             user: "ann".into(),
             queue: "default".into(),
             priority: 0,
+            deadline: None,
         };
         let given = LoanTerms {
             name: format!("job-{job}"),

@@ -3,6 +3,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use follow::ended::Ended;
 use follow::follower::tasks::{JobControl, JobNews, TasksInSession};
@@ -50,6 +51,8 @@ pub struct JobRunner {
     own: Option<Arc<dyn SubmitApplication>>,
     holder: OnceCell<Holder>,
     staged: OnceCell<StagedFiles>,
+    /// So long after its submission each job wants to be done.
+    pub deadline: Option<Duration>,
     /// How far the program is on its way.
     pub moved: Arc<Moved>,
     /// What is wished of all jobs.
@@ -132,6 +135,7 @@ impl JobRunner {
             own: None,
             holder: OnceCell::new(),
             staged: OnceCell::new(),
+            deadline: None,
             moved: Arc::default(),
             wishes: watch::channel(JobControl::Run).0,
         }
@@ -247,6 +251,7 @@ impl JobRunner {
             user: &self.cluster.user,
             queue: order.queue.as_deref().unwrap_or("default"),
             priority: order.priority.unwrap_or_default(),
+            deadline: self.deadline,
             detached,
             runs: Runs::MapReduce(&order.job),
             address: &staged.address,

@@ -1,5 +1,7 @@
 //! Gives a session a job.
 
+use std::time::Duration;
+
 use job::wire::submission::Kind;
 use job::{MapReduceJob, MpiJob, Staged, StagedKind, wire};
 use storage::Address;
@@ -19,6 +21,8 @@ pub struct JobSubmission<'a> {
     pub queue: &'a str,
     /// Higher goes first, where the session's policy looks at it.
     pub priority: i32,
+    /// So long from now it wants to be done.
+    pub deadline: Option<Duration>,
     /// What runs.
     pub runs: Runs<'a>,
     /// Where its files are staged.
@@ -85,6 +89,10 @@ impl Reached {
             addresses: vec![serde_json::to_string(job.address).map_err(unwritable)?],
             files: files.collect(),
             detached: job.detached,
+            // Less than a millisecond is not the same as none.
+            deadline_ms: job.deadline.map_or(0, |within| {
+                u64::try_from(within.as_millis()).unwrap_or(u64::MAX).max(1)
+            }),
         };
         let submitted = answer(&kept.name, self.client.submit(submission)).await?;
         Ok(submitted.job)

@@ -122,6 +122,9 @@ async fn jobs(
         let name = name.clone();
         return Err(UsageError::SizedSession { option, name }.into());
     }
+    if given.deadline.is_some() && name.is_none() {
+        return Err(UsageError::DeadlineAlone.into());
+    }
     let chosen = streaming::chosen(&given.words)?;
     let words = given.words.split_first();
     let Some((program, words)) = words.filter(|(program, _)| !program.is_empty()) else {
@@ -210,12 +213,13 @@ async fn jobs(
     // The small cluster of a session on this machine counts no types: its nodes say what they have.
     let is_local = matches!(&kept, Some((_, kept)) if kept.owned.local.is_some());
     let rm_of_types = (!is_local).then(|| Arc::clone(&rm));
-    let jobs = match (kept, reached) {
+    let mut jobs = match (kept, reached) {
         (Some((_, kept)), Some(reached)) => {
             JobRunner::of_session(hadoops, brought, rm, kept, reached)
         }
         _ => JobRunner::of_application(hadoops, brought, rm, Arc::clone(&own) as _),
     };
+    jobs.deadline = given.deadline;
     let progress = Progress::new(given.quiet);
     let needs = Needs::new(program.clone(), rm_of_types);
     let orders = JobOrders::new(planned, places, needs, given.overwrite)

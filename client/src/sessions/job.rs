@@ -100,6 +100,7 @@ pub(crate) async fn job(
         user: &cluster.user,
         queue: &plan.deployment.queue,
         priority,
+        deadline: None,
         runs: Runs::Mpi(&mpi),
         detached,
         address: &staged.address,

@@ -39,6 +39,11 @@ pub(crate) struct MapReduceArguments {
     #[arg(long, value_name = "N")]
     pub skip_bad: Option<u32>,
 
+    /// When each job is to be done, from its submission, as in 5m: in a session whose policy goes by that the earlier comes
+    /// first (gerbil session start --policy fifo:order=deadline). Nothing ends a job that is late
+    #[arg(long, value_name = "SPAN", value_parser = span)]
+    pub deadline: Option<Duration>,
+
     /// Leave the job to its session, or to an application of its own, print its name, and do not wait for it: gerbil
     /// attach shows it, gerbil logs what its tasks print, gerbil kill ends it. Of programs that run one job
     #[arg(long, conflicts_with_all = ["overwrite", "dry_run", "explain", "report", "timing"])]
@@ -325,6 +330,9 @@ mod tests {
             let refused = given(&format!("--detach {other} ./p IN OUT")).unwrap_err();
             assert!(refused.contains("cannot be used with"), "{refused}");
         }
+        let found = given("--deadline 5m ./p IN OUT").unwrap();
+        assert_eq!(found.deadline, Some(Duration::from_secs(300)));
+        assert!(given("--deadline soon ./p IN OUT").is_err());
         let found = given("-- -odd IN").unwrap();
         assert_eq!(found.words, ["-odd", "IN"]);
     }

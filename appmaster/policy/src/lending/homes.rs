@@ -160,6 +160,7 @@ mod tests {
             user: "ann".into(),
             queue: "default".into(),
             priority: 0,
+            deadline: None,
         };
         lending.wanted(NOW, 1, request);
         lending

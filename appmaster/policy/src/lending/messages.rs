@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::OfferedSlot;
 use crate::elements::ElementNeed;
 use crate::schedule::{AttemptIx, ContainerIx, Level, Nanos, Stage, TaskIx, Why};
-use crate::{ContainerId, NodeId, Resources};
+use crate::{ContainerId, Millis, NodeId, Resources};
 
 /// A container that offers slots.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,6 +48,8 @@ pub struct SlotRequest {
     pub queue: String,
     /// Higher goes first, where the policy looks at it.
     pub priority: i32,
+    /// When it wants to be done, where the policy looks at it.
+    pub deadline: Option<Millis>,
 }
 
 /// Where a job stands among others that want slots.

@@ -188,6 +188,12 @@ impl Lending {
         self.driver.queues()
     }
 
+    /// Whether the policy goes by deadlines.
+    #[must_use]
+    pub fn goes_by_deadline(&self) -> bool {
+        self.driver.goes_by_deadline()
+    }
+
     /// The queue or user whose a job is, where the policy shares out among them.
     #[must_use]
     pub fn owner_of(&self, request: &SlotRequest) -> Option<Owner> {
@@ -294,7 +300,7 @@ impl Lending {
             tenant: request.user.clone(),
             queue: request.queue.clone(),
             tag: String::new(),
-            deadline: None,
+            deadline: request.deadline.map(nanos),
             node_failures,
             stages,
         };

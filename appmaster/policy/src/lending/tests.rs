@@ -40,6 +40,7 @@ fn request(processes: u32) -> SlotRequest {
         user: "ann".into(),
         queue: "default".into(),
         priority: 0,
+        deadline: None,
     }
 }
 

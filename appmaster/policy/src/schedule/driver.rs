@@ -82,6 +82,11 @@ pub trait Scheduler: std::fmt::Debug + Send + Sync {
         self.inner().is_some_and(|inner| inner.goes_by_running())
     }
 
+    /// Whether the [turn](super::Job::seq) of a job is that of its deadline, and not of its submission.
+    fn goes_by_deadline(&self) -> bool {
+        self.inner().is_some_and(|inner| inner.goes_by_deadline())
+    }
+
     /// Whether it may have something now for a node where nothing is pending for any free slot, such as a copy of what runs
     /// elsewhere. Such nodes are many, and are left out otherwise.
     fn looks_everywhere(&self, now: Nanos) -> bool {
@@ -149,7 +154,7 @@ impl SessionDriver {
     #[must_use]
     pub fn new(scheduler: Box<dyn Scheduler>) -> Self {
         Self {
-            session: Session::ordered(scheduler.goes_by_running()),
+            session: Session::ordered(scheduler.goes_by_running(), scheduler.goes_by_deadline()),
             scheduler,
             asked: Nanos(0),
             refused: Vec::new(),
@@ -201,6 +206,12 @@ impl SessionDriver {
             By::Queue => Some(Owner::Queue(queue.to_owned())),
             By::Job => None,
         }
+    }
+
+    /// Whether its policy goes by the deadlines of jobs.
+    #[must_use]
+    pub fn goes_by_deadline(&self) -> bool {
+        self.scheduler.goes_by_deadline()
     }
 
     /// Whether its policy knows of no elements.

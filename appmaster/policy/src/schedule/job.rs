@@ -28,7 +28,7 @@ pub struct Need {
 /// A job.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Job {
-    /// Order of submission.
+    /// Order of submission; in a session whose policy goes by [deadlines](super::ByDeadline) the turn by that.
     pub seq: u64,
     /// When it was submitted.
     pub submitted: Nanos,

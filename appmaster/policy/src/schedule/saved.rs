@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use super::wrapper::{Age, Avoid, Delay, GangScheduling, Priority, Speculate};
 use super::{
-    Blind, Capacity, DyScale, Fair, Fifo, Hetero, Hpe, HpeConserve, HpeLiteral, JobIx, MapsFast,
-    Nanos, NodeIx, Scheduler, Session, Stage, TaskIx,
+    Blind, ByDeadline, Capacity, DyScale, Fair, Fifo, Hetero, Hpe, HpeConserve, HpeLiteral, JobIx,
+    MapsFast, Nanos, NodeIx, Scheduler, Session, Stage, TaskIx,
 };
 
 /// A [`SessionDriver`](super::SessionDriver) between two events.
@@ -72,6 +72,11 @@ pub enum Saved {
     /// [`Avoid`], which keeps nothing.
     Avoid {
         /// The policy inside the rule, with what it keeps.
+        inner: Box<Self>,
+    },
+    /// [`ByDeadline`], which keeps nothing.
+    ByDeadline {
+        /// The policy, which goes by the order of submission.
         inner: Box<Self>,
     },
     /// [`Priority`], with its members.
@@ -149,6 +154,9 @@ impl Saved {
                 busy,
             }),
             Self::Avoid { inner } => Box::new(Avoid {
+                inner: inner.scheduler(),
+            }),
+            Self::ByDeadline { inner } => Box::new(ByDeadline {
                 inner: inner.scheduler(),
             }),
             Self::Priority {

@@ -81,6 +81,7 @@ impl Mix {
                 user: String::new(),
                 queue: QUEUES[usize::from(bin >= INTERACTIVE)].to_owned(),
                 priority: 0,
+                deadline_s: None,
                 maps: Some(AlikeTasks::of(maps.saturating_mul(self.maps), map)),
                 reduces: (reduces > 0).then(|| AlikeTasks::of(reduces, reduce)),
                 ranks: None,

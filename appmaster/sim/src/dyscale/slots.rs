@@ -54,6 +54,7 @@ fn end(maps: u32, slots: Slots, policy: &str) -> Result<f64> {
             user: String::new(),
             queue: String::new(),
             priority: 0,
+            deadline_s: None,
             maps: Some(AlikeTasks::of(maps, T)),
             reduces: None,
             ranks: None,

@@ -209,6 +209,7 @@ pub(super) fn job(name: &str, user: &str, maps: AlikeTasks) -> WorkloadJob {
         user: user.to_owned(),
         queue: String::new(),
         priority: 0,
+        deadline_s: None,
         maps: Some(maps),
         reduces: None,
         ranks: None,

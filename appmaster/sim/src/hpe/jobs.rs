@@ -153,6 +153,7 @@ impl JobKind {
             user: String::new(),
             queue: String::new(),
             priority: 0,
+            deadline_s: None,
             maps: Some(maps),
             reduces: Some(AlikeTasks::of(self.reduces, self.reduce)),
             ranks: None,

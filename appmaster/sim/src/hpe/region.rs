@@ -113,6 +113,7 @@ impl RegionCell {
                 user: String::new(),
                 queue: String::new(),
                 priority: 0,
+                deadline_s: None,
                 maps: Some(maps),
                 reduces: Some(reduces),
                 ranks: None,

@@ -65,6 +65,7 @@ impl RecordedSession {
                 user: job.user.clone(),
                 queue: job.queue.clone(),
                 priority: job.priority,
+                deadline_s: job.deadline.map(|at| in_seconds(at.since(job.arrived))),
                 maps,
                 reduces,
                 ranks,

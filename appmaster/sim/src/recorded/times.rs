@@ -42,6 +42,7 @@ pub(super) struct RecordedJob {
     pub(super) user: String,
     pub(super) queue: String,
     pub(super) priority: i32,
+    pub(super) deadline: Option<Nanos>,
     stages: BTreeMap<Stage, RecordedStage>,
 }
 
@@ -195,6 +196,7 @@ impl RecordedJob {
             user: job.tenant.clone(),
             queue: job.queue.clone(),
             priority: job.priority,
+            deadline: job.deadline,
             stages: stages.collect(),
         }
     }

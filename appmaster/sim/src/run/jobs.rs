@@ -5,7 +5,7 @@ use policy::schedule::{Event, JobIx, NodeIx, Stage, StageState, Task};
 
 use super::attempts::STOP;
 use super::{Due, Times, WorkloadRun};
-use crate::workload::AlikeTasks;
+use crate::workload::{AlikeTasks, seconds};
 
 impl<'a> WorkloadRun<'a> {
     pub(super) fn submit(&mut self, number: usize) -> Result<()> {
@@ -30,6 +30,7 @@ impl<'a> WorkloadRun<'a> {
         let stages = phases.into_iter().filter_map(|(stage, phase)| {
             Some((stage, StageState::wanting(phase.as_ref()?.need())))
         });
+        let within = job.deadline_s.map(seconds).transpose()?;
         let arrived = policy::schedule::Job {
             seq: u64::try_from(number)?,
             submitted: self.now,
@@ -37,7 +38,7 @@ impl<'a> WorkloadRun<'a> {
             tenant: job.user.clone(),
             queue: job.queue.clone(),
             tag: String::new(),
-            deadline: None,
+            deadline: within.map(|within| self.now.plus(within)),
             node_failures: 0,
             stages: stages.collect(),
         };

@@ -49,7 +49,10 @@ impl Session {
                 "it has {JOBS_MAX} jobs, and takes the next when one of them is over"
             )));
         }
-        let queue = queue(&submission.queue, &self.plan.policy, self.slots.queues())?;
+        let policy = &self.plan.policy;
+        let queue = queue(&submission.queue, policy, self.slots.queues())?;
+        let within = Millis(submission.deadline_ms);
+        let deadline = deadline(now, within, policy, self.slots.goes_by_deadline())?;
         let (job, attempt) = (self.jobs.next_number(), self.edge.attempt);
         let taken = match submission.kind {
             Some(Kind::Mpi(mpi)) => {
@@ -71,6 +74,7 @@ impl Session {
                 user: submission.user,
                 queue,
                 priority: submission.priority,
+                deadline,
             },
             explain: taken.explain,
         };
@@ -100,6 +104,23 @@ fn queue(named: &str, policy: &str, queues: Option<Vec<&str>>) -> Result<String,
             queues.join(", ")
         ))),
         Some(_) | None => Ok(queue.to_owned()),
+    }
+}
+
+/// When a job wants to be done that names this time from now; 0: whenever.
+fn deadline(
+    now: Millis,
+    within: Millis,
+    policy: &str,
+    goes_by_it: bool,
+) -> Result<Option<Millis>, Status> {
+    match (within, goes_by_it) {
+        (Millis(0), _) => Ok(None),
+        (within, true) => Ok(Some(now.plus(within))),
+        (_, false) => Err(refused(format!(
+            "its policy {policy} does not go by deadlines (--deadline); one with order=deadline does, such as \
+             fifo:order=deadline"
+        ))),
     }
 }
 
@@ -145,6 +166,34 @@ mod tests {
         let why = "its policy capacity:queue.prod=70,queue.test=30 has no queue ad-hoc; \
                    there are default, prod, test";
         assert_eq!(queue_of(two, "ad-hoc").unwrap_err(), why);
+    }
+
+    #[test]
+    fn a_deadline_is_for_a_policy_that_goes_by_it() {
+        let of = |policy: &str, within| {
+            let scheduler = of_session(policy).unwrap();
+            let lending = Lending::new(scheduler, ResourceTypes::default());
+            let slots = Slots::new(lending, None);
+            let due = deadline(
+                Millis(500),
+                Millis(within),
+                policy,
+                slots.goes_by_deadline(),
+            );
+            due.map_err(|status| status.message().to_owned())
+        };
+        assert_eq!(of("fifo", 0), Ok(None));
+        assert_eq!(of("dyscale:order=deadline", 0), Ok(None));
+        assert_eq!(of("dyscale:order=deadline", 1000), Ok(Some(Millis(1500))));
+        assert_eq!(
+            of("fifo:order=deadline", u64::MAX),
+            Ok(Some(Millis(u64::MAX)))
+        );
+        let why = of("fair", 1000).unwrap_err();
+        assert!(
+            why.starts_with("its policy fair does not go by deadlines"),
+            "{why}"
+        );
     }
 
     #[test]

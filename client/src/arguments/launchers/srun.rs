@@ -293,7 +293,10 @@ pub(super) const ROWS: &[LauncherOption] = &[
     row("x11", nothing(0, "there is no X forwarding on YARN")),
     row(
         "deadline",
-        Refused("--deadline: write --wait-timeout for the start and -timeout for the run"),
+        Refused(
+            "--deadline: write --wait-timeout for the start and -timeout for the run; gerbil mr --deadline is another thing, \
+             by which a session orders jobs",
+        ),
     ),
     row(
         "acctg-freq",

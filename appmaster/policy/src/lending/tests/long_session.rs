@@ -17,6 +17,7 @@ fn of(number: u32, wants: Wants) -> SlotRequest {
         user: format!("user{number}"),
         queue: "default".into(),
         priority: i32::try_from(number).unwrap(),
+        deadline: None,
     }
 }
 

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{put, record_stage};
 use crate::Few;
+use crate::schedule::by_deadline::turn;
 use crate::schedule::session::{
     Class, JobRecord, ListedStage, NodeRecord, Owner, ScheduleState, TaskRecord, Tasks,
 };
@@ -13,6 +14,10 @@ impl ScheduleState {
     pub(super) fn arrived(&mut self, job: &Job) {
         let ix = JobIx(self.next_job);
         self.next_job = self.next_job.saturating_add(1);
+        let mut job = job.clone();
+        if self.by_deadline {
+            job.seq = turn(&job);
+        }
         let class = job
             .stages
             .iter()
@@ -29,16 +34,17 @@ impl ScheduleState {
             unfinished: true,
         };
         let listed = job.stages.keys().map(|stage| (*stage, unfinished));
+        let listed = listed.collect();
         let record = JobRecord {
-            job: job.clone(),
-            class,
             tasks: job
                 .stages
                 .keys()
                 .map(|stage| (*stage, Tasks::default()))
                 .collect(),
+            job,
+            class,
             gathered: BTreeMap::new(),
-            listed: listed.collect(),
+            listed,
             under_way: 0,
             listed_running: Few::new(),
             listed_gang: None,

@@ -11,24 +11,24 @@ pub use unknown::{UnknownPolicy, names};
 
 use super::wrapper::{Age, Avoid, Delay, GangScheduling, Priority, Speculate};
 use super::{
-    Blind, By, Capacity, DyScale, Fair, Fifo, Hetero, Hpe, HpeConserve, HpeLiteral, LiftBatch,
-    MapsFast, Nanos, Scheduler, Window,
+    Blind, By, ByDeadline, Capacity, DyScale, Fair, Fifo, Hetero, Hpe, HpeConserve, HpeLiteral,
+    LiftBatch, MapsFast, Nanos, Scheduler, Window,
 };
 
 /// Policies and their keys.
 pub const POLICIES: &[(&str, &[&str])] = &[
-    ("fifo", &[]),
-    ("fifo-barrier", &[]),
+    ("fifo", &["order"]),
+    ("fifo-barrier", &["order"]),
     ("fifo-blind", &[]),
-    ("capacity", &["queue.NAME", "elastic", "by-stage"]),
+    ("capacity", &["queue.NAME", "elastic", "by-stage", "order"]),
     ("fair", &["by", "weight.NAME"]),
     ("hetero", &["tenants"]),
     ("hetero-literal", &["tenants"]),
     ("hpe", &["skip", "window", "age"]),
     ("hpe-conserve", &["per", "age"]),
     ("hpe-literal", &["seed"]),
-    ("dyscale", &["lift-batch", "move-least", "most"]),
-    ("dyscale-basic", &["most"]),
+    ("dyscale", &["lift-batch", "move-least", "most", "order"]),
+    ("dyscale-basic", &["most", "order"]),
     ("maps-fast", &[]),
 ];
 
@@ -64,6 +64,14 @@ pub fn named(text: &str) -> Result<Box<dyn Scheduler>, UnknownPolicy> {
         values: Vec::new(),
     });
     let mut policy = bare(&first)?;
+    let by_deadline = |value: &str| match value {
+        "fifo" => Some(false),
+        "deadline" => Some(true),
+        _ => None,
+    };
+    if first.get("order", false, "fifo or deadline", by_deadline)? {
+        policy = Box::new(ByDeadline { inner: policy });
+    }
     let rest: Vec<NamedPart<'_>> = parts.collect();
     let is_hpe = ["hpe", "hpe-conserve"].contains(&first.name);
     let aged = rest.iter().any(|part| part.name == "age");

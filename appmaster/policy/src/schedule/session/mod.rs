@@ -190,6 +190,9 @@ pub(super) struct ScheduleState {
     pub(super) placeless: BTreeMap<(Stage, Class), BTreeSet<(u64, JobIx)>>,
     /// Jobs are kept in the order below.
     pub(super) by_running_is_kept: bool,
+    /// Jobs have the turn of their deadline.
+    #[serde(default)]
+    pub(super) by_deadline: bool,
     /// The same by how many attempts of the job are under way, in each priority.
     #[serde(with = "pairs")]
     pub(super) by_running: BTreeMap<(Stage, Class, i32), ByRunning>,
@@ -256,10 +259,12 @@ impl Session {
         Self::default()
     }
 
-    /// The same, in which jobs are also kept in the order of their attempts under way, or are not.
-    pub(super) fn ordered(by_running: bool) -> Self {
+    /// The same, in which jobs are also kept in the order of their attempts under way, or are not; and the order of
+    /// submission is that of deadlines, or is not.
+    pub(super) fn ordered(by_running: bool, by_deadline: bool) -> Self {
         let state = ScheduleState {
             by_running_is_kept: by_running,
+            by_deadline,
             ..ScheduleState::default()
         };
         Self {

@@ -245,7 +245,11 @@ fn names_keys_and_values_that_are_not_known_are_refused_with_what_there_is() {
         "policy \"fofi\" is not known; there are fifo, fifo-barrier, fifo-blind, capacity, fair, hetero, hetero-literal, hpe, \
          hpe-conserve, hpe-literal, dyscale, dyscale-basic, maps-fast"
     );
-    assert_eq!(said("fifo:x=1"), "fifo has no key \"x\"; it has none");
+    assert_eq!(said("fifo:x=1"), "fifo has no key \"x\"; it has order");
+    assert_eq!(
+        said("maps-fast:x=1"),
+        "maps-fast has no key \"x\"; it has none"
+    );
     assert_eq!(
         said("fifo+dealy"),
         "wrapper \"dealy\" is not known; there are delay, speculate, avoid, priority, age, gang"
