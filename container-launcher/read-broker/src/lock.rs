@@ -1,14 +1,16 @@
 //! Which broker of a GPU serves: the one that has locked a file.
 
-use std::fs::{File, OpenOptions, Permissions};
+use std::fs::{DirBuilder, File, OpenOptions, Permissions};
 use std::io::{self, ErrorKind};
-use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{FlockOperation, OFlags, flock};
 use rustix::io::Errno;
 
+/// Every user of the node makes files of his own there, and nobody removes another's.
+const FOLDER_MODE: u32 = 0o1777;
 /// To lock a file it need only be read.
 const LOCK_MODE: u32 = 0o444;
 /// Engines of all users connect.
@@ -32,6 +34,7 @@ impl Drop for Served {
 /// Locks `KEY.broker` and listens on `KEY.socket`, in place of whatever an earlier broker has left; `None`: another one
 /// serves.
 pub(super) fn serve(folder: &Path, key: &str, socket: &Path) -> io::Result<Option<Served>> {
+    make(folder)?;
     let lock = open(&folder.join(format!("{key}.broker")))?;
     match flock(&lock, FlockOperation::NonBlockingLockExclusive) {
         Ok(()) => {}
@@ -52,6 +55,21 @@ pub(super) fn serve(folder: &Path, key: &str, socket: &Path) -> io::Result<Optio
     // Whatever this user's umask is.
     std::fs::set_permissions(socket, Permissions::from_mode(SOCKET_MODE))?;
     Ok(Some(served))
+}
+
+/// Makes the folder, where no task of the node has yet.
+fn make(folder: &Path) -> io::Result<()> {
+    match DirBuilder::new().mode(FOLDER_MODE).create(folder) {
+        // Whatever this user's umask is.
+        Ok(()) => std::fs::set_permissions(folder, Permissions::from_mode(FOLDER_MODE)),
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+            match std::fs::symlink_metadata(folder)?.is_dir() {
+                true => Ok(()),
+                false => Err(io::Error::new(ErrorKind::AlreadyExists, "it is no folder")),
+            }
+        }
+        Err(error) => Err(error),
+    }
 }
 
 /// Opens the file, or makes it.

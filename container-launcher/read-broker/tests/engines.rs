@@ -4,7 +4,7 @@
 
 use std::io::Write as _;
 use std::os::unix::net::UnixStream;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
@@ -15,9 +15,14 @@ use read_broker::{Broker, BrokerSettings, HungEngine, socket};
 const SOON: Duration = Duration::from_secs(60);
 const MIB: u64 = 1 << 20;
 
+/// The first broker makes it.
+fn turns(folder: &Path) -> PathBuf {
+    folder.join("turns")
+}
+
 fn settings(folder: &Path) -> BrokerSettings {
     BrokerSettings {
-        folder: folder.to_owned(),
+        folder: turns(folder),
         key: "nvidia0".to_owned(),
         order: "spmario".to_owned(),
         io_timeout: SOON,
@@ -34,7 +39,7 @@ fn start(settings: BrokerSettings) -> (Broker, mpsc::Receiver<HungEngine>) {
 fn connect(folder: &Path) -> Connection {
     let until = Instant::now() + SOON;
     loop {
-        if let Ok(stream) = UnixStream::connect(socket(folder, "nvidia0")) {
+        if let Ok(stream) = UnixStream::connect(socket(&turns(folder), "nvidia0")) {
             let engine = Connection::new(stream).of_engine();
             engine.set_deadline(Some(SOON)).unwrap();
             return engine;
@@ -152,7 +157,7 @@ fn what_makes_no_sense_ends_its_sender_alone() {
             Err(error) => panic!("{error}"),
         }
     };
-    let path = socket(folder.path(), "nvidia0");
+    let path = socket(&turns(folder.path()), "nvidia0");
     for (bytes, sentence) in [
         (&b"\xff\xff\xff\xff"[..], "a frame of 4294967295 bytes"),
         (b"\x02\0\0\0{}", "type is missing"),
