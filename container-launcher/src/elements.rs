@@ -19,6 +19,7 @@ mod files;
 mod merge;
 mod opencl;
 mod probe;
+mod read_broker;
 mod watch;
 
 use std::path::Path;

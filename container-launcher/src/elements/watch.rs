@@ -7,9 +7,11 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
+use ::read_broker::Broker;
 use fpga_client::client::address;
 use gerbil_task::{
     DEVICE_PERMITS_VARIABLE, DEVICE_TURNS_VARIABLE, DEVICE_WAYS_VARIABLE, DEVICES_VARIABLE,
+    READ_BROKER_VARIABLE,
 };
 use job::Role;
 use job::element::{Element, ElementKind, Scan, usable};
@@ -18,6 +20,7 @@ use tokio::net::unix::pipe;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until, timeout};
 
+use super::read_broker;
 use super::{DEADLINE, at_once, core_classes, devices_at_once};
 use crate::devices::{Devices, gpus};
 use crate::functions::{self, FunctionWatch, Loss};
@@ -55,6 +58,8 @@ pub(crate) struct Watch {
     functions: Option<FunctionWatch>,
     /// As it was told last.
     leased: Vec<Element>,
+    /// Serves the engines of the node, or stands by; none: no job here has engines.
+    broker: Option<Broker>,
 }
 
 impl Watch {
@@ -70,6 +75,7 @@ impl Watch {
             looks_again: false,
             functions: None,
             leased: Vec::new(),
+            broker: None,
         };
         if let Some(scan) = &watch.scan {
             let (all, asks) = at_once(scan, around);
@@ -183,6 +189,32 @@ impl Watch {
         Some(self.all())
     }
 
+    /// Tasks of this container ask a read broker whose chunk is read next: there is one from now on.
+    ///
+    /// # Errors
+    ///
+    /// The order is not known, or there is no thread: a sentence.
+    pub(crate) fn order_reads(&mut self, order: &str) -> Result<(), String> {
+        if self.broker.is_some() {
+            return Ok(());
+        }
+        // A node without GPUs has no engines.
+        let (Some(scan), Some(key)) = (&self.scan, self.first_device()) else {
+            return Ok(());
+        };
+        self.broker = Some(read_broker::start(Path::new(&scan.root), key, order)?);
+        Ok(())
+    }
+
+    /// What the whole node calls the first of its GPUs.
+    fn first_device(&self) -> Option<String> {
+        let variables = self.variables().into_iter();
+        let mut devices = variables.filter(|(name, _)| *name == DEVICES_VARIABLE);
+        let (_, devices) = devices.next()?;
+        let (_, key) = devices.split(',').next()?.split_once('@')?;
+        Some(key.to_owned())
+    }
+
     /// What the process of a task is told of the devices; nothing where there are none.
     pub(crate) fn variables(&self) -> Vec<(&'static str, String)> {
         let Some(scan) = &self.scan else {
@@ -212,6 +244,10 @@ impl Watch {
             (DEVICE_WAYS_VARIABLE, scan.ways.to_string()),
             (DEVICE_TURNS_VARIABLE, turns(Path::new(&scan.root))),
         ];
+        variables.extend(self.broker.as_ref().map(|broker| {
+            let socket = broker.socket().display().to_string();
+            (READ_BROKER_VARIABLE, socket)
+        }));
         // What the node's own settings say stays.
         let order = order.filter(|(name, _)| self.around.text(name).is_none());
         variables.extend(order.map(|(name, value)| (name, value.to_owned())));
@@ -255,9 +291,9 @@ async fn leased(functions: &mut Option<FunctionWatch>) -> Vec<Element> {
     }
 }
 
-/// Where tasks queue for the devices of a machine: where one that is only tried has no memory of its own, with all
+/// Where tasks queue for the devices of a machine, and find their read broker: where one that is only tried has no memory of its own, with all
 /// others of this one.
-fn turns(root: &Path) -> String {
+pub(super) fn turns(root: &Path) -> String {
     let own = root.join(MEMORY);
     let memory = match own.is_dir() {
         true => own,
@@ -317,6 +353,40 @@ mod tests {
             count,
             ..Element::none_of(ElementKind::Gpu)
         }]
+    }
+
+    #[test]
+    fn tasks_are_told_of_a_read_broker_where_a_job_asks_for_one_and_there_is_a_gpu() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path();
+        std::fs::create_dir_all(root.join(MEMORY)).unwrap();
+        let with = |known: Vec<Element>| {
+            let mut watch = watch(known);
+            watch.scan.as_mut().unwrap().root = root.display().to_string();
+            watch
+        };
+        let told = |watch: &Watch| {
+            let mut variables = watch.variables().into_iter();
+            variables.find_map(|(name, value)| (name == READ_BROKER_VARIABLE).then_some(value))
+        };
+        let mut none = with(Vec::new());
+        none.order_reads("spmario").unwrap();
+        assert_eq!(told(&none), None);
+        let mut some = with(gpus(1));
+        assert_eq!(told(&some), None);
+        let refused = some.order_reads("mario").unwrap_err();
+        assert!(refused.contains("gpu.read-order"), "{refused}");
+        some.order_reads("spmario").unwrap();
+        let socket = told(&some).unwrap();
+        let wanted = root.join(MEMORY).join(FOLDER).join("gpu0.socket");
+        assert_eq!(Path::new(&socket), wanted);
+        let until = std::time::Instant::now() + Duration::from_secs(60);
+        while std::os::unix::net::UnixStream::connect(&socket).is_err() {
+            assert!(std::time::Instant::now() < until, "nobody listens");
+            std::thread::park_timeout(Duration::from_millis(1));
+        }
+        drop(some);
+        assert!(!wanted.exists());
     }
 
     #[tokio::test]

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use fpga_client::client::ACCELERATORS_VARIABLE;
+use gerbil_task::settings::READ_ORDER;
 use gerbil_task::{
     Blamed, Connection, LAUNCHER_VARIABLE, Page, ROLE_VARIABLE, ToTask, VERSION, Welcome,
 };
@@ -83,6 +84,10 @@ impl Tasks {
             format!("no folder for task process {number} at {folder}: {error}")
         })?;
         let ready = self.check(&mut order, &mut container.storages)?;
+        let reads = ready.welcome.settings.get(READ_ORDER);
+        if let Some(order) = reads.filter(|order| !order.is_empty()) {
+            container.elements.order_reads(order)?;
+        }
         let fetcher = match order.launchers.is_empty() {
             true => None,
             false => Some(

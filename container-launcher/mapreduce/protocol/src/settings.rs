@@ -251,6 +251,13 @@ pub const KNOWN: &[KnownSetting] = &[
         meaning: "whether OpenCL's devices that are processors, as PoCL's, stand in for GPUs: to test kernels",
     },
     KnownSetting {
+        name: READ_ORDER,
+        default: "",
+        meaning: "on a cluster: for programs that ask a read broker whose chunk is read next (GERBIL_READ_BROKER), in which \
+                  order their node's broker has the disk read, where this job's launcher has it: spmario, spmario-literal, \
+                  rr:turn=N,wait=true|false, gpmr; empty: such a job has none",
+    },
+    KnownSetting {
         name: COUNTERS,
         default: "10000",
         meaning: "counters of its own that a job may have, 10000 at the most; a task that counts under one more fails",
@@ -327,6 +334,8 @@ pub const MAP_ATTEMPTS: &str = "mapreduce.map.maxattempts";
 pub const REDUCE_ATTEMPTS: &str = "mapreduce.reduce.maxattempts";
 /// See [`KNOWN`].
 pub const RECORD_MAX: &str = "gerbil.record.max";
+/// See [`KNOWN`].
+pub const READ_ORDER: &str = "gpu.read-order";
 /// See [`KNOWN`].
 pub const MEMORY: &str = "gerbil.task.memory.mb";
 /// See [`KNOWN`].
