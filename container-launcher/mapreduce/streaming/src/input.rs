@@ -4,7 +4,7 @@ use gerbil_mapreduce::{
     Granule, InputFormat, KeyValueText, LineBlocks, NLines, Result, Settings, Source, TextLines,
 };
 
-use crate::settings::{Format, MAP_INPUT_SEPARATOR, text};
+use crate::settings::{Format, MAP_INPUT_SEPARATOR, skips_nothing, text};
 
 /// Bytes after which lines make a block.
 const BLOCK: usize = 64 << 10;
@@ -94,6 +94,7 @@ impl InputFormat for StreamInput {
     type Reader = StreamReader;
 
     fn granule(settings: &Settings) -> Result<Granule> {
+        skips_nothing(settings)?;
         match Format::of(settings)? {
             Format::Text => LineBlocks::granule(settings),
             Format::KeyValueText => KeyValueText::granule(settings),

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use gerbil_mapreduce::{Error, Result, Settings};
+use gerbil_task::settings::{SKIP, SKIP_GROUPS};
 
 use crate::cut::Cut;
 use crate::key_fields::parts;
@@ -61,6 +62,20 @@ pub(crate) fn order(settings: &Settings) -> Result<Option<KeyOrder>> {
     }))
 }
 
+/// A command reads ahead of what it is blamed for, and a block of lines is one record to the engine: to leave that out
+/// would lose lines that nothing is wrong with.
+pub(crate) fn skips_nothing(settings: &Settings) -> Result<()> {
+    for name in [SKIP, SKIP_GROUPS] {
+        let most: u64 = settings.parse_if(name)?.unwrap_or_default();
+        if most > 0 {
+            return Err(Error::new(format!(
+                "{name}={most}: streaming cannot tell which line a command fails on, and skips none; leave out --skip-bad"
+            )));
+        }
+    }
+    Ok(())
+}
+
 /// Bytes of the shuffle's memory.
 pub(crate) fn arena(settings: &Settings) -> Result<usize> {
     Ok(settings.parse::<usize>(ARENA)?.saturating_mul(1 << 20))
@@ -68,6 +83,7 @@ pub(crate) fn arena(settings: &Settings) -> Result<usize> {
 
 /// How commands are treated.
 pub(crate) fn terms(settings: &Settings) -> Result<Terms> {
+    skips_nothing(settings)?;
     let arena: usize = settings.parse(ARENA)?;
     let timeout: u64 = settings.parse(TIMEOUT)?;
     let fails = settings.parse_if("stream.non.zero.exit.is.failure")?;
