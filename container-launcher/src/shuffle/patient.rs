@@ -72,6 +72,9 @@ impl<'a> Patient<'a> {
                         return Err(io::Error::new(ErrorKind::TimedOut, silent));
                     }
                 }
+                // The kernel breaks off what has a deadline at a signal, and when a process that was stopped goes on, whatever its
+                // handlers say.
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 other => return other,
             }
         }
@@ -160,6 +163,22 @@ mod tests {
         let mut read = [0];
         patient.read_exact(&mut read).unwrap();
         assert_eq!(&read, b"a");
+    }
+
+    #[test]
+    fn what_a_signal_breaks_off_is_tried_again() {
+        let port = TcpListener::bind("127.0.0.1:0").unwrap();
+        let stream = TcpStream::connect(port.local_addr().unwrap()).unwrap();
+        let mut patient = Patient::new(stream, Duration::from_secs(60), &|| false).unwrap();
+        let mut breaks = 3;
+        let read = patient.wait(|_| match breaks {
+            0 => Ok(7),
+            _ => {
+                breaks -= 1;
+                Err(ErrorKind::Interrupted.into())
+            }
+        });
+        assert_eq!((read.unwrap(), breaks), (7, 0));
     }
 
     #[test]

@@ -288,7 +288,7 @@ impl Serving {
         let mut peer = ServerConnection::new(Arc::clone(&self.tls)).map_err(io::Error::other)?;
         while peer.is_handshaking() {
             while peer.wants_write() {
-                peer.write_tls(&mut stream)?;
+                unless_broken_off(peer.write_tls(&mut stream))?;
             }
             if !peer.is_handshaking() {
                 break;
@@ -298,7 +298,7 @@ impl Serving {
                 return Err(ErrorKind::TimedOut.into());
             }
             stream.set_read_timeout(Some(left))?;
-            if peer.read_tls(&mut stream)? == 0 {
+            if unless_broken_off(peer.read_tls(&mut stream))? == Some(0) {
                 return Err(ErrorKind::UnexpectedEof.into());
             }
             if let Err(error) = peer.process_new_packets() {
@@ -347,6 +347,14 @@ fn settle(to: &mut FetchingPeer) -> io::Result<()> {
         }
     }
     Ok(())
+}
+
+/// Of a call that a signal broke off nothing: it is made again.
+fn unless_broken_off(called: io::Result<usize>) -> io::Result<Option<usize>> {
+    match called {
+        Err(error) if error.kind() == ErrorKind::Interrupted => Ok(None),
+        other => other.map(Some),
+    }
 }
 
 fn waits(error: &io::Error) -> bool {

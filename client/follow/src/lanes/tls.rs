@@ -212,12 +212,15 @@ impl Tls {
         }
         let end = self.incoming.len().min(self.to + READ);
         let room = self.incoming.get_mut(self.to..end).unwrap_or_default();
-        match self.stream.read(room)? {
-            0 => Err(ErrorKind::UnexpectedEof.into()),
-            read => {
+        match self.stream.read(room) {
+            Ok(0) => Err(ErrorKind::UnexpectedEof.into()),
+            Ok(read) => {
                 self.to += read;
                 Ok(())
             }
+            // A signal broke it off, and the next step reads again.
+            Err(error) if error.kind() == ErrorKind::Interrupted => Ok(()),
+            Err(error) => Err(error),
         }
     }
 }
