@@ -37,6 +37,7 @@
 //! environment and hides its command line is not found by the sweep. If the test process and the
 //! warden are killed together, the daemons end and their containers stay.
 
+pub mod accelerators;
 pub mod archives;
 pub mod bed;
 pub mod booked;

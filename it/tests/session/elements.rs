@@ -19,6 +19,8 @@ use nix::sys::signal::Signal;
 use serde_json::Value;
 use tempfile::TempDir;
 
+use crate::accelerated;
+
 pub const CASES: &[(&str, Case)] = &[
     ("what nodes have is told, the smaller count used", both),
     ("what launchers find is used alone", scanned),
@@ -89,7 +91,7 @@ impl Machines {
         let calculator = "org.apache.hadoop.yarn.util.resource.DominantResourceCalculator";
         let mut builder = it::Cluster::builder()
             .nodes(EACH.len())
-            .set(File::ResourceTypes, "yarn.resource-types", TYPE)
+            .set(File::ResourceTypes, "yarn.resource-types", types())
             .set(
                 File::CapacityScheduler,
                 "yarn.scheduler.capacity.resource-calculator",
@@ -97,8 +99,11 @@ impl Machines {
             )
             .set(File::Yarn, PROVIDER, "script");
         for (node, (count, machine)) in EACH.into_iter().zip(["0", "1", "3"]).enumerate() {
-            let name = format!("yarn.nodemanager.resource-type.{TYPE}");
-            builder = builder.set_on_node(node, File::NodeResources, &name, count.to_string());
+            let functions = accelerated::TYPES.map(|(name, each)| (name, each[node]));
+            for (name, count) in [(TYPE, count)].into_iter().chain(functions) {
+                let name = format!("yarn.nodemanager.resource-type.{name}");
+                builder = builder.set_on_node(node, File::NodeResources, &name, count.to_string());
+            }
             let folder = self.0.path().display();
             let script = self.0.path().join(format!("tell-{machine}"));
             let line =
@@ -110,6 +115,12 @@ impl Machines {
         }
         Ok(builder)
     }
+}
+
+/// What YARN counts.
+fn types() -> String {
+    let functions = accelerated::TYPES.map(|(name, _)| name);
+    [&[TYPE][..], &functions].concat().join(",")
 }
 
 /// The folder where those of a running suite are, under the names of hosts.

@@ -1,5 +1,6 @@
 //! Sessions on a real cluster of three nodes: what runs in them, what waits, and what is left of them.
 
+mod accelerated;
 mod address_space;
 mod beside;
 mod crowded;
@@ -63,7 +64,10 @@ fn main() -> ExitCode {
     let groups = vec![
         Group::new(cluster(), &cases),
         // A node with devices has one container of a session, and what YARN counts changes what each gets.
-        Group::new(different, &[elements::CASES, kernels::CASES]),
+        Group::new(
+            different,
+            &[elements::CASES, kernels::CASES, accelerated::CASES],
+        ),
     ];
     suite::run(groups)
 }

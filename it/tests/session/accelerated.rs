@@ -1,0 +1,151 @@
+//! Jobs whose maps and reduces compute on boards: those of the first two nodes lie behind an `fpgad` each, and YARN
+//! counts them.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result, ensure};
+use it::accelerators::{NodeDriver, Programs};
+use it::bed::{Case, DEADLINE, Given, text_of};
+use it::mapreduce::{self, Files, files, is_same};
+use it::reported::hosts;
+use it::session::{stop, told};
+use it::wait;
+use job::{MapReduceJobReport, MapReduceReport};
+use serde_json::Value;
+
+pub const CASES: &[(&str, Case)] = &[(
+    "a job on the boards of nodes writes the bytes of processors",
+    boards,
+)];
+
+/// As YARN counts them: of the functions on the first node, on the second, and on the third.
+pub const TYPES: [(&str, [u64; 3]); 2] = [
+    ("acc/kmeans-map", [2, 1, 0]),
+    ("acc/kmeans-reduce", [1, 0, 0]),
+];
+
+/// The same, as a board's profile has them.
+const BOARDS: [&str; 2] = [
+    "functions = { kmeans-map = 2, kmeans-reduce = 1 }",
+    "functions = { kmeans-map = 1 }",
+];
+/// What the program leaves.
+const ROUNDS: [&str; 3] = ["first", "round-0", "round-1"];
+/// Small maps: six of them.
+const OPTIONS: [&str; 4] = ["--k", "8", "--rounds", "2"];
+
+/// A folder for the machine of each node.
+fn machines(given: &Given) -> Result<Vec<PathBuf>> {
+    let all = hosts(given);
+    let all = all.iter().map(|host| given.folder.join("m").join(host));
+    let all: Vec<PathBuf> = all.collect();
+    all.iter().try_for_each(fs::create_dir_all)?;
+    Ok(all)
+}
+
+/// Starts the session once functions are known on all of its nodes: how many can be used.
+fn start(given: &Given) -> Result<()> {
+    let root = text_of(&given.folder.join("m/%h"))?;
+    let room = ["start", "s", "--containers", "3", "--memory", "256"];
+    told(given, &[&room[..], &["--scan-root", &root]].concat(), 0)?;
+    wait::until("nodes are known", DEADLINE, || {
+        let said = told(given, &["nodes", "s", "--json"], 0)?;
+        let nodes: Vec<Value> = serde_json::from_str(&said.stdout_text())?;
+        let is_known = nodes.iter().all(|node| node["is_scanning"] == false);
+        Ok((nodes.len() == 3 && is_known).then_some(()))
+    })
+}
+
+/// Vectors, here and in HDFS, and what the processor makes of them.
+fn expected(given: &Given, program: &str) -> Result<Vec<Files>> {
+    let here = given.folder.join("vectors");
+    let at = text_of(&here)?;
+    let generate = ["--job", "generate", "--lines", "3000", "2"];
+    mapreduce::local(given, program, &generate, "vectors")?;
+    let text = fs::read_to_string(here.join("part-m-00000"))?;
+    let more = fs::read_to_string(here.join("part-m-00001"))?;
+    mapreduce::put(
+        given,
+        "/acc/in",
+        &[("part-m-00000", &text), ("part-m-00001", &more)],
+    )?;
+    let nowhere = text_of(&given.folder.join("no-fpgad"))?;
+    let mut command = std::process::Command::new(program);
+    command
+        .args(["--local", "--quiet"])
+        .args(OPTIONS)
+        .args([&at, &text_of(&given.folder.join("wanted"))?])
+        .env("GERBIL_FPGAD", nowhere);
+    let run = it::Run::new(command).deadline(DEADLINE);
+    run.finish()?.success("spherical on processors")?;
+    let rounds = ROUNDS.iter();
+    rounds
+        .map(|round| mapreduce::read(&given.folder.join("wanted").join(round)))
+        .collect()
+}
+
+/// `gerbil mr` of the program in the session.
+fn run(given: &Given, program: &str, options: &[&str], out: &str) -> Result<it::Run> {
+    let report = format!("--report={}", given.folder.join("report.json").display());
+    let line = ["--session", "s", &report, "-D"];
+    let cut = "mapreduce.input.fileinputformat.split.maxsize=1200000";
+    let program = [&[program][..], &OPTIONS, &["/acc/in", out]].concat();
+    let line = [&line[..], &[cut], options, &program].concat();
+    Ok(mapreduce::mr(&given.cluster, &given.folder, &line)?.deadline(DEADLINE))
+}
+
+/// The rounds of the run before.
+fn reported(given: &Given) -> Result<Vec<MapReduceJobReport>> {
+    let report = fs::read(given.folder.join("report.json"))?;
+    let report: MapReduceReport = serde_json::from_slice(&report)?;
+    Ok(report
+        .jobs
+        .into_iter()
+        .filter(|job| job.name == "round")
+        .collect())
+}
+
+/// Packets that the jobs' tasks have had answered by devices, and by processors.
+fn packets(jobs: &[MapReduceJobReport]) -> [u64; 2] {
+    let of = |name: &str| {
+        let tasks = jobs.iter().filter_map(|job| job.tasks.as_ref());
+        let groups = tasks.flat_map(|tasks| tasks.counters.values());
+        groups.filter_map(|group| group.get(name)).sum()
+    };
+    ["DEVICE_PACKETS", "PROCESSOR_PACKETS"].map(of)
+}
+
+/// What the run left is what it is to leave.
+fn compare(given: &Given, out: &str, wanted: &[Files]) -> Result<()> {
+    for (round, wanted) in ROUNDS.iter().zip(wanted) {
+        is_same(&files(&given.cluster, &format!("{out}/{round}"))?, wanted)?;
+    }
+    Ok(())
+}
+
+fn driver(programs: &Programs, machine: Option<&PathBuf>, board: &str) -> Result<NodeDriver> {
+    NodeDriver::start(
+        programs,
+        machine.map(PathBuf::as_path).context("no node")?,
+        board,
+    )
+}
+
+fn boards(given: &Given) -> Result<()> {
+    let programs = Programs::build()?;
+    let program = text_of(Path::new(&programs.spherical))?;
+    let machines = machines(given)?;
+    let _first = driver(&programs, machines.first(), BOARDS[0])?;
+    let _second = driver(&programs, machines.get(1), BOARDS[1])?;
+    let wanted = expected(given, &program)?;
+    start(given)?;
+    run(given, &program, &["--explain"], "/acc/out")?
+        .finish()?
+        .success("on boards")?;
+    compare(given, "/acc/out", &wanted)?;
+    let jobs = reported(given)?;
+    let [devices, processors] = packets(&jobs);
+    ensure!(devices > 0 && processors == 0, "{devices} {processors}");
+    stop(given, "s")
+}
