@@ -1,0 +1,166 @@
+//! What the options make together: a plan for tasks and words for the engine, or why there is no such job.
+
+use std::path::Path;
+
+use gerbil_task::renamed::current;
+
+use super::{Asked, Given};
+use crate::plan::{Brought, Stage};
+use crate::settings::{COMPARATOR, FORMAT, Format};
+use crate::words::{files, words};
+
+/// The number of reduces.
+const REDUCES: &str = "mapreduce.job.reduces";
+
+impl Given {
+    pub(super) fn complete(
+        self,
+        asked: &mut Asked,
+        is_file: &dyn Fn(&str) -> bool,
+    ) -> Result<(), String> {
+        if asked.inputs.is_empty() {
+            return Err("-input PATH is needed; --help tells more".to_owned());
+        }
+        if asked.output.is_empty() {
+            return Err("-output PATH is needed; --help tells more".to_owned());
+        }
+        // Addresses of this machine are plain names here.
+        for file in asked.files.iter_mut().chain(&mut asked.archives) {
+            if let Some((scheme, _)) = file.path.split_once("://")
+                && scheme != "file"
+            {
+                return Err(format!(
+                    "{}: files of a job are brought from this machine: hdfs dfs -get it here first, then -files",
+                    file.path
+                ));
+            }
+            if let Some(path) = file.path.strip_prefix("file:") {
+                file.path = format!("/{}", path.trim_start_matches('/'));
+            }
+        }
+        if self.compares_fields
+            && let Some(options) = &self.comparator
+        {
+            let order = format!("{COMPARATOR}={options}");
+            asked.options.extend(["-D".to_owned(), order]);
+        }
+        let mut reduces = self.reduces;
+        asked.plan.map = match self.mapper {
+            Some(command) => stage("mapper", command, asked, is_file)?,
+            None => Stage::Identity,
+        };
+        asked.plan.reduce = match self.reducer.as_deref() {
+            Some("NONE") => {
+                reduces = Some(0);
+                Stage::Identity
+            }
+            Some(command) => stage("reducer", command.to_owned(), asked, is_file)?,
+            None => Stage::Identity,
+        };
+        if asked.plan.map == Stage::Identity
+            && self.format.unwrap_or(Format::Text) != Format::KeyValueText
+        {
+            return Err(
+                "a mapper that hands records on as they are has keys with -inputformat KeyValueTextInputFormat; lines of \
+                 text have none: give it, or -mapper cat"
+                    .to_owned(),
+            );
+        }
+        asked.plan.links = (asked.files.iter().chain(&asked.archives))
+            .map(|file| file.link.clone())
+            .collect();
+        if let Some(format) = self.format {
+            asked
+                .options
+                .extend(["-D".to_owned(), format!("{FORMAT}={}", format.name())]);
+        }
+        for (name, value) in &self.settings {
+            let is_overruled = reduces.is_some() && current(name) == REDUCES;
+            if !is_overruled {
+                asked
+                    .options
+                    .extend(["-D".to_owned(), format!("{name}={value}")]);
+            }
+        }
+        if let Some(reduces) = reduces {
+            asked
+                .options
+                .extend(["-D".to_owned(), format!("{REDUCES}={reduces}")]);
+        }
+        Ok(())
+    }
+}
+
+/// What a stage does that is `given` so.
+fn stage(
+    option: &str,
+    given: String,
+    asked: &Asked,
+    is_file: &dyn Fn(&str) -> bool,
+) -> Result<Stage, String> {
+    let identity = match option {
+        "mapper" => "IdentityMapper",
+        _ => "IdentityReducer",
+    };
+    if given == identity || given == format!("org.apache.hadoop.mapred.lib.{identity}") {
+        return Ok(Stage::Identity);
+    }
+    if option == "reducer" && given.eq_ignore_ascii_case("aggregate") {
+        return Ok(Stage::Aggregate);
+    }
+    if is_class(&given) {
+        return Err(format!(
+            "-{option} {given} is a Java class, and gerbil runs no Java: give a command, or {identity}"
+        ));
+    }
+    let mut command = given;
+    // The program is called by its name in the working folder, where it comes along by its path.
+    let program = command.split(' ').next().unwrap_or_default().to_owned();
+    let same = |file: &&Brought| Path::new(&file.path) == Path::new(&program);
+    if let Some(file) = asked.files.iter().find(same)
+        && file.link != program
+    {
+        command = format!(
+            "{}{}",
+            file.link,
+            command.get(program.len()..).unwrap_or_default()
+        );
+    }
+    let all = asked.files.iter().chain(&asked.archives);
+    let links: Vec<&str> = all.map(|file| file.link.as_str()).collect();
+    for file in files(&command) {
+        let plain = file.strip_prefix("./").unwrap_or(&file);
+        let first = plain.split('/').next().unwrap_or(plain);
+        if !file.starts_with('/') && !links.contains(&first) && is_file(&file) {
+            return Err(format!(
+                "-{option}: {file} is a file here, not on the nodes: -files {file}"
+            ));
+        }
+    }
+    match words(&command).is_empty() {
+        true => Err(format!("-{option}: the command is empty")),
+        false => Ok(Stage::Command(command)),
+    }
+}
+
+/// Whether this is the full name of a class: a package of Java's, and a name that begins with a capital.
+fn is_class(name: &str) -> bool {
+    let parts: Vec<&str> = name.split('.').collect();
+    let is_name = |part: &&str| {
+        part.bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || b"_$".contains(&byte))
+            && !part.is_empty()
+    };
+    let begins = |part: &str, capital: bool| {
+        part.starts_with(|letter: char| {
+            letter.is_ascii_uppercase() == capital && letter.is_ascii_alphabetic()
+        })
+    };
+    let Some((class, packages)) = parts.split_last() else {
+        return false;
+    };
+    packages.len() >= 2
+        && parts.iter().all(is_name)
+        && begins(class, true)
+        && packages.iter().all(|package| begins(package, false))
+}

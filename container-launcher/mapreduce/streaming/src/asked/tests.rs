@@ -1,0 +1,232 @@
+use std::ffi::OsString;
+
+use super::{Asked, asked};
+use crate::plan::Stage;
+
+fn of(words: &[&str]) -> Result<Asked, String> {
+    let words: Vec<OsString> = words.iter().map(OsString::from).collect();
+    asked(&words, &|name| {
+        ["mapper.py", "./mapper.py", "bin/m.sh", "count.awk"].contains(&name)
+    })
+}
+
+fn line(line: &str) -> Result<Asked, String> {
+    of(&line.split_whitespace().collect::<Vec<_>>())
+}
+
+#[test]
+fn an_old_command_line_is_understood() {
+    let found = of(&[
+        "-D",
+        "mapred.reduce.tasks=7",
+        "-Dstream.num.map.output.key.fields=2",
+        "-files",
+        "mapper.py,lib/r.py#reducer.py",
+        "-input",
+        "a",
+        "b,c",
+        "-output",
+        "out",
+        "-input",
+        "d",
+        "-mapper",
+        "python3 mapper.py -v",
+        "-reducer",
+        "reducer.py",
+        "-numReduceTasks",
+        "4",
+        "-file",
+        "x/data.txt",
+        "-cmdenv",
+        "A=b=c",
+        "-inputformat",
+        "org.apache.hadoop.mapred.lib.NLineInputFormat",
+        "-archives",
+        "dict.zip#dict",
+        "--local",
+    ])
+    .unwrap();
+    assert_eq!(found.inputs, ["a", "b,c", "d"]);
+    assert_eq!(found.output, "out");
+    assert_eq!(
+        found.plan.map,
+        Stage::Command("python3 mapper.py -v".into())
+    );
+    assert_eq!(found.plan.reduce, Stage::Command("reducer.py".into()));
+    assert_eq!(
+        found.plan.links,
+        ["mapper.py", "reducer.py", "data.txt", "dict"]
+    );
+    assert_eq!(found.plan.environment, [("A".into(), "b=c".into())]);
+    assert!(found.is_local);
+    assert_eq!(
+        found.options,
+        [
+            "--local",
+            "-D",
+            "stream.map.input.format=nline",
+            "-D",
+            "stream.num.map.output.key.fields=2",
+            "-D",
+            "mapreduce.job.reduces=4"
+        ]
+    );
+}
+
+#[test]
+fn a_program_that_comes_along_is_called_by_its_name() {
+    let found = of(&[
+        "-input",
+        "a",
+        "-output",
+        "b",
+        "-mapper",
+        "bin/m.sh x y",
+        "-file",
+        "bin/m.sh",
+        "-reducer",
+        "NONE",
+    ]);
+    let found = found.unwrap();
+    assert_eq!(found.plan.map, Stage::Command("m.sh x y".into()));
+    assert_eq!(found.options, ["-D", "mapreduce.job.reduces=0"]);
+}
+
+#[test]
+fn what_cannot_be_is_said_in_a_sentence() {
+    for (words, said) in [
+        ("-output b -mapper cat", "-input PATH is needed"),
+        ("-input a -mapper cat", "-output PATH is needed"),
+        (
+            "-input a -output b -mapper mapper.py",
+            "-mapper: mapper.py is a file here, not on the nodes: -files mapper.py",
+        ),
+        (
+            "-input a -output b -mapper ./mapper.py",
+            "-mapper: ./mapper.py is a file here, not on the nodes: -files ./mapper.py",
+        ),
+        (
+            "-input a -output b -mapper cat -reducer bin/m.sh",
+            "-reducer: bin/m.sh is a file here, not on the nodes: -files bin/m.sh",
+        ),
+        (
+            "-input a -output b -mapper org.acme.Mapper -reducer cat",
+            "-mapper org.acme.Mapper is a Java class",
+        ),
+        (
+            "-input a -output b -mapper cat -numReduceTasks many",
+            "-numReduceTasks many: a whole number from 0",
+        ),
+        (
+            "-input a -output b -maper cat",
+            "-maper is no option of Hadoop Streaming (is -mapper meant?)",
+        ),
+        ("-input a -output b cat", "cat belongs to no option"),
+        ("-input a -output", "-output needs a value"),
+        (
+            "-input a -output b -mapdebug x",
+            "-mapdebug: no script is run",
+        ),
+        (
+            "-input a -output b -mapper cat -io typedbytes",
+            "-io typedbytes: commands read and print lines",
+        ),
+        (
+            "-input a -output b -mapper cat -cmdenv A",
+            "-cmdenv A: a variable is NAME=VALUE",
+        ),
+        (
+            "-input a -output b -mapper cat -D x",
+            "-D x: a setting is NAME=VALUE",
+        ),
+        (
+            "-input a -output b -mapper cat -files hdfs://n/x",
+            "hdfs://n/x: files of a job are brought from this machine",
+        ),
+        (
+            "-input a -output b",
+            "a mapper that hands records on as they are",
+        ),
+        (
+            "-input a -output b -mapper cat -partitioner my.Partitioner",
+            "-partitioner my.Partitioner: gerbil runs no Java",
+        ),
+        (
+            "-input a -output b -mapper cat -D mapreduce.partition.keycomparator.options=-k2,x",
+            "-D mapreduce.partition.keycomparator.options=-k2,x: -k2,x: \"x\" is no F[.C][nr]",
+        ),
+        (
+            "-input a -output b -mapper cat -D mapreduce.job.output.key.comparator.class=a.B",
+            "knows KeyFieldBasedComparator alone",
+        ),
+        (
+            "-input a -output b -mapper cat -inputformat my.Format",
+            "-inputformat my.Format: gerbil runs no Java",
+        ),
+    ] {
+        let words = line(words).map(|found| panic!("{words}: {found:?}"));
+        let found = words.unwrap_err();
+        assert!(found.contains(said), "{found}");
+    }
+    let script = of(&["-input", "a", "-output", "b", "-mapper", "awk -f count.awk"]).unwrap_err();
+    assert!(script.contains("count.awk is a file here"), "{script}");
+}
+
+#[test]
+fn settings_of_keys_are_taken_under_either_name() {
+    let found = of(&[
+        "-D",
+        "mapred.output.key.comparator.class=org.apache.hadoop.mapred.lib.KeyFieldBasedComparator",
+        "-D",
+        "mapreduce.partition.keycomparator.options=-k2,2nr",
+        "-D",
+        "map.output.key.field.separator=.",
+        "-D",
+        "mapred.text.key.partitioner.options=-k1,2",
+        "-D",
+        "mapred.child.java.opts=-Xmx1g",
+        "-partitioner",
+        "org.apache.hadoop.mapred.lib.KeyFieldBasedPartitioner",
+        "-input",
+        "a",
+        "-output",
+        "b",
+        "-mapper",
+        "cat",
+        "-reducer",
+        "aggregate",
+    ])
+    .unwrap();
+    assert_eq!(
+        found.options,
+        [
+            "-D",
+            "stream.comparator.options=-k2,2nr",
+            "-D",
+            "stream.key.field.separator=.",
+            "-D",
+            "stream.partition.options=-k1,2",
+            "-D",
+            "stream.partition.by.fields=true"
+        ]
+    );
+    assert_eq!(found.plan.reduce, Stage::Aggregate);
+    assert_eq!(found.notes.len(), 4, "{:?}", found.notes);
+    // Without the class nobody reads them.
+    let found =
+        line("-input a -output b -mapper cat -D mapreduce.partition.keycomparator.options=-nr")
+            .unwrap();
+    assert_eq!(found.options, [""; 0]);
+}
+
+#[test]
+fn identities_need_keys() {
+    let found = line("-input a -output b -inputformat KeyValueTextInputFormat").unwrap();
+    assert_eq!(
+        (found.plan.map, found.plan.reduce),
+        (Stage::Identity, Stage::Identity)
+    );
+    let named = "-input a -output b -inputformat org.apache.hadoop.mapred.KeyValueTextInputFormat \
+                 -mapper org.apache.hadoop.mapred.lib.IdentityMapper -reducer org.apache.hadoop.mapred.lib.IdentityReducer";
+    assert_eq!(line(named).unwrap().plan.map, Stage::Identity);
+}
