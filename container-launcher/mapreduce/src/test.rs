@@ -9,7 +9,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use gerbil_task::{
-    Listed, MapOrder, Page, Partition, Piece, ReduceOrder, Source, add, check_counters,
+    Listed, MapOrder, OutputOf, Page, Partition, Piece, ReduceOrder, Source, add, check_counters,
 };
 use rustix::fs::{MemfdFlags, memfd_create};
 use serde::Serialize;
@@ -71,6 +71,7 @@ type FilesByName = Rc<RefCell<BTreeMap<String, File>>>;
 struct FilesInMemory {
     inputs: Vec<File>,
     sources: Vec<Arc<Spill>>,
+    of: OutputOf,
     outputs: FilesByName,
     status: Rc<RefCell<Vec<String>>>,
 }
@@ -95,6 +96,8 @@ impl Ground for FilesInMemory {
     }
 
     fn output(&mut self, name: &str) -> Result<File> {
+        // As launchers do.
+        self.of.check(name).map_err(Error::new)?;
         let file = memory()?;
         self.outputs
             .borrow_mut()
@@ -273,25 +276,25 @@ impl Test {
             let keys = sample(&splits, &self.settings, &self.params, &open)?;
             self.settings.set(CUTS, &choose_cuts(keys, self.reduces));
         }
-        let context =
-            |stage: char, number: u32, inputs: Vec<File>, sources: Vec<Arc<Spill>>| Context {
-                settings: self.settings.clone(),
-                params: self.params.clone(),
-                counting: Counting::default(),
-                page: page.clone(),
-                ground: Box::new(FilesInMemory {
-                    inputs,
-                    sources,
-                    outputs: Rc::clone(&outputs),
-                    status: Rc::clone(&status),
-                }),
-                stage,
-                number,
-                attempt: 0,
-                input: String::new(),
-                split: Vec::new(),
-                beside: None,
-            };
+        let context = |of: OutputOf, inputs: Vec<File>, sources: Vec<Arc<Spill>>| Context {
+            settings: self.settings.clone(),
+            params: self.params.clone(),
+            counting: Counting::default(),
+            page: page.clone(),
+            ground: Box::new(FilesInMemory {
+                inputs,
+                sources,
+                of,
+                outputs: Rc::clone(&outputs),
+                status: Rc::clone(&status),
+            }),
+            stage: if of.is_map { 'm' } else { 'r' },
+            number: of.task,
+            attempt: 0,
+            input: String::new(),
+            split: Vec::new(),
+            beside: None,
+        };
         let mut left: Vec<(Arc<Spill>, Vec<Partition>)> = Vec::new();
         let mut spare = Spare::default();
         for (task, (pieces, files)) in (0_u32..).zip(maps) {
@@ -302,7 +305,7 @@ impl Test {
                 pieces,
                 skip: Vec::new(),
             };
-            let context = context('m', task, files, Vec::new());
+            let context = context((&order).into(), files, Vec::new());
             let scratch = Arc::clone(&scratch);
             let run = MapRun {
                 order: &order,
@@ -336,7 +339,7 @@ impl Test {
                 skip: Vec::new(),
             };
             let files = left.iter().map(|(file, _)| Arc::clone(file)).collect();
-            let context = context('r', task, Vec::new(), files);
+            let context = context((&order).into(), Vec::new(), files);
             let run = ReduceRun {
                 order,
                 context,

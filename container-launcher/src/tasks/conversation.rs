@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use gerbil_task::said::NAME_MAX;
 use gerbil_task::{
-    Connection, FrameError, FromTask, Page, Phase, ReduceOrder, ToTask, VERSION, Welcome,
+    Connection, FrameError, FromTask, OutputOf, Page, Phase, ReduceOrder, ToTask, VERSION, Welcome,
     check_index, count_written, records_digest, said,
 };
 use job::JobId;
@@ -184,11 +184,7 @@ impl Conversation {
             let opened = match self.hear(None)? {
                 FromTask::OpenInput { piece, from } => self.input(piece, from),
                 FromTask::OpenSource { source } => Some(self.source(source).map(Input::File)),
-                FromTask::OpenOutput { name } => {
-                    let opened =
-                        (self.files).open(name, &mut self.carrier, &self.gone, &self.trouble);
-                    opened.map(|opened| opened.map(Input::File))
-                }
+                FromTask::OpenOutput { name } => self.output(name),
                 FromTask::Status { text } => {
                     self.note(&text);
                     continue;
@@ -355,6 +351,19 @@ impl Conversation {
         };
         let (gone, trouble) = (&self.gone, &self.trouble);
         input::open(place, (piece, from), &mut self.carrier, gone, trouble)
+    }
+
+    fn output(&mut self, name: String) -> Option<Result<Input, String>> {
+        let of: OutputOf = match &*self.task {
+            ToTask::Map(order) => order.into(),
+            ToTask::Reduce(order) => order.into(),
+            _ => return Some(Err(format!("{name}: this is no map and no reduce"))),
+        };
+        if let Err(sentence) = of.check(&name) {
+            return Some(Err(sentence));
+        }
+        let opened = (self.files).open(name, &mut self.carrier, &self.gone, &self.trouble);
+        opened.map(|opened| opened.map(Input::File))
     }
 
     fn source(&self, source: u32) -> Result<OwnedFd, String> {

@@ -82,11 +82,7 @@ impl AttemptOutput {
     pub(super) fn takes(&self, name: &str) -> Result<(), String> {
         match self.attempt.may_write(name) {
             true => Ok(()),
-            false => Err(format!(
-                "{name:?} is no name of an output file: those of this task end with {}, and neither begin with a dot or _ \
-                 nor have a /",
-                self.attempt.tag()
-            )),
+            false => Err(format!("{name:?} is no name of a file of {}", self.attempt)),
         }
     }
 
@@ -184,7 +180,9 @@ fn is_single(name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use gerbil_task::OutputOf;
     use job::wire::InputFile;
+    use policy::commit::is_without_stage;
 
     use super::*;
 
@@ -224,11 +222,42 @@ mod tests {
         assert_eq!(path, "/_out.temporary/7/written/part-m-00000");
         assert!(output.takes("part-m-00000").is_ok());
         let words = output.takes("part-m-00001").unwrap_err();
-        assert!(words.contains("end with -m-00000"), "{words}");
+        assert!(
+            words.contains("no name of a file of attempt_m_000000_0"),
+            "{words}"
+        );
         assert!(output.is_left());
         assert_eq!(output.begun(), [path]);
         output.keep();
         assert!(!output.is_left());
+    }
+
+    /// What a task may write and what becomes output are told by two crates of which neither knows the other.
+    #[test]
+    fn what_a_task_may_write_is_what_a_commit_takes() {
+        let heads = ["", "part", "a-b", "-m-00001", "_x", ".x", "a/b"];
+        let tags = ["-", "-m-", "-r-", ""];
+        let tails = ["00001", "00002", "0001", "100001", "00001.gz", "00001x"];
+        for (head, tag, tail) in heads.iter().flat_map(|head| {
+            let all = tags.iter().flat_map(|tag| tails.map(|tail| (*tag, tail)));
+            all.map(|(tag, tail)| (*head, tag, tail))
+        }) {
+            let name = format!("{head}{tag}{tail}");
+            for (is_map, feeds_reduces) in [(true, false), (false, false), (true, true)] {
+                let of = OutputOf {
+                    is_map,
+                    task: 1,
+                    feeds_reduces,
+                };
+                let attempt = AttemptName {
+                    is_map,
+                    task: 1,
+                    number: 0,
+                };
+                let taken = attempt.may_write(&name) && !(feeds_reduces && is_without_stage(&name));
+                assert_eq!(of.check(&name).is_ok(), taken, "{name}, {of:?}");
+            }
+        }
     }
 
     #[test]

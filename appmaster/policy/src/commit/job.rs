@@ -1,7 +1,7 @@
 //! A job's results become its output, or nothing does.
 
 use super::layout::{
-    AttemptName, OUT, SUCCESS, WRITTEN, aside, chosen, chosen_by, job_folder, task_of,
+    AttemptName, OUT, SUCCESS, WRITTEN, Writer, aside, chosen, chosen_by, job_folder, writer_of,
 };
 use super::leaving::Leaving;
 use super::manifest::Manifest;
@@ -338,8 +338,14 @@ impl JobCommit {
     /// What is there of the output.
     fn files(&self, names: &[String]) -> JobStep {
         let (tasks, files) = (self.manifest.tasks(), self.manifest.files());
-        let of_others =
-            |name: &str| task_of(name).is_some_and(|task| tasks.binary_search(&task).is_ok());
+        let is_other = |task: (bool, u32)| tasks.binary_search(&task).is_ok();
+        let of_others = |name: &str| match writer_of(name) {
+            Some(Writer::Task(is_map, task)) => is_other((is_map, task)),
+            Some(Writer::Number(task)) => {
+                is_other((false, task)) || self.manifest.maps_write_output(task)
+            }
+            None => false,
+        };
         let mut known = self.known.iter().filter(|name| !of_others(name));
         let there = sorted(names.iter());
         if let Some(missing) = known.find(|name| !has(&there, name)) {

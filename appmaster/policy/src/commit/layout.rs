@@ -113,11 +113,12 @@ impl AttemptName {
         format!("-{}-{:05}", self.stage(), self.task)
     }
 
-    /// Whether it may write a file of this name: no other task does, and nobody takes it for something else.
+    /// Whether it may write a file of this name: no other task of its stage does, and nobody takes it for something else.
+    /// Names without a stage are for the stage that writes the output: see [`is_without_stage`].
     #[must_use]
     pub fn may_write(self, name: &str) -> bool {
-        let is_plain = !name.contains('/') && !name.starts_with(['.', '_']);
-        is_plain && task_of(name) == Some(self.at())
+        let leads_elsewhere = name.contains('/') || name.starts_with(['.', '_']);
+        !leads_elsewhere && writer_of(name).is_some_and(|writer| writer.is(self.at()))
     }
 
     /// The task.
@@ -141,16 +142,52 @@ fn is_map(stage: &str) -> Option<bool> {
     }
 }
 
-/// The task that writes files of this name.
-pub(super) fn task_of(name: &str) -> Option<(bool, u32)> {
-    let at = ["-m-", "-r-"]
+/// Whose a file of the output is, as far as its name says it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Writer {
+    /// The map or reduce of `part-m-00000` or `part-r-00000`.
+    Task(bool, u32),
+    /// The map or reduce of this number: `part-00000`, as files of Hadoop's older API are called.
+    Number(u32),
+}
+
+impl Writer {
+    /// Whether it may be this task.
+    fn is(self, (is_map, task): (bool, u32)) -> bool {
+        match self {
+            Self::Task(of_map, number) => (of_map, number) == (is_map, task),
+            Self::Number(number) => number == task,
+        }
+    }
+}
+
+/// Who writes files of this name.
+pub(super) fn writer_of(name: &str) -> Option<Writer> {
+    let tag = ["-m-", "-r-"]
         .iter()
         .filter_map(|tag| name.rfind(tag))
-        .max()?;
+        .max();
+    let Some(at) = tag else {
+        let (number, behind) = number_at(name.rsplit_once('-')?.1)?;
+        let is_whole = behind.is_empty() || behind.starts_with('.');
+        return is_whole.then_some(Writer::Number(number));
+    };
     let (tag, rest) = name.get(at..)?.split_at_checked(3)?;
-    let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
-    let number = rest.get(..digits).filter(|_| digits >= 5)?;
-    Some((tag == "-m-", number.parse().ok()?))
+    Some(Writer::Task(tag == "-m-", number_at(rest)?.0))
+}
+
+/// The number of five digits and more that `text` begins with, and what is behind it.
+fn number_at(text: &str) -> Option<(u32, &str)> {
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    let (number, behind) = text.split_at_checked(digits).filter(|_| digits >= 5)?;
+    Some((number.parse().ok()?, behind))
+}
+
+/// Whether a file of this name could be a map's as well as a reduce's: only those write such who write the output, the
+/// reduces of a job or the maps of one without any.
+#[must_use]
+pub fn is_without_stage(name: &str) -> bool {
+    matches!(writer_of(name), Some(Writer::Number(_)))
 }
 
 /// Where an attempt writes a file of the output: the first at its task under the name that the file is to have, any
@@ -213,12 +250,22 @@ mod tests {
         };
         for name in ["part-m-123456", "a-r-00001-m-123456.gz", "-m-123456"] {
             assert!(attempt.may_write(name), "{name}");
+            assert!(!is_without_stage(name), "{name}");
+        }
+        for name in ["part-123456", "a-00001-123456.gz", "-123456"] {
+            assert!(attempt.may_write(name), "{name}");
+            assert!(is_without_stage(name), "{name}");
         }
         for name in [
             "part-r-123456",
             "part-m-12345",
             "part-m-1234567",
             "part-m-123456-r-00001",
+            "part-r-00001-123456",
+            "part-12345",
+            "part-123456x",
+            "part123456",
+            "-123456-",
             "part",
             "a/part-m-123456",
             ".part-m-123456",

@@ -1,6 +1,6 @@
 //! Which attempts' files become output where those of some first ones do not.
 
-use super::layout::AttemptName;
+use super::layout::{AttemptName, is_without_stage};
 
 /// Most bytes of a name: HDFS and the file systems of Linux give 255.
 const NAME: usize = 240;
@@ -16,6 +16,14 @@ impl Manifest {
         let mut tasks: Vec<(bool, u32)> = self.0.iter().map(|(attempt, _)| attempt.at()).collect();
         tasks.sort_unstable();
         tasks
+    }
+
+    /// Whether the map of this number is among those tasks, in a job whose maps write the output under names without a
+    /// stage: then the other attempts at it do, too.
+    pub(super) fn maps_write_output(&self, task: u32) -> bool {
+        self.0.iter().any(|(attempt, names)| {
+            attempt.at() == (true, task) && names.iter().any(|name| is_without_stage(name))
+        })
     }
 
     /// Their files, each with the attempt that has written it.

@@ -66,7 +66,7 @@ mod setup;
 
 pub use inherited::{Inheritance, Inherited};
 pub use job::{JobCommit, JobVerdict, TaskResult};
-pub use layout::{AttemptName, OUT, OWNER, absolute, attempt_file, job_folder};
+pub use layout::{AttemptName, OUT, OWNER, absolute, attempt_file, is_without_stage, job_folder};
 pub use manifest::Manifest;
 pub use moves::AT_ONCE;
 pub use records::{BATCH, Records};

@@ -1,7 +1,7 @@
 use super::outputs::{OUTPUT, attempt, give_up, heard, holds, holds_of, plain, repeated, written};
 use super::world::{Actor, Walk, World};
 use policy::commit::{
-    AT_ONCE, CallAnswer, JobCommit, JobVerdict, Manifest, Op, TaskResult, attempt_file,
+    AT_ONCE, AttemptName, CallAnswer, JobCommit, JobVerdict, Manifest, Op, TaskResult, attempt_file,
 };
 use sim::NameNode;
 
@@ -324,4 +324,54 @@ fn a_file_that_somebody_has_removed_makes_no_output() {
     let missing = JobVerdict::Missing(OUTPUT[1].to_owned());
     assert_eq!(run(&mut job, &mut name_node), missing);
     assert!(!name_node.has("out"), "{name_node:#?}");
+}
+
+/// Names without a stage are of those tasks that write the output, and of no others: of a map that was tried twice the files
+/// of the first attempt go, of the reduce with its number they stay.
+#[test]
+fn files_without_a_stage_in_their_names_are_those_of_the_tasks_that_write_the_output() {
+    let map = |number| AttemptName {
+        is_map: true,
+        ..attempt(1, number)
+    };
+    let result = |attempt: AttemptName, name: &str| TaskResult {
+        attempt,
+        names: Some(vec![name.to_owned()]),
+    };
+    let of_maps = [
+        (map(0), "part-00001"),
+        (map(0), "side-m-00001"),
+        (map(1), "part-00001"),
+    ];
+    let of_both = [
+        (attempt(1, 0), "part-00001"),
+        (map(0), "side-m-00001"),
+        (map(1), "more-m-00001"),
+    ];
+    for (files, results, output) in [
+        (
+            of_maps,
+            vec![result(map(1), "part-00001")],
+            vec![("part-00001", "1")],
+        ),
+        (
+            of_both,
+            vec![
+                result(attempt(1, 0), "part-00001"),
+                result(map(1), "more-m-00001"),
+            ],
+            vec![("more-m-00001", "1"), ("part-00001", "0")],
+        ),
+    ] {
+        let mut name_node = written("n", &files);
+        let mut job = JobCommit::commit("n", 1, &results);
+        assert_eq!(run(&mut job, &mut name_node), JobVerdict::Committed);
+        let mut names = vec!["_SUCCESS"];
+        names.extend(output.iter().map(|(name, _)| *name));
+        assert_eq!(name_node.names("out"), names);
+        for (name, by) in output {
+            let content = name_node.file(&format!("out/{name}"));
+            assert_eq!(content, Some(by), "{name}");
+        }
+    }
 }

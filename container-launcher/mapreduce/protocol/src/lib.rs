@@ -12,6 +12,7 @@ pub mod inputs;
 mod json;
 mod message;
 pub mod nearest;
+mod output_name;
 pub mod pattern;
 mod read_broker;
 pub mod renamed;
@@ -34,6 +35,7 @@ pub use index::{IndexError, check_index};
 pub use message::{
     FromTask, MapOrder, Partition, Piece, Plan, PlannedJob, ReduceOrder, Source, ToTask, Welcome,
 };
+pub use output_name::OutputOf;
 pub use read_broker::{BROKER_FRAME_MAX, FromEngine, ToEngine};
 
 /// The version of the protocol that this crate speaks. Both sides name theirs in their first message, and

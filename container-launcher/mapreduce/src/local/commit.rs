@@ -8,6 +8,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
+use gerbil_task::OutputOf;
 use rustix::fs::{FlockOperation, flock};
 
 use crate::error::{Context as _, Error, Result};
@@ -78,11 +79,9 @@ impl Committer {
         self.output.join("_temporary/0/_temporary").join(attempt)
     }
 
-    /// A new file of an attempt.
-    pub(crate) fn create(&self, attempt: &str, name: &str) -> Result<File> {
-        if name.is_empty() || name.contains('/') || name.starts_with(['.', '_']) {
-            return Err(Error::new(format!("{name:?} is no name of an output file")));
-        }
+    /// A new file of an attempt at the task `of`.
+    pub(crate) fn create(&self, attempt: &str, of: OutputOf, name: &str) -> Result<File> {
+        of.check(name).map_err(Error::new)?;
         let folder = self.attempt(attempt);
         fs::create_dir_all(&folder).context(at(&folder))?;
         let path = folder.join(name);
@@ -164,6 +163,8 @@ mod tests {
     use std::fs;
     use std::io::Write as _;
 
+    use gerbil_task::OutputOf;
+
     use super::Committer;
 
     #[test]
@@ -171,13 +172,22 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let out = folder.path().join("deep/out");
         let mut committer = Committer::begin(&out).unwrap();
+        let first = OutputOf {
+            is_map: false,
+            task: 0,
+            feeds_reduces: false,
+        };
         committer
-            .create("attempt_0", "part-r-00000")
+            .create("attempt_0", first, "part-r-00000")
             .unwrap()
             .write_all(b"x")
             .unwrap();
-        committer.create("attempt_1", "part-r-00000").unwrap();
-        assert!(committer.create("attempt_0", "../x").is_err());
+        committer
+            .create("attempt_1", first, "part-r-00000")
+            .unwrap();
+        for odd in ["../x", "part-m-00000", "part-r-00001", "part"] {
+            assert!(committer.create("attempt_0", first, odd).is_err(), "{odd}");
+        }
         committer.abort_task("attempt_1");
         let written = committer.commit_task("attempt_0", "task_0").unwrap();
         assert_eq!(written, Some(1));

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use gerbil_task::{Blamed, MapOrder, Partition, Piece, ReduceOrder, Source};
+use gerbil_task::{Blamed, MapOrder, OutputOf, Partition, Piece, ReduceOrder, Source};
 
 use super::repeat::{self, Repeat};
 use crate::context::Counters;
@@ -36,6 +36,14 @@ impl LocalTask {
             format!("attempt_{stage}_{task:06}_{attempt}"),
             format!("task_{stage}_{task:06}"),
         )
+    }
+
+    /// As far as the names of its files tell of it.
+    pub(crate) fn output(&self) -> OutputOf {
+        match self {
+            Self::Map(order) => order.into(),
+            Self::Reduce(order) => order.into(),
+        }
     }
 
     /// As sentences tell of it.

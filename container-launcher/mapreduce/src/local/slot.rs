@@ -180,9 +180,10 @@ impl Slot<'_> {
             let answer = match message {
                 FromTask::OpenInput { piece, .. } => self.input(work, piece),
                 FromTask::OpenSource { source } => self.source(work, source),
-                FromTask::OpenOutput { name } => {
-                    self.committer.create(&attempt, &name).map(OwnedFd::from)
-                }
+                FromTask::OpenOutput { name } => self
+                    .committer
+                    .create(&attempt, work.output(), &name)
+                    .map(OwnedFd::from),
                 FromTask::Status { text } => {
                     if !self.quiet {
                         crate::say(&format!("{}: {}", work.title(), said::sentence(&text)));
