@@ -75,6 +75,7 @@ mod second_times;
 pub mod session;
 pub mod settings;
 pub mod shared_cluster;
+pub mod slice;
 pub mod spark;
 pub mod suite;
 pub mod sweep;

@@ -1,6 +1,6 @@
 //! Named cases on real clusters, one cluster after the other: the `main` of a test that brings its own.
 
-use std::io::{Write as _, stdout};
+use std::io::{Write as _, stderr, stdout};
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use libtest_mimic::{Arguments, Failed, Trial};
 
 use crate::bed::{self, Case, Given};
+use crate::slice::Slice;
 use crate::{Builder, SharedCluster, Version};
 
 /// Cases whose times are shown.
@@ -20,6 +21,8 @@ pub struct Group {
     shared: SharedCluster,
     version: Version,
     cases: Vec<(String, Case)>,
+    /// Cases of other [slices](crate::slice).
+    left_out: usize,
 }
 
 impl Group {
@@ -33,6 +36,7 @@ impl Group {
             cases: named
                 .map(|(name, case)| ((*name).to_owned(), *case))
                 .collect(),
+            left_out: 0,
         }
     }
 
@@ -45,6 +49,13 @@ impl Group {
         }
         self
     }
+
+    /// The same, which leaves so many cases to other [slices](crate::slice).
+    #[must_use]
+    pub fn without(mut self, cases: usize) -> Self {
+        self.left_out += cases;
+        self
+    }
 }
 
 /// Runs what the command line selects of all cases. Clusters are started when first
@@ -52,6 +63,13 @@ impl Group {
 #[must_use]
 pub fn run(groups: Vec<Group>) -> ExitCode {
     let mut arguments = Arguments::from_args();
+    let slice = match Slice::from_environment() {
+        Ok(slice) => slice,
+        Err(error) => {
+            let _written = writeln!(stderr(), "{error:#}");
+            return ExitCode::FAILURE;
+        }
+    };
     // The cases share clusters, and each looks whether anything is left on it.
     arguments.test_threads = Some(1);
     let Ok(folder) = bed::folder() else {
@@ -75,8 +93,14 @@ pub fn run(groups: Vec<Group>) -> ExitCode {
     }
     let conclusion = libtest_mimic::run(&arguments, trials);
     let mut times = times.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut said = longest(&mut times);
+    let left_out: usize = groups.iter().map(|group| group.left_out).sum();
+    if let Some(slice) = slice.filter(|_| left_out > 0) {
+        // it/suites.awk counts them.
+        said += &format!("left out: {left_out} cases that are not of slice {slice}\n");
+    }
     // Whoever reads it may have closed the pipe.
-    let _written = stdout().write_all(longest(&mut times).as_bytes());
+    let _written = stdout().write_all(said.as_bytes());
     match groups.iter().try_for_each(|group| group.shared.end()) {
         Ok(()) => conclusion.exit_code(),
         Err(_) => ExitCode::FAILURE,

@@ -1,5 +1,5 @@
-//! What may happen to a job at any moment, once each, with a fixed seed; the command `soak` repeats it
-//! with others. What hurts one job alone comes to several jobs at once.
+//! What may happen to a job at any moment, once each, a slice of it in each run, with a fixed seed; the command `soak`
+//! repeats it with others. What hurts one job alone comes to several jobs at once.
 
 mod hung;
 mod secrets;
@@ -11,6 +11,7 @@ use std::sync::{LazyLock, OnceLock};
 use anyhow::{Context as _, Result, anyhow, ensure};
 use it::bed::{Case, Given};
 use it::chaos::{self, CASES, TrialResult, trial};
+use it::slice;
 use it::suite::{self, Group};
 
 /// Any would do: the moment and the victim of each fault follow from it.
@@ -35,13 +36,10 @@ fn number<const N: usize>(given: &Given) -> Result<()> {
 
 /// All that can be tried side by side, when the first of them is asked for.
 fn together(given: &Given) -> &'static [(&'static str, Tried)] {
-    static TRIED: OnceLock<Vec<(&str, Tried)>> = OnceLock::new();
-    TRIED.get_or_init(|| {
-        let cases: Vec<&chaos::Case> = (0..CASES.len())
-            .filter(|index| is_wanted(*index))
-            .map(|index| &CASES[index])
-            .filter(|case| !case.is_alone())
-            .collect();
+    static OUTCOMES: OnceLock<Vec<(&str, Tried)>> = OnceLock::new();
+    OUTCOMES.get_or_init(|| {
+        let tried = TRIED.0.iter().map(|index| &CASES[*index]);
+        let cases: Vec<&chaos::Case> = tried.filter(|case| !case.is_alone()).collect();
         let outcomes = trial::together(given, &cases, SEED);
         let tried = outcomes
             .into_iter()
@@ -70,20 +68,19 @@ fn is_possible(index: usize) -> bool {
     }
 }
 
-/// Whether it is tried here.
-fn is_wanted(index: usize) -> bool {
-    is_possible(index) && !CASES[index].is_long
-}
+/// What this run tries of [`CASES`], and how many it leaves to others.
+static TRIED: LazyLock<(Vec<usize>, usize)> = LazyLock::new(|| {
+    let wanted = (0..CASES.len()).filter(|index| is_possible(*index) && !CASES[*index].is_long);
+    slice::tried(wanted.collect())
+});
 
 #[expect(
     clippy::print_stderr,
     reason = "a test says on stderr what it cannot try"
 )]
 fn main() -> ExitCode {
-    let trials: Vec<(&str, Case)> = (0..CASES.len())
-        .filter(|index| is_wanted(*index))
-        .map(|index| TRIALS[index])
-        .collect();
+    let (tried, of_other_slices) = &*TRIED;
+    let trials: Vec<(&str, Case)> = tried.iter().map(|index| TRIALS[*index]).collect();
     let left_out = (0..CASES.len())
         .filter(|index| !is_possible(*index))
         .count();
@@ -98,5 +95,6 @@ fn main() -> ExitCode {
         false => &[],
     };
     let cases: &[&[(&str, Case)]] = &[secrets::CASES, stuck::CASES, cut, hung::cases(), &trials];
-    suite::run(vec![Group::new(chaos::cluster(), cases)])
+    let group = Group::new(chaos::cluster(), cases).without(*of_other_slices);
+    suite::run(vec![group])
 }
