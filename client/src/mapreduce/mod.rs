@@ -278,9 +278,10 @@ async fn jobs(
     if !outcome.sentence.is_empty() && !shown.has_said(&outcome.sentence) {
         say(Foreign::sentence(&outcome.sentence));
     }
+    let own_code = gerbil_streaming::exit_code(&outcome.sentence).filter(|_| is_own);
     report.sentence = outcome.sentence;
     report.jobs = shown.into_jobs();
-    Ok(outcome.code)
+    Ok(own_code.unwrap_or(outcome.code))
 }
 
 /// What is read on this machine before anybody is asked.

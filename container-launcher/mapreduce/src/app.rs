@@ -28,6 +28,7 @@ pub struct App {
     prepare: Option<Box<Prepare>>,
     /// The first argument of every process of this program.
     chosen_by: Option<&'static str>,
+    exit_code: fn(&str) -> Option<u8>,
 }
 
 impl std::fmt::Debug for App {
@@ -46,6 +47,7 @@ impl App {
             driver: None,
             prepare: None,
             chosen_by: None,
+            exit_code: |_| None,
         }
     }
 
@@ -87,6 +89,13 @@ impl App {
     #[must_use]
     pub const fn chosen_by(mut self, argument: &'static str) -> Self {
         self.chosen_by = Some(argument);
+        self
+    }
+
+    /// What a run on this machine exits with that has failed with this sentence, where it is not the code of any such run.
+    #[must_use]
+    pub const fn exit_code(mut self, of: fn(&str) -> Option<u8>) -> Self {
+        self.exit_code = of;
         self
     }
 
@@ -189,8 +198,9 @@ impl App {
         match local::client::serve(&self, &arguments) {
             Ok(()) => ExitCode::SUCCESS,
             Err((error, code)) => {
-                crate::say(&format!("{}: {error}", self.name));
-                ExitCode::from(code)
+                let said = error.to_string();
+                crate::say(&format!("{}: {said}", self.name));
+                ExitCode::from((self.exit_code)(&said).unwrap_or(code))
             }
         }
     }

@@ -10,8 +10,10 @@ use gerbil_task::{LAUNCHER_VARIABLE, ROLE_VARIABLE};
 
 use crate::words::words;
 
-/// What a shell says of a command that is not there, and so do we.
-const NOT_FOUND: &str = "127";
+/// What a shell exits with where a command is not there, and so does a job.
+const NOT_FOUND: u8 = 127;
+/// What follows the number in the sentence that says so.
+const NOWHERE: &str = "neither in the working folder nor in the PATH of the task, ";
 
 /// Starts `command` in `folder` with these `variables` beside those of this process; all three streams are pipes.
 pub(crate) fn start(
@@ -27,8 +29,8 @@ pub(crate) fn start(
     let path = variables.get("PATH").cloned().or(own).unwrap_or_default();
     let Some(found) = find(program, folder, &path) else {
         return Err(Error::new(format!(
-            "`{command}`: there is no {program} on {} ({NOT_FOUND}), neither in the working folder nor in the PATH of the \
-             task, {path}: bring it with -files, or name it as it is called there",
+            "`{command}`: there is no {program} on {} ({NOT_FOUND}), {NOWHERE}{path}: bring it with -files, or name it as it \
+             is called there",
             host()
         )));
     };
@@ -54,6 +56,15 @@ pub(crate) fn start(
                 host()
             )
         })
+}
+
+/// What the process of a job exits with that has failed with this sentence; none: as any job that fails.
+///
+/// A sentence is all that comes from a task through its launcher and ApplicationMaster.
+#[must_use]
+pub fn exit_code(sentence: &str) -> Option<u8> {
+    let said = format!(" ({NOT_FOUND}), {NOWHERE}");
+    sentence.contains(&said).then_some(NOT_FOUND)
 }
 
 /// The file that `program` names: as it is where it begins with a slash, else in the working folder or where PATH says.
@@ -98,7 +109,30 @@ fn host() -> String {
 mod tests {
     use std::path::Path;
 
-    use super::find;
+    use std::collections::BTreeMap;
+
+    use super::{exit_code, find, start};
+
+    #[test]
+    fn a_command_that_is_nowhere_is_named_with_node_and_path_and_has_a_shell_s_exit_code() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = [("PATH".to_owned(), "/usr/bin:/nowhere".to_owned())];
+        let lost = start("no-such x", folder.path(), &BTreeMap::from(path)).unwrap_err();
+        let said = lost.to_string();
+        let host = super::host();
+        for part in [
+            "`no-such x`",
+            &format!("there is no no-such on {host}"),
+            "/usr/bin:/nowhere: bring it",
+        ] {
+            assert!(said.contains(part), "{said}");
+        }
+        assert_eq!(
+            exit_code(&format!("s1.1 streaming: map 0: {said}")),
+            Some(127)
+        );
+        assert_eq!(exit_code("`cat` ended with exit code 127"), None);
+    }
 
     #[test]
     fn a_program_is_looked_for_in_its_folder_and_then_in_path() {

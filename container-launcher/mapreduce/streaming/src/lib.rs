@@ -46,6 +46,7 @@ use gerbil_mapreduce::{App, Job, Ready, Text};
 use gerbil_task::{LAUNCHER_VARIABLE, ROLE_VARIABLE};
 
 pub use asked::{Asked, asked};
+pub use child::exit_code;
 pub use plan::Brought;
 
 use mapper::CommandMapper;
@@ -121,7 +122,10 @@ fn job() -> Ready<Text, Text> {
 
 /// The program.
 fn app(argument: &'static str) -> App {
-    App::new(NAME).chosen_by(argument).job(job())
+    App::new(NAME)
+        .chosen_by(argument)
+        .exit_code(exit_code)
+        .job(job())
 }
 
 /// The same, with what its tasks are told.
