@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use crate::subcommands::{self, CommandWords};
-use crate::{accelerators, clean, generate, mapreduce, probe, ps, run, sessions};
+use crate::{accelerators, clean, generate, hadoop, mapreduce, probe, ps, run, sessions};
 
 /// The first name of the file.
 const RUN: &str = "gerbil-run";
@@ -13,11 +13,10 @@ const RUN: &str = "gerbil-run";
 pub(crate) fn main() -> ExitCode {
     let mut words = std::env::args_os();
     let own_name = words.next().unwrap_or_default();
-    if Path::new(&own_name)
-        .file_name()
-        .is_none_or(|name| name != subcommands::NAME)
-    {
-        return run::main(std::env::args_os());
+    match Path::new(&own_name).file_name() {
+        Some(name) if name == subcommands::NAME => {}
+        Some(name) if name == hadoop::NAME => return hadoop::main(words.collect()),
+        Some(_) | None => return run::main(std::env::args_os()),
     }
     match subcommands::translated(words.collect()) {
         Ok(CommandWords::Run(words)) => run::main(std::iter::once(RUN.into()).chain(words)),
@@ -28,6 +27,7 @@ pub(crate) fn main() -> ExitCode {
         Ok(CommandWords::Clean(given)) => clean::main(given),
         Ok(CommandWords::Man(words)) => generate::print_page(&words),
         Ok(CommandWords::Session(task)) => sessions::main(task),
+        Ok(CommandWords::Hadoop(words)) => hadoop::main(words),
         Ok(CommandWords::Accelerators(words)) => accelerators::main(words),
         Err(error) => error.show(),
     }

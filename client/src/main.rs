@@ -26,6 +26,7 @@ mod exit_table;
 mod failure;
 mod frame;
 mod generate;
+mod hadoop;
 mod history;
 mod host_names;
 mod hostfile;

@@ -103,6 +103,13 @@ enum GerbilCommand {
         /// Of this command, and of one below it: session start
         command: Vec<String>,
     },
+    /// Stand in for Hadoop's own command, for mrjob and old scripts: gerbil hadoop fs -ls
+    #[command(disable_help_flag = true, hide = true)]
+    Hadoop {
+        /// As behind hadoop
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        words: Vec<OsString>,
+    },
     /// Look at this node's accelerators, or prove one: gerbil fpga ps
     #[command(disable_help_flag = true)]
     Fpga {
@@ -145,6 +152,8 @@ pub(crate) enum CommandWords {
     Man(Vec<String>),
     /// Of the sessions.
     Session(SessionTask),
+    /// Of Hadoop's own command.
+    Hadoop(Vec<OsString>),
     /// Of the accelerators' driver.
     Accelerators(Vec<OsString>),
 }
@@ -154,6 +163,7 @@ pub(crate) fn translated(words: Vec<OsString>) -> Result<CommandWords, ParseErro
     match words.split_first() {
         // Untouched: what is behind it may be anything.
         Some((first, rest)) if first == "run" => return Ok(CommandWords::Run(rest.to_vec())),
+        Some((first, rest)) if first == "hadoop" => return Ok(CommandWords::Hadoop(rest.to_vec())),
         Some((first, rest)) if first == "fpga" || first == "fpgad" => {
             return Ok(accelerators(first == "fpgad", rest.to_vec()));
         }
@@ -211,6 +221,7 @@ pub(crate) fn translated(words: Vec<OsString>) -> Result<CommandWords, ParseErro
     }
     let words: Vec<&str> = match &task {
         GerbilCommand::Run { words } => return Ok(CommandWords::Run(words.clone())),
+        GerbilCommand::Hadoop { words } => return Ok(CommandWords::Hadoop(words.clone())),
         GerbilCommand::Fpga { words } => return Ok(accelerators(false, words.clone())),
         GerbilCommand::Fpgad { words } => return Ok(accelerators(true, words.clone())),
         // Above.
@@ -302,6 +313,7 @@ mod tests {
             CommandWords::Probe(_) => return Ok("probe".into()),
             CommandWords::Clean(_) => return Ok("clean".into()),
             CommandWords::Man(words) => return Ok(format!("man of {words:?}")),
+            CommandWords::Hadoop(words) => return Ok(format!("hadoop with {} words", words.len())),
             CommandWords::Ps { json } => return Ok(if json { "ps json" } else { "ps" }.into()),
         };
         let found: Vec<_> = found.iter().map(|word| word.to_str().unwrap()).collect();
@@ -321,6 +333,7 @@ mod tests {
             ("kill application_1_0001_7", "session"),
             ("kill s1.7", "session"),
             ("kill s1", "session"),
+            ("hadoop fs -ls -R /x", "hadoop with 4 words"),
             ("mr status application_1_0001", "past"),
             ("mr history application_1_0001_7", "past"),
             ("session list", "session"),

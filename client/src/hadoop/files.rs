@@ -1,0 +1,375 @@
+//! `gerbil hadoop fs`: what it does to files, and what it prints, as Hadoop's shell does.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use gantt::date;
+use gerbil_task::pattern;
+use mapreduce_client::places::{FileSystems, Location};
+use storage::{Status, Storage};
+use terminal::{Text, print};
+
+use super::words::FilesTask;
+use crate::failure::Failure;
+
+/// Most entries of a folder, with all below it.
+const MOST: usize = 1_000_000;
+/// What Hadoop's shell returns where something is not there.
+const FAILED: u8 = 1;
+
+/// Does it; the exit code.
+pub(super) async fn run(task: FilesTask, places: &FileSystems) -> Result<u8, Failure> {
+    let mut shell = Shell {
+        places,
+        code: 0,
+        lines: Vec::new(),
+    };
+    shell.run(task).await?;
+    print(Text::Lines(shell.lines)).await?;
+    Ok(shell.code)
+}
+
+struct Shell<'a> {
+    places: &'a FileSystems,
+    code: u8,
+    lines: Vec<String>,
+}
+
+/// A path as it was typed, and where it leads.
+struct Found {
+    storage: Arc<Storage>,
+    status: Status,
+    /// What stands before paths of this file system where one was typed with its name.
+    origin: String,
+}
+
+impl Found {
+    fn shown(&self, path: &str) -> String {
+        format!("{}{path}", self.origin)
+    }
+}
+
+impl Shell<'_> {
+    async fn run(&mut self, task: FilesTask) -> Result<(), Failure> {
+        match task {
+            FilesTask::List { paths, is_deep } => {
+                for found in self.found("ls", &paths, false).await? {
+                    self.list(&found, is_deep).await?;
+                }
+            }
+            FilesTask::MakeFolder { paths, is_deep } => {
+                for path in &paths {
+                    self.make_folder(path, is_deep).await?;
+                }
+            }
+            FilesTask::Put { from, to, replaces } => {
+                for from in &from {
+                    self.put(from, &to, replaces).await?;
+                }
+            }
+            FilesTask::Get { from, to } => {
+                for found in self.found("get", &[from], false).await? {
+                    let mut local = PathBuf::from(&to);
+                    if local.is_dir() {
+                        local.push(found.status.name());
+                    }
+                    if found.status.is_folder || local.exists() {
+                        let why = if found.status.is_folder {
+                            "Is a directory"
+                        } else {
+                            "File exists"
+                        };
+                        self.failed("get", &local.to_string_lossy(), why);
+                    } else {
+                        found.storage.take(&found.status.path, &local).await?;
+                    }
+                }
+            }
+            FilesTask::Print { paths, unpacks } => {
+                let command = if unpacks { "text" } else { "cat" };
+                for found in self.found(command, &paths, false).await? {
+                    let path = &found.status.path;
+                    if found.status.is_folder {
+                        self.failed(command, &found.shown(path), "Is a directory");
+                    } else if unpacks
+                        && [".gz", ".bz2", ".deflate", ".zst", ".snappy", ".lz4"]
+                            .iter()
+                            .any(|end| path.ends_with(end))
+                    {
+                        self.failed(
+                            command,
+                            &found.shown(path),
+                            "it is compressed, and -cat prints it as it is",
+                        );
+                    } else {
+                        let mut reader = found.storage.read_from(path, 0).await?;
+                        loop {
+                            let piece = reader.next().await?;
+                            if piece.is_empty() {
+                                break;
+                            }
+                            print(Text::Whole(piece.to_vec())).await?;
+                        }
+                    }
+                }
+            }
+            FilesTask::Remove {
+                paths,
+                is_deep,
+                is_calm,
+            } => {
+                for found in self.found("rm", &paths, is_calm).await? {
+                    let path = &found.status.path;
+                    match found.status.is_folder && !is_deep {
+                        true => self.failed("rm", &found.shown(path), "Is a directory"),
+                        false => {
+                            found.storage.remove(path).await?;
+                            self.lines.push(format!("Deleted {}", found.shown(path)));
+                        }
+                    }
+                }
+            }
+            FilesTask::Touch { paths } => {
+                for path in &paths {
+                    self.touch(path).await?;
+                }
+            }
+            FilesTask::Test { what, path } => {
+                let (place, storage) = self.place(&path)?;
+                let is_so = storage
+                    .stat(&place.path)
+                    .await?
+                    .is_some_and(|status| match what {
+                        'd' => status.is_folder,
+                        'f' => !status.is_folder,
+                        'z' => !status.is_folder && status.size == 0,
+                        _ => true,
+                    });
+                self.code = if is_so { 0 } else { FAILED };
+            }
+            FilesTask::Used { paths, is_sum } => {
+                for found in self.found("du", &paths, false).await? {
+                    self.used(&found, is_sum).await?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn failed(&mut self, command: &str, path: &str, why: &str) {
+        // Word for word as programs look for it there, without our own name in front.
+        eprint_line(&format!("{command}: `{path}': {why}"));
+        self.code = FAILED;
+    }
+
+    fn place(&self, name: &str) -> Result<(Location, Arc<Storage>), Failure> {
+        let place = self.places.find(name)?;
+        let storage = self.places.storage(&place.address)?;
+        Ok((place, storage))
+    }
+
+    /// What these paths and patterns name; of one that names nothing it is said so, unless `is_calm`.
+    async fn found(
+        &mut self,
+        command: &str,
+        paths: &[String],
+        is_calm: bool,
+    ) -> Result<Vec<Found>, Failure> {
+        let mut all = Vec::new();
+        for name in paths {
+            let (place, storage) = self.place(name)?;
+            let origin = origin(name).to_owned();
+            let before = all.len();
+            for status in matching(&storage, &place.path).await? {
+                all.push(Found {
+                    storage: Arc::clone(&storage),
+                    status,
+                    origin: origin.clone(),
+                });
+            }
+            if all.len() == before && !is_calm {
+                self.failed(command, name, "No such file or directory");
+            }
+        }
+        Ok(all)
+    }
+
+    async fn list(&mut self, found: &Found, is_deep: bool) -> Result<(), Failure> {
+        if !found.status.is_folder {
+            self.lines.push(line(found, &found.status));
+            return Ok(());
+        }
+        let mut entries = found.storage.list(&found.status.path, MOST).await?;
+        entries.sort_by(|one, other| one.path.cmp(&other.path));
+        if !is_deep && !entries.is_empty() {
+            let items = if entries.len() == 1 { "item" } else { "items" };
+            self.lines.push(format!("Found {} {items}", entries.len()));
+        }
+        entries.reverse();
+        while let Some(entry) = entries.pop() {
+            self.lines.push(line(found, &entry));
+            if is_deep && entry.is_folder {
+                let mut below = found.storage.list(&entry.path, MOST).await?;
+                below.sort_by(|one, other| other.path.cmp(&one.path));
+                entries.extend(below);
+            }
+        }
+        Ok(())
+    }
+
+    async fn make_folder(&mut self, name: &str, is_deep: bool) -> Result<(), Failure> {
+        let (place, storage) = self.place(name)?;
+        match storage.stat(&place.path).await? {
+            Some(there) if is_deep && there.is_folder => {}
+            Some(_) => self.failed("mkdir", name, "File exists"),
+            None if !is_deep && storage.stat(storage::parent(&place.path)).await?.is_none() => {
+                self.failed("mkdir", name, "No such file or directory");
+            }
+            None => storage.make_folder(&place.path).await?,
+        }
+        Ok(())
+    }
+
+    async fn put(&mut self, from: &str, to: &str, replaces: bool) -> Result<(), Failure> {
+        let (place, storage) = self.place(to)?;
+        let local = Path::new(from);
+        if !local.is_file() {
+            let why = match local.is_dir() {
+                true => "Is a directory: name the files in it",
+                false => "No such file or directory",
+            };
+            self.failed("put", from, why);
+            return Ok(());
+        }
+        let mut path = place.path;
+        if storage
+            .stat(&path)
+            .await?
+            .is_some_and(|there| there.is_folder)
+        {
+            let name = local.file_name().unwrap_or_default().to_string_lossy();
+            path = format!("{}/{name}", path.trim_end_matches('/'));
+        }
+        match storage.stat(&path).await? {
+            Some(there) if there.is_folder || !replaces => {
+                self.failed("put", &path, "File exists");
+                return Ok(());
+            }
+            Some(_) => storage.remove(&path).await?,
+            None => {}
+        }
+        storage.put(local, &path).await?;
+        Ok(())
+    }
+
+    async fn touch(&mut self, name: &str) -> Result<(), Failure> {
+        let (place, storage) = self.place(name)?;
+        match storage.stat(&place.path).await? {
+            None => storage.write(&place.path, Vec::new()).await?,
+            Some(there) if there.is_folder => self.failed("touchz", name, "Is a directory"),
+            Some(there) if there.size > 0 => self.failed("touchz", name, "Not a zero-length file"),
+            Some(_) => {}
+        }
+        Ok(())
+    }
+
+    /// Bytes of each entry, or of all of them, without copies: how many HDFS keeps is not asked.
+    async fn used(&mut self, found: &Found, is_sum: bool) -> Result<(), Failure> {
+        let entries = match found.status.is_folder && !is_sum {
+            true => found.storage.list(&found.status.path, MOST).await?,
+            false => vec![found.status.clone()],
+        };
+        for entry in entries {
+            let size = match entry.is_folder {
+                true => {
+                    let files = found.storage.walk(&entry.path, MOST).await?;
+                    files.iter().map(|file| file.size).sum()
+                }
+                false => entry.size,
+            };
+            self.lines
+                .push(format!("{size}  {}", found.shown(&entry.path)));
+        }
+        Ok(())
+    }
+}
+
+/// What is there of a path whose parts may be patterns, in the order of the names.
+async fn matching(storage: &Storage, path: &str) -> Result<Vec<Status>, Failure> {
+    if !pattern::is_pattern(path) {
+        return Ok(storage.stat(path).await?.into_iter().collect());
+    }
+    let mut all = Vec::new();
+    for path in pattern::braces(path).unwrap_or_else(|_odd| vec![path.to_owned()]) {
+        let mut at = vec!["/".to_owned()];
+        for part in path.split('/').filter(|part| !part.is_empty()) {
+            let mut next = Vec::new();
+            for folder in &at {
+                let entries = match storage.stat(folder).await? {
+                    Some(there) if there.is_folder => storage.list(folder, MOST).await?,
+                    Some(_) | None => Vec::new(),
+                };
+                let named = entries
+                    .into_iter()
+                    .filter(|entry| pattern::matches(part, entry.name()));
+                next.extend(named.map(|entry| entry.path));
+            }
+            at = next;
+        }
+        for path in at {
+            all.extend(storage.stat(&path).await?);
+        }
+    }
+    all.sort_by(|one, other| one.path.cmp(&other.path));
+    all.dedup_by(|one, other| one.path == other.path);
+    Ok(all)
+}
+
+/// What a path was typed with in front: `hdfs://host:9000`, or nothing.
+fn origin(name: &str) -> &str {
+    let Some((scheme, rest)) = name.split_once("://") else {
+        return "";
+    };
+    let authority = rest.find('/').unwrap_or(rest.len());
+    name.get(..scheme.len() + 3 + authority).unwrap_or_default()
+}
+
+/// A line of `-ls`: permissions, copies and group, which are not known here, owner, bytes, when it was changed, path.
+fn line(found: &Found, entry: &Status) -> String {
+    let letters = ['r', 'w', 'x'];
+    let may = (0..9).map(|bit| match entry.mode & (0o400 >> bit) {
+        0 => '-',
+        _ => letters[bit % 3],
+    });
+    let may: String = may.collect();
+    let kind = if entry.is_folder { 'd' } else { '-' };
+    let changed = date(u64::try_from(entry.modified_ms).unwrap_or(0));
+    // Without seconds, as there.
+    let changed = changed.get(..16).unwrap_or(&changed);
+    let (owner, size, path) = (&entry.owner, entry.size, found.shown(&entry.path));
+    format!("{kind}{may}   - {owner} - {size:>10} {changed} {path}")
+}
+
+/// A line of Hadoop's shell on standard error.
+fn eprint_line(line: &str) {
+    use std::io::Write as _;
+    drop(writeln!(std::io::stderr().lock(), "{line}"));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::origin;
+
+    #[test]
+    fn paths_are_shown_with_what_they_were_typed_with() {
+        for (typed, shown) in [
+            ("hdfs:///out", "hdfs://"),
+            ("hdfs://n:9000/out/*", "hdfs://n:9000"),
+            ("hdfs://n:9000", "hdfs://n:9000"),
+            ("/out", ""),
+            ("out", ""),
+        ] {
+            assert_eq!(origin(typed), shown, "{typed}");
+        }
+    }
+}
