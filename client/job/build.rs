@@ -20,6 +20,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         .bytes(".gerbil.InputChunk.data")
         .bytes(".gerbil.PmixAnswer.data")
         .bytes(".gerbil.PmixFence.data")
+        .bytes(".gerbil.PmixModexed.data")
+        .bytes(".gerbil.ModexAnswer.data")
         .compile_fds(descriptors)?;
     Ok(())
 }

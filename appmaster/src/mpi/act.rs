@@ -11,8 +11,8 @@ use policy::lifecycle::{LifecycleAction, LifecycleEvent, LifecyclePhase, Seat, U
 use policy::{ContainerId, Rank};
 
 use crate::mpi::seats::RunningSeats;
-use crate::mpi::standoff;
 use crate::mpi::{Client, Mpi};
+use crate::mpi::{pmix, standoff};
 use crate::work::Do;
 
 impl Mpi {
@@ -148,6 +148,14 @@ impl Mpi {
             node: 0,
             run,
             ..wire::Share::default()
+        };
+        let wants_pmix = |program: &job::MpiProgram| program.pmix_library.is_some();
+        let template = wire::Share {
+            nodes: match description.programs.iter().any(wants_pmix) {
+                true => pmix::nodes(&seats),
+                false => Vec::new(),
+            },
+            ..template
         };
         let mut on_host: BTreeMap<&str, u32> = BTreeMap::new();
         for (seat, node) in seats.iter().zip(0..) {

@@ -37,6 +37,7 @@ mod in_place;
 mod messages;
 mod missing;
 mod names;
+mod pmix;
 mod repeat;
 mod report;
 mod results;

@@ -35,6 +35,14 @@ impl Mpi {
                 Vec::new()
             }
             Said::Spawn(request) => self.on_spawn(container, request),
+            Said::Modex(request) => {
+                self.on_modex(&container, request);
+                Vec::new()
+            }
+            Said::Modexed(answer) => {
+                self.on_modexed(answer);
+                Vec::new()
+            }
             Said::Usages(heard) => {
                 let own = |rank| self.seats.runs(&container, Rank(rank));
                 let own = heard.usages.iter().filter(|usage| own(usage.rank));

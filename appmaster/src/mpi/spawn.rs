@@ -16,6 +16,7 @@ mod spread;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use job::exit::Exit;
 use job::wire;
 use job::wire::mpi_order::Order as ToLauncher;
 use pmi::Exchange;
@@ -24,6 +25,7 @@ use policy::{ContainerId, Rank};
 
 use self::spread::{parts, spread};
 use crate::mpi::Mpi;
+use crate::mpi::pmix::{FenceError, Fences};
 
 /// Most processes that a job may spawn while it lives: each has a row in its report.
 const SPAWNED_MAX: u32 = 100_000;
@@ -32,6 +34,8 @@ const SPAWNED_MAX: u32 = 100_000;
 #[derive(Debug)]
 pub(crate) struct Group {
     exchange: Exchange,
+    /// The same of ranks that speak PMIx.
+    fences: Fences,
     /// Its launchers, in the order of the exchange.
     members: Vec<ContainerId>,
     /// Where its processes start, by the number of the first that starts there.
@@ -102,6 +106,7 @@ impl Group {
     fn new(members: Vec<ContainerId>) -> Self {
         Self {
             exchange: Exchange::new(members.len()),
+            fences: Fences::default(),
             members,
             folders: BTreeMap::new(),
             pending: None,
@@ -287,6 +292,9 @@ impl Mpi {
         container: ContainerId,
         fence: wire::Fence,
     ) -> Vec<LifecycleAction> {
+        if let Some(told) = fence.pmix {
+            return self.on_servers_fence(container, fence.group, told);
+        }
         let Some(group) = self.groups.by_number.get_mut(&fence.group) else {
             return Vec::new();
         };
@@ -316,5 +324,98 @@ impl Mpi {
                 what: format!("broke the exchange of the ranks' addresses: {error}"),
             }),
         }
+    }
+
+    /// What the PMIx server of one container tells the others.
+    fn on_servers_fence(
+        &mut self,
+        container: ContainerId,
+        number: u32,
+        told: wire::PmixFence,
+    ) -> Vec<LifecycleAction> {
+        let first = self.first_of(number);
+        let Some(group) = self.groups.by_number.get_mut(&number) else {
+            return Vec::new();
+        };
+        let is_whole = told.ranks.is_empty();
+        let seats = &self.seats;
+        let runs = |member: &ContainerId| {
+            let mut ranks = told.ranks.iter();
+            is_whole || ranks.any(|&rank| seats.runs(member, Rank(first.saturating_add(rank))))
+        };
+        let members: Vec<ContainerId> = group
+            .members
+            .iter()
+            .filter(|of| runs(of))
+            .cloned()
+            .collect();
+        let is_own = is_whole && number == 0;
+        match group
+            .fences
+            .on(&container, &told.ranks, told.data, &members)
+        {
+            Ok(None) if is_own => self.step(LifecycleEvent::Waits(container)),
+            Ok(None) => Vec::new(),
+            Ok(Some(all)) => {
+                for piece in wire::FenceDone::of_servers(number, &told.ranks, &all) {
+                    for member in &members {
+                        self.order(member, ToLauncher::FenceDone(piece.clone()));
+                    }
+                }
+                match is_own {
+                    true => self.step(LifecycleEvent::BarrierOver),
+                    false => Vec::new(),
+                }
+            }
+            Err(FenceError::TooLarge(error)) => self.step(LifecycleEvent::Refused {
+                container,
+                sentence: error.to_string(),
+                code: Exit::Lost.code(),
+            }),
+            Err(FenceError::Confused(error)) => self.step(LifecycleEvent::Misbehaved {
+                container,
+                what: format!("broke the exchange of the ranks' addresses: {error}"),
+            }),
+        }
+    }
+
+    /// The number of a group's rank 0.
+    fn first_of(&self, number: u32) -> u32 {
+        let mut firsts = self.firsts.iter();
+        firsts
+            .find(|(_, group)| **group == number)
+            .map_or(0, |(first, _)| *first)
+    }
+
+    /// A rank wants what a rank of another container has told its PMIx server.
+    pub(crate) fn on_modex(&mut self, container: &ContainerId, request: wire::ModexRequest) {
+        let wanted = Rank(self.first_of(request.group).saturating_add(request.rank));
+        let mut seats = self.seats.all().iter();
+        let seat = seats.find(|seat| seat.ranks.binary_search(&wanted).is_ok());
+        let holder = seat.map(|seat| seat.container.clone());
+        match holder.filter(|holder| self.links.contains_key(holder)) {
+            Some(holder) => {
+                let order = wire::ModexRequest {
+                    from: container.0.clone(),
+                    ..request
+                };
+                self.order(&holder, ToLauncher::Modex(order));
+            }
+            None => {
+                let answer = wire::ModexAnswer {
+                    number: request.number,
+                    group: request.group,
+                    failed: true,
+                    ..wire::ModexAnswer::default()
+                };
+                self.order(container, ToLauncher::Modexed(answer));
+            }
+        }
+    }
+
+    /// What was wanted, on its way back.
+    pub(crate) fn on_modexed(&mut self, answer: wire::ModexAnswer) {
+        let asker = ContainerId(answer.from.clone());
+        self.order(&asker, ToLauncher::Modexed(answer));
     }
 }

@@ -1,7 +1,7 @@
 //! What a barrier brings to every launcher: written once, however many launchers there are.
 
 use prost::Message as _;
-use prost::bytes::Bytes;
+use prost::bytes::{Bytes, BytesMut};
 
 use crate::wire::{FenceDone, KeyValue, Puts};
 
@@ -32,6 +32,39 @@ impl FenceDone {
             puts: Bytes::from(piece.encode_to_vec()),
             group,
             more: index < last,
+            ..Self::default()
+        });
+        written.collect()
+    }
+
+    /// The orders that bring what PMIx servers told in a fence of `ranks`, at least one. Their clones share the bytes.
+    #[must_use]
+    pub fn of_servers<'a>(
+        group: u32,
+        ranks: &[u32],
+        told: impl IntoIterator<Item = &'a Bytes>,
+    ) -> Vec<Self> {
+        let mut pieces = Vec::new();
+        let mut piece = BytesMut::new();
+        for mut told in told.into_iter().cloned() {
+            while !told.is_empty() {
+                let room = PIECE.saturating_sub(piece.len()).min(told.len());
+                piece.extend_from_slice(&told.split_to(room));
+                if piece.len() >= PIECE {
+                    pieces.push(piece.split().freeze());
+                }
+            }
+        }
+        if pieces.is_empty() || !piece.is_empty() {
+            pieces.push(piece.freeze());
+        }
+        let last = pieces.len().saturating_sub(1);
+        let written = pieces.into_iter().enumerate().map(|(index, puts)| Self {
+            puts,
+            group,
+            more: index < last,
+            pmix: true,
+            ranks: ranks.to_vec(),
         });
         written.collect()
     }
@@ -70,5 +103,29 @@ mod tests {
             ..FenceDone::default()
         };
         assert_eq!(broken.values(), None);
+    }
+
+    #[test]
+    fn what_servers_told_comes_in_their_order_and_in_bounded_pieces() {
+        let none = FenceDone::of_servers(0, &[], []);
+        assert_eq!((none.len(), none[0].more), (1, false));
+        let told = [vec![1; 10], vec![2; 2 * PIECE], vec![], vec![3; 5]].map(Bytes::from);
+        let pieces = FenceDone::of_servers(2, &[4, 5], &told);
+        let sizes: Vec<usize> = pieces.iter().map(|piece| piece.puts.len()).collect();
+        assert_eq!(sizes, [PIECE, PIECE, 15]);
+        let more: Vec<bool> = pieces.iter().map(|piece| piece.more).collect();
+        assert_eq!(more, [true, true, false]);
+        assert!(
+            pieces
+                .iter()
+                .all(|piece| piece.ranks == [4, 5] && piece.pmix)
+        );
+        assert_eq!(
+            pieces
+                .iter()
+                .flat_map(|piece| piece.puts.to_vec())
+                .collect::<Vec<_>>(),
+            told.concat()
+        );
     }
 }

@@ -110,6 +110,11 @@ pub(crate) type Fence = unsafe extern "C" fn(
     *mut c_void,
 ) -> Status;
 
+pub(crate) type Modex =
+    unsafe extern "C" fn(*const Proc, *const Info, usize, Option<Collected>, *mut c_void) -> Status;
+/// `pmix_dmodex_response_fn_t`.
+pub(crate) type Modexed = unsafe extern "C" fn(Status, *mut c_char, usize, *mut c_void);
+
 /// Functions of a module that are not there: the library answers its clients that they are not supported.
 type Absent<const N: usize> = [usize; N];
 
@@ -120,8 +125,9 @@ pub(crate) struct Module {
     pub(crate) client_finalized: ClientChanged,
     pub(crate) abort: Abort,
     pub(crate) fence: Fence,
-    /// From `direct_modex` to `fabric`.
-    pub(crate) absent: Absent<23>,
+    pub(crate) modex: Modex,
+    /// From `publish` to `fabric`.
+    pub(crate) absent: Absent<22>,
     pub(crate) client_connected2: ClientConnected,
     pub(crate) later: Absent<36>,
 }
@@ -139,6 +145,7 @@ mod tests {
         assert_eq!(size_of::<Info>(), 552);
         assert_eq!(offset_of!(Info, value), 520);
         assert_eq!(size_of::<DataArray>(), 24);
+        assert_eq!(offset_of!(Module, modex), 4 * size_of::<usize>());
         // The 28th function.
         assert_eq!(
             offset_of!(Module, client_connected2),

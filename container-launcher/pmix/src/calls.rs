@@ -43,12 +43,17 @@ pub enum Call {
         /// What they have to tell the others; only a server can read it.
         data: Vec<u8>,
     },
+    /// A local rank wants to know what a rank of another node has told its server.
+    Modex {
+        /// Which rank of another node.
+        rank: u32,
+    },
 }
 
 /// The answer to a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
-    /// It is done; of a fence, with what the servers of all nodes have told.
+    /// It is done; of a fence, with what the servers of all nodes have told, and of a modex with that of one rank.
     Done(Vec<u8>),
     /// It cannot be done.
     Failed,
@@ -169,6 +174,7 @@ pub(crate) const fn module() -> Module {
         client_finalized,
         abort,
         fence,
+        modex,
         absent: [0; _],
         client_connected2,
         later: [0; _],
@@ -297,6 +303,20 @@ unsafe extern "C" fn fence(
     begin(call, Waiting::Collected(collected, Theirs(theirs)))
 }
 
+#[expect(unsafe_code, reason = "a function of the module")]
+unsafe extern "C" fn modex(
+    proc: *const Proc,
+    _infos: *const Info,
+    _count: usize,
+    collected: Option<Collected>,
+    theirs: *mut c_void,
+) -> Status {
+    let call = Call::Modex {
+        rank: rank_at(proc),
+    };
+    begin(call, Waiting::Collected(collected, Theirs(theirs)))
+}
+
 #[cfg(test)]
 mod tests {
     use std::sync::mpsc::sync_channel;
@@ -348,6 +368,7 @@ mod tests {
             data.write(7);
             data.add(1).write(8);
             (module.fence)(&raw const all, 1, null(), 0, data, 2, Some(collected), of);
+            (module.modex)(&raw const here, null(), 0, Some(collected), of);
         }
         let calls: Vec<(u64, Call)> = told.try_iter().collect();
         let abort = Call::Abort {
@@ -360,14 +381,22 @@ mod tests {
             data: vec![7, 8],
         };
         let only: Vec<&Call> = calls.iter().map(|(_, call)| call).collect();
-        assert_eq!(only, [&Call::Connected { rank: 3 }, &abort, &fence]);
+        let modex = Call::Modex { rank: 3 };
+        let connected = Call::Connected { rank: 3 };
+        assert_eq!(only, [&connected, &abort, &fence, &modex]);
         for _ in 0..2 {
             answer(calls[0].0, Answer::Done(Vec::new()));
             answer(calls[1].0, Answer::Failed);
             answer(calls[2].0, Answer::Done(vec![1, 2, 3]));
+            answer(calls[3].0, Answer::Done(vec![4]));
         }
         let answers = ANSWERS.lock().unwrap();
-        let expected = [(SUCCESS, vec![]), (ERROR, vec![]), (SUCCESS, vec![1, 2, 3])];
+        let expected = [
+            (SUCCESS, vec![]),
+            (ERROR, vec![]),
+            (SUCCESS, vec![1, 2, 3]),
+            (SUCCESS, vec![4]),
+        ];
         assert_eq!(*answers, expected);
     }
 }

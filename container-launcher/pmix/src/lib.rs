@@ -14,6 +14,7 @@ mod calls;
 mod information;
 mod job_data;
 mod library;
+mod modex;
 mod server;
 
 pub use calls::{Answer, Call};

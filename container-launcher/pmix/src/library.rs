@@ -5,7 +5,7 @@ use std::path::Path;
 
 use libloading::Library;
 
-use crate::abi::{Done, Info, Module, NAMESPACE, Proc, Status};
+use crate::abi::{Done, Info, Modexed, Module, NAMESPACE, Proc, Status};
 
 type Init = unsafe extern "C" fn(*mut Module, *mut Info, usize) -> Status;
 type Generate = unsafe extern "C" fn(*const c_char, *mut *mut c_char) -> Status;
@@ -20,6 +20,7 @@ type RegisterClient = unsafe extern "C" fn(
     *mut c_void,
 ) -> Status;
 type SetupFork = unsafe extern "C" fn(*const Proc, *mut *mut *mut c_char) -> Status;
+type ModexRequest = unsafe extern "C" fn(*const Proc, Option<Modexed>, *mut c_void) -> Status;
 type ErrorString = unsafe extern "C" fn(Status) -> *const c_char;
 type GetVersion = unsafe extern "C" fn() -> *const c_char;
 
@@ -32,6 +33,7 @@ pub(crate) struct Functions {
     pub(crate) register_namespace: RegisterNamespace,
     pub(crate) register_client: RegisterClient,
     pub(crate) setup_fork: SetupFork,
+    pub(crate) modex_request: ModexRequest,
     pub(crate) error_string: ErrorString,
     pub(crate) version: GetVersion,
 }
@@ -51,6 +53,7 @@ impl Functions {
             register_namespace: function(library, "PMIx_server_register_nspace")?,
             register_client: function(library, "PMIx_server_register_client")?,
             setup_fork: function(library, "PMIx_server_setup_fork")?,
+            modex_request: function(library, "PMIx_server_dmodex_request")?,
             error_string: function(library, "PMIx_Error_string")?,
             version: function(library, "PMIx_Get_version")?,
         })

@@ -13,6 +13,7 @@ use crate::calls::{self, Answer, Call};
 use crate::information::Information;
 use crate::job_data::JobData;
 use crate::library::{Functions, proc_of};
+use crate::modex;
 
 /// The library answers at once; one that does not never will.
 const PATIENCE: Duration = Duration::from_secs(8);
@@ -212,6 +213,12 @@ impl Server {
     /// Answers a call, which was told under this number.
     pub fn answer(&self, number: u64, answer: Answer) {
         calls::answer(number, answer);
+    }
+
+    /// What a local rank has told: `told` has it once the rank has said that all of it is there; none: it cannot be
+    /// had.
+    pub fn modex(&self, rank: u32, told: impl FnOnce(Option<Vec<u8>>) + Send + 'static) {
+        modex::request(self.functions, &self.namespace, rank, Box::new(told));
     }
 
     /// A list in the library's own spelling.

@@ -8,6 +8,7 @@ use nix::sys::signal::Signal;
 use tokio::time::Instant;
 
 use super::Mpi;
+use super::process_management::Relayed;
 use crate::container::OwnContainer;
 use crate::nursery::Whom;
 
@@ -45,6 +46,11 @@ impl Mpi {
                 let pids = worlds.flat_map(|world| world.ranks.processes.alive());
                 self.transfers.checkpoint(checkpoint, pids.collect());
             }
+            Order::FenceDone(done) if done.pmix => {
+                self.on_relayed(Relayed::Fence(done), container).await;
+            }
+            Order::Modex(request) => self.on_relayed(Relayed::Asked(request), container).await,
+            Order::Modexed(answer) => self.on_relayed(Relayed::Told(answer), container).await,
             Order::FenceDone(done) => {
                 let puts = done.values().ok_or("values that cannot be read")?;
                 if let Some(world) = self.worlds.get_mut(&done.group) {

@@ -12,7 +12,7 @@ mod server;
 mod variables;
 
 pub use role::pmix_main;
-pub(super) use server::{PmixServer, Served};
+pub(super) use server::{PmixServer, Served, Wants};
 pub(super) use variables::of_rank;
 
 /// Longest message between a launcher and its server, bytes: a fence's data, and what is around them.

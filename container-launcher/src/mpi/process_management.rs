@@ -2,11 +2,13 @@
 
 use job::exit::Exit;
 use job::wire::mpi_event::Event;
-use job::wire::{Abort, Fence, KeyValue, PmiSeen, RankBroke, Refusal};
+use job::wire::{
+    Abort, Fence, FenceDone, KeyValue, ModexAnswer, ModexRequest, PmiSeen, RankBroke, Refusal,
+};
 use nix::sys::signal::Signal;
 use pmi::{Effect, PmiStage};
 
-use super::pmix::Served;
+use super::pmix::{Served, Wants};
 use super::socket::RankMessage;
 use super::spawn::{ask_name, ask_spawn};
 use super::topology::{self, Topology};
@@ -15,6 +17,15 @@ use crate::container::OwnContainer;
 use crate::node_facts;
 use crate::nursery::Whom;
 use crate::process;
+
+/// What the ApplicationMaster hands on between the PMIx servers of containers.
+pub(super) enum Relayed {
+    Fence(FenceDone),
+    /// A rank elsewhere wants what a rank here has told.
+    Asked(ModexRequest),
+    /// What a rank elsewhere has told.
+    Told(ModexAnswer),
+}
 
 impl Mpi {
     pub(super) async fn on_heard(
@@ -73,14 +84,50 @@ impl Mpi {
         };
         match served {
             Served::Call(call) => {
-                let effects = server.on(call);
-                self.on_effects(group, effects, container).await;
+                let wants = server.on(call);
+                self.on_wants(group, wants, container).await;
+            }
+            Served::Late(call) => {
+                let wants = server.modexed(call, None);
+                self.on_wants(group, wants, container).await;
+            }
+            Served::Modexed(told) => {
+                let event = server.found(told);
+                self.outbox.extend(event);
             }
             Served::Gone => {
                 let version = server.version().to_owned();
                 self.on_server_gone(&version, container).await;
             }
         }
+    }
+
+    async fn on_wants(&mut self, group: u32, wants: Wants, container: &mut OwnContainer<'_>) {
+        self.outbox.extend(wants.event);
+        self.on_effects(group, wants.effects, container).await;
+    }
+
+    /// What other containers' ranks tell, or want of the ranks here.
+    pub(super) async fn on_relayed(&mut self, relayed: Relayed, container: &mut OwnContainer<'_>) {
+        let group = match &relayed {
+            Relayed::Fence(done) => done.group,
+            Relayed::Asked(request) => request.group,
+            Relayed::Told(answer) => answer.group,
+        };
+        let world = self.worlds.get_mut(&group);
+        let Some(server) = world.and_then(|world| world.manager.pmix_mut()) else {
+            return;
+        };
+        let wants = match relayed {
+            Relayed::Fence(done) => server.fence_done(done),
+            Relayed::Told(answer) => server.modexed(answer.number, Some(answer)),
+            Relayed::Asked(request) => {
+                let event = server.asked(request);
+                self.outbox.extend(event);
+                return;
+            }
+        };
+        self.on_wants(group, wants, container).await;
     }
 
     /// Ranks without their server would wait for it, or take themselves for jobs of one.
@@ -130,6 +177,7 @@ impl Mpi {
                     self.outbox.push_back(Event::Fence(Fence {
                         puts: puts.collect(),
                         group,
+                        pmix: None,
                     }));
                 }
                 Effect::Abort {

@@ -283,7 +283,7 @@ impl Ranks {
         });
         Event::Fence(Fence {
             puts: puts.collect(),
-            group: 0,
+            ..Fence::default()
         })
     }
 
@@ -398,6 +398,7 @@ async fn live(place: &LauncherKeys, launchers: &Launchers) -> Result<()> {
                 Order::Name(_) | Order::Spawned(_) | Order::Group(_) | Order::EndGroup(_) => {
                     bail!("no rank asked for a name or for more ranks")
                 }
+                Order::Modex(_) | Order::Modexed(_) => bail!("no rank speaks PMIx"),
                 Order::Find(_) | Order::Move(_) | Order::Checkpoint(_) => {
                     bail!("no rank has files")
                 }

@@ -1,52 +1,227 @@
 //! What comes of the ranks' calls: pure, as the launcher's loop does the rest.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use job::wire::{PmixAnswer, PmixCall, pmix_call};
+use job::exit::Exit;
+use job::wire::mpi_event::Event;
+use job::wire::{
+    Fence, FenceDone, ModexAnswer, ModexRequest, PmixAnswer, PmixCall, PmixFence, PmixJob,
+    PmixModexed, Refusal, pmix_call,
+};
 use pmi::{Effect, PmiStage};
+use prost::bytes::Bytes;
 
 use super::FENCE_MAX;
 
-/// What is known of the ranks that a server serves.
+const MIB: usize = 1 << 20;
+
+/// What is known of the ranks that a server serves, and of what they wait for.
 #[derive(Debug, Default)]
 pub(super) struct Calls {
+    /// The ranks of this container.
+    here: BTreeSet<u32>,
+    /// The job has no others.
+    alone: bool,
     stages: BTreeMap<u32, PmiStage>,
+    /// Fences that wait for other containers, by their ranks.
+    fences: BTreeMap<Vec<u32>, OpenFence>,
+    /// Calls of ranks here that wait for what a rank elsewhere has told.
+    asked: BTreeSet<u64>,
+    /// Who waits for what a rank here has told.
+    asking: BTreeMap<u64, ModexRequest>,
+    last: u64,
+}
+
+/// A fence that the ApplicationMaster has been told of.
+#[derive(Debug)]
+struct OpenFence {
+    call: u64,
+    /// What has come of the answer.
+    data: Vec<u8>,
+    /// The next ones of the same ranks.
+    later: VecDeque<(u64, Bytes)>,
+}
+
+/// What is to be done.
+#[derive(Debug, Default, PartialEq)]
+pub(super) struct Outcome {
+    pub(super) effects: Vec<Effect>,
+    /// What the server is told.
+    pub(super) answer: Option<PmixAnswer>,
+    /// What the ApplicationMaster is told.
+    pub(super) event: Option<Event>,
+}
+
+impl Outcome {
+    fn effects(call: u64, effects: Vec<Effect>) -> Self {
+        Self {
+            effects,
+            ..Self::answer(done(call, Bytes::new()))
+        }
+    }
+
+    fn answer(answer: PmixAnswer) -> Self {
+        Self {
+            answer: Some(answer),
+            ..Self::default()
+        }
+    }
+
+    fn event(event: Event) -> Self {
+        Self {
+            event: Some(event),
+            ..Self::default()
+        }
+    }
+}
+
+fn done(call: u64, data: Bytes) -> PmixAnswer {
+    PmixAnswer {
+        call,
+        failed: false,
+        data,
+    }
+}
+
+fn failed(call: u64) -> PmixAnswer {
+    PmixAnswer {
+        call,
+        failed: true,
+        ..PmixAnswer::default()
+    }
 }
 
 impl Calls {
+    /// Of the ranks that `job` has here.
+    pub(super) fn of(job: &PmixJob) -> Self {
+        let here = usize::try_from(job.here).ok();
+        let here = here.and_then(|here| job.nodes.get(here));
+        Self {
+            here: here.map_or_else(BTreeSet::new, |node| node.ranks.iter().copied().collect()),
+            alone: job.nodes.len() <= 1,
+            ..Self::default()
+        }
+    }
+
     pub(super) fn stage(&self, rank: u32) -> PmiStage {
         self.stages.get(&rank).copied().unwrap_or_default()
     }
 
-    /// What is to be done about a call, and the answer to it. Where all ranks are in one container a fence is complete
-    /// as soon as it is told.
-    pub(super) fn on(&mut self, call: PmixCall) -> (Vec<Effect>, PmixAnswer) {
-        let mut answer = PmixAnswer {
-            call: call.number,
-            ..PmixAnswer::default()
+    /// What is to be done about a call.
+    pub(super) fn on(&mut self, call: PmixCall) -> Outcome {
+        let number = call.number;
+        match call.call {
+            Some(pmix_call::Call::Connected(rank)) => {
+                Outcome::effects(number, self.reach(rank, PmiStage::Initialized))
+            }
+            Some(pmix_call::Call::Finalized(rank)) => {
+                Outcome::effects(number, self.reach(rank, PmiStage::Finalized))
+            }
+            Some(pmix_call::Call::Abort(abort)) => {
+                let abort = Effect::Abort {
+                    rank: abort.rank,
+                    exit_code: abort.status,
+                    message: abort.message,
+                };
+                Outcome::effects(number, vec![abort])
+            }
+            Some(pmix_call::Call::Fence(fence)) => self.fence(number, fence),
+            Some(pmix_call::Call::Modex(rank)) => {
+                self.asked.insert(number);
+                Outcome::event(Event::Modex(ModexRequest {
+                    number,
+                    rank,
+                    ..ModexRequest::default()
+                }))
+            }
+            None => Outcome::answer(failed(number)),
+        }
+    }
+
+    /// All of a fence's ranks that are here are in it.
+    fn fence(&mut self, number: u64, fence: PmixFence) -> Outcome {
+        if fence.data.len() > FENCE_MAX {
+            let mib = fence.data.len().div_ceil(MIB);
+            let most = FENCE_MAX / MIB;
+            return Outcome::event(Event::Refusal(Refusal {
+                sentence: format!("MPI_Init: {mib} MiB of addresses; the limit is {most} MiB"),
+                exit_code: i32::from(Exit::Lost.code()),
+                group: 0,
+            }));
+        }
+        let are_here = || fence.ranks.iter().all(|rank| self.here.contains(rank));
+        if self.alone || !fence.ranks.is_empty() && are_here() {
+            return Outcome::answer(done(number, fence.data));
+        }
+        if let Some(open) = self.fences.get_mut(&fence.ranks) {
+            open.later.push_back((number, fence.data));
+            return Outcome::default();
+        }
+        let open = OpenFence {
+            call: number,
+            data: Vec::new(),
+            later: VecDeque::new(),
         };
-        let effects = match call.call {
-            Some(pmix_call::Call::Connected(rank)) => self.reach(rank, PmiStage::Initialized),
-            Some(pmix_call::Call::Finalized(rank)) => self.reach(rank, PmiStage::Finalized),
-            Some(pmix_call::Call::Abort(abort)) => vec![Effect::Abort {
-                rank: abort.rank,
-                exit_code: abort.status,
-                message: abort.message,
-            }],
-            Some(pmix_call::Call::Fence(fence)) if fence.data.len() > FENCE_MAX => {
-                answer.failed = true;
-                Vec::new()
-            }
-            Some(pmix_call::Call::Fence(fence)) => {
-                answer.data = fence.data;
-                Vec::new()
-            }
-            None => {
-                answer.failed = true;
-                Vec::new()
-            }
+        self.fences.insert(fence.ranks.clone(), open);
+        Outcome::event(told(fence))
+    }
+
+    /// A piece of what all containers have told in a fence.
+    pub(super) fn fence_done(&mut self, piece: FenceDone) -> Outcome {
+        let Some(mut open) = self.fences.remove(&piece.ranks) else {
+            return Outcome::default();
         };
-        (effects, answer)
+        open.data.extend_from_slice(&piece.puts);
+        if piece.more {
+            self.fences.insert(piece.ranks, open);
+            return Outcome::default();
+        }
+        let answer = done(open.call, open.data.into());
+        let next = open.later.pop_front().map(|(call, data)| {
+            let ranks = piece.ranks;
+            let next = OpenFence {
+                call,
+                data: Vec::new(),
+                later: open.later,
+            };
+            self.fences.insert(ranks.clone(), next);
+            told(PmixFence { ranks, data })
+        });
+        Outcome {
+            answer: Some(answer),
+            event: next,
+            ..Outcome::default()
+        }
+    }
+
+    /// What a rank of another container has told; none: it has not come in time.
+    pub(super) fn modexed(&mut self, call: u64, told: Option<ModexAnswer>) -> Outcome {
+        if !self.asked.remove(&call) {
+            return Outcome::default();
+        }
+        Outcome::answer(match told {
+            Some(told) if !told.failed => done(call, told.data),
+            Some(_) | None => failed(call),
+        })
+    }
+
+    /// Another container wants what a rank here has told: the number by which the server is asked.
+    pub(super) fn asking(&mut self, request: ModexRequest) -> u64 {
+        self.last = self.last.saturating_add(1);
+        self.asking.insert(self.last, request);
+        self.last
+    }
+
+    /// What the server says of it; whom it is for.
+    pub(super) fn found(&mut self, told: PmixModexed) -> Option<Event> {
+        let request = self.asking.remove(&told.number)?;
+        Some(Event::Modexed(ModexAnswer {
+            number: request.number,
+            group: request.group,
+            from: request.from,
+            failed: told.failed,
+            data: told.data,
+        }))
     }
 
     /// A rank goes forward alone: what it has left it does not come back to.
@@ -60,68 +235,12 @@ impl Calls {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use job::wire::{PmixAbort, PmixFence};
-
-    use super::*;
-
-    fn call(number: u64, call: pmix_call::Call) -> PmixCall {
-        PmixCall {
-            number,
-            call: Some(call),
-        }
-    }
-
-    #[test]
-    fn a_rank_is_seen_to_begin_and_to_end_and_each_call_is_answered() {
-        let mut calls = Calls::default();
-        assert_eq!(calls.stage(3), PmiStage::Silent);
-        for (number, asked, stage) in [
-            (7, pmix_call::Call::Connected(3), PmiStage::Initialized),
-            (8, pmix_call::Call::Finalized(3), PmiStage::Finalized),
-        ] {
-            let (effects, answer) = calls.on(call(number, asked));
-            assert_eq!(effects, [Effect::Stage { rank: 3, stage }]);
-            assert_eq!((answer.call, answer.failed), (number, false));
-            assert_eq!(calls.stage(3), stage);
-        }
-        // A tool of the rank's, which connects late.
-        let (effects, _) = calls.on(call(9, pmix_call::Call::Connected(3)));
-        assert_eq!(effects, []);
-        assert_eq!(calls.stage(3), PmiStage::Finalized);
-    }
-
-    #[test]
-    fn an_abort_is_told_with_its_code() {
-        let abort = PmixAbort {
-            rank: 1,
-            status: 77,
-            message: "why".to_owned(),
-        };
-        let (effects, answer) = Calls::default().on(call(1, pmix_call::Call::Abort(abort)));
-        let expected = Effect::Abort {
-            rank: 1,
-            exit_code: 77,
-            message: "why".to_owned(),
-        };
-        assert_eq!(effects, [expected]);
-        assert!(!answer.failed);
-    }
-
-    #[test]
-    fn a_fence_of_one_container_has_what_its_ranks_told() {
-        let fence = PmixFence {
-            ranks: Vec::new(),
-            data: vec![1, 2, 3].into(),
-        };
-        let (effects, answer) = Calls::default().on(call(1, pmix_call::Call::Fence(fence)));
-        assert_eq!(effects, []);
-        assert_eq!((answer.failed, &answer.data[..]), (false, &[1, 2, 3][..]));
-        let (_, answer) = Calls::default().on(PmixCall {
-            number: 2,
-            call: None,
-        });
-        assert!(answer.failed);
-    }
+fn told(fence: PmixFence) -> Event {
+    Event::Fence(Fence {
+        pmix: Some(fence),
+        ..Fence::default()
+    })
 }
+
+#[cfg(test)]
+mod tests;

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use job::exit::Exit;
-use job::wire::{PmixJob, PmixNode, Refusal, Share};
+use job::wire::{PmixJob, Refusal, Share};
 
 use crate::cores::Cores;
 use crate::node_facts;
@@ -45,15 +45,6 @@ pub(super) fn of(
             "the programs of the job want {library} and {other}: start programs of one MPI library together"
         )));
     }
-    let here = u32::try_from(share.ranks.len()).unwrap_or(u32::MAX);
-    if here < share.size {
-        return Err(refuse(format!(
-            "a program of Open MPI runs in one container, and {} of its {} processes are in others: start all on one \
-             node (--local without a number)",
-            share.size.saturating_sub(here),
-            share.size
-        )));
-    }
     let Some(folder) = folder(files).to_str().map(str::to_owned) else {
         return Err(refuse(format!(
             "libpmix can use no folder whose name is no text: {}",
@@ -67,15 +58,15 @@ pub(super) fn of(
     });
     let size = usize::try_from(share.size).unwrap_or(usize::MAX);
     Ok(Some(PmixJob {
-        library: library.to_owned(),
+        library: match files.join(library).to_str() {
+            Some(path) => path.to_owned(),
+            None => library.to_owned(),
+        },
         folder,
         name_space: share.kvs_name.clone(),
         universe_size: share.universe_size,
-        nodes: vec![PmixNode {
-            name: node_facts::hostname(),
-            ranks: share.ranks.clone(),
-        }],
-        here: 0,
+        nodes: share.nodes.clone(),
+        here: share.node,
         appnums: appnums.take(size).collect(),
         crowded: Cores::usable().are_outnumbered_by(share.ranks.len()),
     }))
@@ -83,7 +74,7 @@ pub(super) fn of(
 
 #[cfg(test)]
 mod tests {
-    use job::wire::Program;
+    use job::wire::{PmixNode, Program};
 
     use super::*;
     use crate::program;
@@ -99,6 +90,8 @@ mod tests {
             ranks: (0..u32::try_from(libraries.len()).unwrap() * 2).collect(),
             programs: programs.collect(),
             kvs_name: "kvs_1".to_owned(),
+            node: 1,
+            nodes: vec![PmixNode::default(), PmixNode::default()],
             ..Share::default()
         }
     }
@@ -115,24 +108,18 @@ mod tests {
         assert_eq!(job.library, "/l/libpmix.so.2");
         assert_eq!(job.folder, "/container/.gerbil-pmix");
         assert_eq!(job.appnums, [0, 0, 1, 1]);
-        assert_eq!(job.nodes.len(), 1);
-        assert_eq!(job.nodes[0].ranks, [0, 1, 2, 3]);
+        assert_eq!((job.nodes.len(), job.here), (2, 1));
+        // One that came with the job.
+        let job = asked(&share(&["gerbil-lib/libpmix.so.2"], 4)).unwrap();
+        assert_eq!(job.unwrap().library, "/container/gerbil-lib/libpmix.so.2");
     }
 
     #[test]
     fn what_cannot_be_served_is_refused_with_its_reason() {
-        for (share, words) in [
-            (share(&["/l/libpmix.so.2"], 6), ["4 of its 6", "--local"]),
-            (
-                share(&["/l/libpmix.so.2", ""], 4),
-                ["/l/libpmix.so.2", "no PMIx"],
-            ),
-        ] {
-            let refusal = asked(&share).unwrap_err();
-            assert_eq!(refusal.exit_code, i32::from(Exit::Impossible.code()));
-            for word in words {
-                assert!(refusal.sentence.contains(word), "{}", refusal.sentence);
-            }
+        let refusal = asked(&share(&["/l/libpmix.so.2", ""], 4)).unwrap_err();
+        assert_eq!(refusal.exit_code, i32::from(Exit::Impossible.code()));
+        for word in ["/l/libpmix.so.2", "no PMIx"] {
+            assert!(refusal.sentence.contains(word), "{}", refusal.sentence);
         }
     }
 }

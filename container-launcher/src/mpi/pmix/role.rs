@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use job::exit::Exit;
 use job::wire::{
-    KeyValue, PmixAbort, PmixAnswer, PmixCall, PmixEvent, PmixFence, PmixJob, PmixOrder, PmixReady,
-    PmixVariables, pmix_call, pmix_event, pmix_order,
+    KeyValue, PmixAbort, PmixAnswer, PmixCall, PmixEvent, PmixFence, PmixJob, PmixModex,
+    PmixModexed, PmixOrder, PmixReady, PmixVariables, pmix_call, pmix_event, pmix_order,
 };
 use nix::sys::prctl::set_pdeathsig;
 use nix::sys::signal::{Signal, raise};
@@ -65,15 +65,31 @@ fn serve() -> io::Result<()> {
         }
     };
     while let Ok(PmixOrder { order: Some(order) }) = frames::receive(&mut launcher, MESSAGE_MAX) {
-        if let pmix_order::Order::Answer(PmixAnswer { call, failed, data }) = order {
-            let answer = match failed {
-                true => Answer::Failed,
-                false => Answer::Done(data.into()),
-            };
-            server.answer(call, answer);
+        match order {
+            pmix_order::Order::Answer(PmixAnswer { call, failed, data }) => {
+                let answer = match failed {
+                    true => Answer::Failed,
+                    false => Answer::Done(data.into()),
+                };
+                server.answer(call, answer);
+            }
+            pmix_order::Order::Modex(PmixModex { number, rank }) => {
+                let to = Arc::clone(&told);
+                server.modex(rank, move |data| tell(&to, of_modexed(number, data)));
+            }
+            // It has one.
+            pmix_order::Order::Job(_) => return Ok(()),
         }
     }
     Ok(())
+}
+
+fn of_modexed(number: u64, data: Option<Vec<u8>>) -> pmix_event::Event {
+    pmix_event::Event::Modexed(PmixModexed {
+        number,
+        failed: data.is_none(),
+        data: data.unwrap_or_default().into(),
+    })
 }
 
 /// A server, and what its ranks are to be started with.
@@ -129,6 +145,7 @@ fn of_call(number: u64, call: Call) -> PmixCall {
             ranks,
             data: data.into(),
         }),
+        Call::Modex { rank } => pmix_call::Call::Modex(rank),
     };
     PmixCall {
         number,

@@ -9,8 +9,10 @@ use std::time::Duration;
 
 use job::Role;
 use job::exit::Exit;
+use job::wire::mpi_event::Event;
 use job::wire::{
-    PmixCall, PmixEvent, PmixJob, PmixOrder, PmixReady, Refusal, Share, pmix_event, pmix_order,
+    FenceDone, ModexAnswer, ModexRequest, PmixCall, PmixEvent, PmixJob, PmixModex, PmixModexed,
+    PmixOrder, PmixReady, Refusal, Share, pmix_call, pmix_event, pmix_order,
 };
 use pmi::{Effect, PmiStage};
 use tokio::io::AsyncWriteExt as _;
@@ -18,9 +20,9 @@ use tokio::net::UnixStream;
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
-use super::calls::Calls;
+use super::calls::{Calls, Outcome};
 use super::{MESSAGE_MAX, places, variables};
 use crate::program::LocalRanks;
 use crate::surroundings::Surroundings;
@@ -28,8 +30,11 @@ use crate::{frames, node_facts};
 
 /// How long a server may take until it serves.
 const READY_MAX: Duration = Duration::from_secs(10);
-/// Answers that wait for a server, which reads them at once: each local rank waits for one at a time.
-const QUEUE: usize = 1024;
+/// Answers that wait for a server, which reads them at once: each local rank waits for one at a time. What other
+/// containers ask for beyond them is refused.
+const QUEUE: usize = 4096;
+/// How long a rank waits for what a rank of another container is to tell.
+const MODEX_MAX: Duration = Duration::from_secs(120);
 /// Libraries of the ranks' that a server should be without.
 const PRELOAD: &str = "LD_PRELOAD";
 
@@ -37,6 +42,10 @@ const PRELOAD: &str = "LD_PRELOAD";
 #[derive(Debug)]
 pub(crate) enum Served {
     Call(PmixCall),
+    /// What a rank here has told.
+    Modexed(PmixModexed),
+    /// What the call of this number asks for has not come in time.
+    Late(u64),
     /// It has ended, or says what makes no sense.
     Gone,
 }
@@ -50,8 +59,9 @@ pub(crate) struct PmixServer {
     variables: Vec<Vec<(String, String)>>,
     calls: Calls,
     answers: mpsc::Sender<PmixOrder>,
-    /// They read and write its socket, which ends with them, and the server with that.
-    _tasks: JoinSet<()>,
+    told: mpsc::Sender<(u32, Served)>,
+    /// They read and write its socket, which ends with them, and the server with that; and some wait for a deadline.
+    tasks: JoinSet<()>,
 }
 
 impl PmixServer {
@@ -79,6 +89,7 @@ impl PmixServer {
             group: 0,
         };
         let folder = PathBuf::from(&job.folder);
+        let calls = Calls::of(&job);
         let lost = |error: std::io::Error| {
             refuse(
                 Exit::Lost,
@@ -121,9 +132,10 @@ impl PmixServer {
             },
             folder,
             variables: variables.collect(),
-            calls: Calls::default(),
+            calls,
             answers,
-            _tasks: tasks,
+            told: told.clone(),
+            tasks,
         }))
     }
 
@@ -146,16 +158,74 @@ impl PmixServer {
         variables::suggested(&self.folder, cross_memory)
     }
 
-    /// Answers a call; what is to be done about it.
-    pub(crate) fn on(&mut self, call: PmixCall) -> Vec<Effect> {
-        let (effects, answer) = self.calls.on(call);
-        let order = PmixOrder {
-            order: Some(pmix_order::Order::Answer(answer)),
-        };
-        // One that is gone is told of by itself.
-        self.answers.try_send(order).ok();
-        effects
+    /// Hears a call; what is to be done about it.
+    pub(crate) fn on(&mut self, call: PmixCall) -> Wants {
+        while self.tasks.try_join_next().is_some() {}
+        if let Some(pmix_call::Call::Modex(_)) = call.call {
+            let (told, number) = (self.told.clone(), call.number);
+            self.tasks.spawn(async move {
+                sleep(MODEX_MAX).await;
+                drop(told.send((0, Served::Late(number))).await);
+            });
+        }
+        let outcome = self.calls.on(call);
+        self.carry_out(outcome)
     }
+
+    /// A piece of what all containers have told in a fence has come.
+    pub(crate) fn fence_done(&mut self, piece: FenceDone) -> Wants {
+        let outcome = self.calls.fence_done(piece);
+        self.carry_out(outcome)
+    }
+
+    /// What a rank of another container has told has come; none: it has not come in time.
+    pub(crate) fn modexed(&mut self, call: u64, told: Option<ModexAnswer>) -> Wants {
+        let outcome = self.calls.modexed(call, told);
+        self.carry_out(outcome)
+    }
+
+    /// Another container wants what a rank here has told; where that cannot be had, the answer.
+    pub(crate) fn asked(&mut self, request: ModexRequest) -> Option<Event> {
+        let rank = request.rank;
+        let number = self.calls.asking(request);
+        let order = PmixOrder {
+            order: Some(pmix_order::Order::Modex(PmixModex { number, rank })),
+        };
+        match self.answers.try_send(order) {
+            Ok(()) => None,
+            Err(_) => self.found(PmixModexed {
+                number,
+                failed: true,
+                ..PmixModexed::default()
+            }),
+        }
+    }
+
+    /// What a rank here has told; the answer for whom it is.
+    pub(crate) fn found(&mut self, told: PmixModexed) -> Option<Event> {
+        self.calls.found(told)
+    }
+
+    fn carry_out(&mut self, outcome: Outcome) -> Wants {
+        if let Some(answer) = outcome.answer {
+            let order = PmixOrder {
+                order: Some(pmix_order::Order::Answer(answer)),
+            };
+            // One that is gone is told of by itself.
+            self.answers.try_send(order).ok();
+        }
+        Wants {
+            effects: outcome.effects,
+            event: outcome.event,
+        }
+    }
+}
+
+/// What the launcher's loop is to do.
+pub(crate) struct Wants {
+    pub(crate) effects: Vec<Effect>,
+    /// What the ApplicationMaster is told.
+    pub(crate) event: Option<Event>,
 }
 
 impl Drop for PmixServer {
@@ -197,7 +267,7 @@ async fn greet(
     match event.event {
         Some(pmix_event::Event::Ready(ready)) => Ok(Ok(ready)),
         Some(pmix_event::Event::Refusal(why)) => Ok(Err(why)),
-        Some(pmix_event::Event::Call(_)) | None => {
+        Some(pmix_event::Event::Call(_) | pmix_event::Event::Modexed(_)) | None => {
             Err(std::io::Error::other("a call before the ranks run"))
         }
     }
@@ -205,11 +275,15 @@ async fn greet(
 
 /// Passes on its calls until it ends.
 async fn listen(mut socket: OwnedReadHalf, told: mpsc::Sender<(u32, Served)>) {
-    while let Ok(PmixEvent {
-        event: Some(pmix_event::Event::Call(call)),
-    }) = frames::receive_from(&mut socket, MESSAGE_MAX).await
+    while let Ok(PmixEvent { event: Some(event) }) =
+        frames::receive_from(&mut socket, MESSAGE_MAX).await
     {
-        if told.send((0, Served::Call(call))).await.is_err() {
+        let served = match event {
+            pmix_event::Event::Call(call) => Served::Call(call),
+            pmix_event::Event::Modexed(modexed) => Served::Modexed(modexed),
+            pmix_event::Event::Ready(_) | pmix_event::Event::Refusal(_) => break,
+        };
+        if told.send((0, served)).await.is_err() {
             return;
         }
     }

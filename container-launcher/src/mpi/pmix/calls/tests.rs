@@ -1,0 +1,168 @@
+use job::wire::{PmixAbort, PmixNode};
+
+use super::*;
+
+fn call(number: u64, call: pmix_call::Call) -> PmixCall {
+    PmixCall {
+        number,
+        call: Some(call),
+    }
+}
+
+fn fence(number: u64, ranks: &[u32], data: &'static [u8]) -> PmixCall {
+    let fence = PmixFence {
+        ranks: ranks.to_vec(),
+        data: Bytes::from_static(data),
+    };
+    call(number, pmix_call::Call::Fence(fence))
+}
+
+/// Ranks 0 and 1 of four.
+fn of_two_containers() -> Calls {
+    let node = |ranks: &[u32]| PmixNode {
+        ranks: ranks.to_vec(),
+        ..PmixNode::default()
+    };
+    Calls::of(&PmixJob {
+        nodes: vec![node(&[0, 1]), node(&[2, 3])],
+        ..PmixJob::default()
+    })
+}
+
+#[test]
+fn a_rank_is_seen_to_begin_and_to_end_and_each_call_is_answered() {
+    let mut calls = Calls::default();
+    assert_eq!(calls.stage(3), PmiStage::Silent);
+    for (number, asked, stage) in [
+        (7, pmix_call::Call::Connected(3), PmiStage::Initialized),
+        (8, pmix_call::Call::Finalized(3), PmiStage::Finalized),
+    ] {
+        let outcome = calls.on(call(number, asked));
+        assert_eq!(outcome.effects, [Effect::Stage { rank: 3, stage }]);
+        assert_eq!(outcome.answer, Some(done(number, Bytes::new())));
+        assert_eq!(calls.stage(3), stage);
+    }
+    // A tool of the rank's, which connects late.
+    let outcome = calls.on(call(9, pmix_call::Call::Connected(3)));
+    assert_eq!(outcome.effects, []);
+    assert_eq!(calls.stage(3), PmiStage::Finalized);
+}
+
+#[test]
+fn an_abort_is_told_with_its_code() {
+    let abort = PmixAbort {
+        rank: 1,
+        status: 77,
+        message: "why".to_owned(),
+    };
+    let outcome = Calls::default().on(call(1, pmix_call::Call::Abort(abort)));
+    let expected = Effect::Abort {
+        rank: 1,
+        exit_code: 77,
+        message: "why".to_owned(),
+    };
+    assert_eq!(outcome.effects, [expected]);
+    assert_eq!(outcome.answer, Some(done(1, Bytes::new())));
+}
+
+#[test]
+fn a_fence_of_one_container_has_what_its_ranks_told() {
+    let mut alone = Calls {
+        alone: true,
+        ..Calls::default()
+    };
+    let told = Outcome::answer(done(1, Bytes::from_static(&[1, 2, 3])));
+    assert_eq!(alone.on(fence(1, &[], &[1, 2, 3])), told);
+    let own = Outcome::answer(done(2, Bytes::from_static(&[4])));
+    assert_eq!(of_two_containers().on(fence(2, &[1, 0], &[4])), own);
+    let nothing = PmixCall {
+        number: 2,
+        call: None,
+    };
+    assert_eq!(alone.on(nothing), Outcome::answer(failed(2)));
+}
+
+#[test]
+fn a_fence_over_containers_waits_for_all_of_them() {
+    let mut calls = of_two_containers();
+    let event = |ranks: &[u32], data: &'static [u8]| {
+        Some(told(PmixFence {
+            ranks: ranks.to_vec(),
+            data: Bytes::from_static(data),
+        }))
+    };
+    assert_eq!(calls.on(fence(1, &[], &[1])).event, event(&[], &[1]));
+    // Others meet meanwhile.
+    let others = calls.on(fence(2, &[1, 2], &[]));
+    assert_eq!(others.event, event(&[1, 2], &[]));
+    // The next of the same ranks is not mixed with it.
+    assert_eq!(calls.on(fence(3, &[], &[3])), Outcome::default());
+    let piece = |ranks: &[u32], puts: &'static [u8], more| FenceDone {
+        puts: Bytes::from_static(puts),
+        more,
+        pmix: true,
+        ranks: ranks.to_vec(),
+        ..FenceDone::default()
+    };
+    assert_eq!(calls.fence_done(piece(&[], &[1], true)), Outcome::default());
+    let outcome = calls.fence_done(piece(&[], &[2], false));
+    assert_eq!(outcome.answer, Some(done(1, Bytes::from_static(&[1, 2]))));
+    assert_eq!(outcome.event, event(&[], &[3]));
+    let outcome = calls.fence_done(piece(&[1, 2], &[], false));
+    assert_eq!(outcome, Outcome::answer(done(2, Bytes::new())));
+    let outcome = calls.fence_done(piece(&[], &[5], false));
+    assert_eq!(outcome, Outcome::answer(done(3, Bytes::from_static(&[5]))));
+    // One that nobody waits for.
+    assert_eq!(calls.fence_done(piece(&[], &[], false)), Outcome::default());
+}
+
+#[test]
+fn addresses_over_the_bound_end_the_job_with_their_size() {
+    let fence = PmixFence {
+        ranks: Vec::new(),
+        data: vec![0; 70 * MIB].into(),
+    };
+    let outcome = of_two_containers().on(call(1, pmix_call::Call::Fence(fence)));
+    let Some(Event::Refusal(refusal)) = outcome.event else {
+        panic!("{outcome:?}");
+    };
+    let sentence = "MPI_Init: 70 MiB of addresses; the limit is 64 MiB";
+    assert_eq!((&*refusal.sentence, refusal.exit_code), (sentence, 70));
+    assert_eq!(outcome.answer, None);
+}
+
+#[test]
+fn what_a_rank_elsewhere_told_comes_once_or_not_at_all() {
+    let (mut asker, mut asked) = (of_two_containers(), of_two_containers());
+    for (number, is_there) in [(4, true), (5, false)] {
+        let outcome = asker.on(call(number, pmix_call::Call::Modex(2)));
+        let Some(Event::Modex(request)) = outcome.event else {
+            panic!("{outcome:?}");
+        };
+        assert_eq!((outcome.answer, request.rank), (None, 2));
+        let own = asked.asking(ModexRequest {
+            from: "asker".to_owned(),
+            ..request
+        });
+        let told = PmixModexed {
+            number: own,
+            failed: !is_there,
+            data: Bytes::from_static(&[9]),
+        };
+        let Some(Event::Modexed(answer)) = asked.found(told.clone()) else {
+            panic!("{told:?}");
+        };
+        assert_eq!(asked.found(told), None);
+        assert_eq!(answer.from, "asker");
+        let expected = match is_there {
+            true => done(number, Bytes::from_static(&[9])),
+            false => failed(number),
+        };
+        let outcome = asker.modexed(number, Some(answer));
+        assert_eq!(outcome, Outcome::answer(expected));
+        // Too late.
+        assert_eq!(asker.modexed(number, None), Outcome::default());
+    }
+    asker.on(call(6, pmix_call::Call::Modex(3)));
+    assert_eq!(asker.modexed(6, None), Outcome::answer(failed(6)));
+}
