@@ -103,9 +103,8 @@ pub enum StageError {
     },
     /// Its processes would not know of each other.
     #[error(
-        "{} is linked to Open MPI ({library}), which gerbil-run serves with --local alone, and where it has a \
-         libpmix.so.2: each of the {processes} processes would be a job of its own; build it with MPICH or one of its \
-         kin",
+        "{} is linked to Open MPI ({library}), and no libpmix.so.2 of its own is found: each of the {processes} \
+         processes would be a job of its own; use an Open MPI 4 or 5 that has one, or MPICH or one of its kin",
         program.display()
     )]
     OpenMpi {

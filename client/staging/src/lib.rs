@@ -24,7 +24,7 @@
 //! # Caveats
 //!
 //! Libraries that a program opens by itself while it runs are not seen, except those that
-//! [`rules::providers`] and [`intel`] know; an interpreter of an environment finds them there
+//! [`rules::providers`], [`intel`] and [`open_mpi`] know; an interpreter of an environment finds them there
 //! ([`python`]). Whether a `file:` folder is mounted on the nodes cannot be seen from
 //! here. Uploads broken off by a signal leave a file that is removed a day later. Names are looked up,
 //! and `file:` folders used, on threads that a deadline leaves behind but cannot end: a process that
@@ -44,6 +44,7 @@ pub mod intel;
 pub mod libraries;
 pub mod link;
 pub mod mpi;
+pub mod open_mpi;
 mod plan;
 mod pmix;
 pub mod program;

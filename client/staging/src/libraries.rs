@@ -2,7 +2,8 @@
 //!
 //! On the node `LD_LIBRARY_PATH` names that folder, so every library lies in it under the name that
 //! others need it by, wherever it was found. Providers keep their folder beside the library that
-//! loads them ([`rules::providers`]), and Intel MPI has more that it opens by itself ([`intel`]). A program
+//! loads them ([`rules::providers`]), and Intel MPI and Open MPI have more that they open by themselves ([`intel`],
+//! [`open_mpi`](super::open_mpi)). A program
 //! linked with RPATH (not RUNPATH) looks there first, also on the node.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -12,6 +13,7 @@ use std::path::{Path, PathBuf};
 use super::elf::{Elf, Glibc};
 use super::error::StageError;
 use super::intel::{self, Intel};
+use super::open_mpi::OpenMpi;
 use super::rules::{self, Stays};
 use super::search::{Requester, Search};
 
@@ -167,6 +169,7 @@ impl Walk<'_> {
                     let loaded = self.objects.len() - 1;
                     self.add_providers(&name, &found.path, loaded)?;
                     self.add_intel(&name, loaded)?;
+                    self.add_open_mpi(&name, loaded)?;
                 }
                 None if optional => self.leave(&name, &path, None),
                 None => {
@@ -223,6 +226,34 @@ impl Walk<'_> {
             let loaded = self.objects.len() - 1;
             self.add_providers(intel::FABRIC, &intel.fabric, loaded)?;
         }
+        Ok(())
+    }
+
+    /// Takes what the library that was `loaded` opens by itself, if it is Open MPI's.
+    fn add_open_mpi(&mut self, name: &str, loaded: usize) -> Result<(), StageError> {
+        let Some(object) = self.objects.get(loaded) else {
+            return Ok(());
+        };
+        let Some(open) = OpenMpi::of(name, &canonical(&object.path)?) else {
+            return Ok(());
+        };
+        for (inside, text) in open.texts {
+            self.names.insert(inside, canonical(&text)?);
+        }
+        for (inside, path) in open.plug_ins {
+            // One that cannot be read, or is of another machine, Open MPI goes without.
+            let Ok(Some(elf)) = Elf::read(&path) else {
+                continue;
+            };
+            if elf.machine != self.search.machine {
+                continue;
+            }
+            let source = canonical(&path)?;
+            self.sources.insert(source.clone());
+            self.names.insert(inside, source);
+            self.add(path, elf, Some(loaded), true);
+        }
+        self.closure.variables.extend(open.variables);
         Ok(())
     }
 

