@@ -24,6 +24,8 @@ use tokio::time::{sleep, timeout};
 
 use super::calls::{Calls, Outcome};
 use super::{MESSAGE_MAX, places, variables};
+use crate::cores::Cores;
+use crate::mpi::yielding;
 use crate::program::LocalRanks;
 use crate::surroundings::Surroundings;
 use crate::{frames, node_facts};
@@ -55,6 +57,8 @@ pub(crate) struct PmixServer {
     /// What its library calls itself.
     version: String,
     folder: PathBuf,
+    /// The ranks give up their core while they wait.
+    yields: bool,
     /// The variables of each local rank, in their order.
     variables: Vec<Vec<(String, String)>>,
     calls: Calls,
@@ -90,6 +94,7 @@ impl PmixServer {
         };
         let folder = PathBuf::from(&job.folder);
         let calls = Calls::of(&job);
+        let yields = yielding::applies(share.yielding(), share.ranks.len(), Cores::usable());
         let lost = |error: std::io::Error| {
             refuse(
                 Exit::Lost,
@@ -131,6 +136,7 @@ impl PmixServer {
                 None => ready.version,
             },
             folder,
+            yields,
             variables: variables.collect(),
             calls,
             answers,
@@ -155,7 +161,7 @@ impl PmixServer {
 
     /// What all ranks are told where the user has said nothing else.
     pub(crate) fn suggested(&self, cross_memory: bool) -> Vec<(&'static str, String)> {
-        variables::suggested(&self.folder, cross_memory)
+        variables::suggested(&self.folder, cross_memory, self.yields)
     }
 
     /// Hears a call; what is to be done about it.

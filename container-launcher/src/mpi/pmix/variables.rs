@@ -2,8 +2,13 @@
 
 use std::path::Path;
 
-/// For all ranks, where the user has set nothing else. `folder` is the server's.
-pub(super) fn suggested(folder: &Path, cross_memory: bool) -> Vec<(&'static str, String)> {
+/// For all ranks, where the user has set nothing else. `folder` is the server's; ranks that `yields` give up their core
+/// while they wait.
+pub(super) fn suggested(
+    folder: &Path,
+    cross_memory: bool,
+    yields: bool,
+) -> Vec<(&'static str, String)> {
     let folder = folder.display().to_string();
     let mut variables = vec![
         // Two containers of one host have processes of the same names: what they share is each container's own.
@@ -15,7 +20,15 @@ pub(super) fn suggested(folder: &Path, cross_memory: bool) -> Vec<(&'static str,
         // Open MPI 4 takes a process for a job of one unless it knows who has started it; this it takes for a launcher
         // that speaks PMIx. Nobody else reads it.
         ("JSM_JSRUN_PORT", "0".to_owned()),
+        // Plug-ins for network cards come along, and a node without the card has not the card's library.
+        (
+            "OMPI_MCA_mca_base_component_show_load_errors",
+            "0".to_owned(),
+        ),
     ];
+    if yields {
+        variables.push(("OMPI_MCA_mpi_yield_when_idle", "1".to_owned()));
+    }
     if !cross_memory {
         variables.push((
             "OMPI_MCA_btl_vader_single_copy_mechanism",
@@ -39,4 +52,25 @@ pub(crate) fn of_rank(
         ("OMPI_COMM_WORLD_LOCAL_SIZE", here.to_string()),
         ("OMPI_COMM_WORLD_NODE_RANK", local.to_string()),
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranks_yield_and_copy_where_they_must() {
+        let all = |cross_memory, yields| suggested(Path::new("/c/f"), cross_memory, yields);
+        let has = |all: &[(&str, String)], name: &str| all.iter().any(|(of, _)| *of == name);
+        let (idle, copy) = (
+            "OMPI_MCA_mpi_yield_when_idle",
+            "OMPI_MCA_btl_vader_single_copy_mechanism",
+        );
+        let usual = all(true, false);
+        assert!(!has(&usual, idle) && !has(&usual, copy));
+        let own = ("OMPI_MCA_btl_sm_backing_directory", "/c/f".to_owned());
+        assert!(usual.contains(&own));
+        assert!(has(&all(true, true), idle));
+        assert!(has(&all(false, false), copy));
+    }
 }
