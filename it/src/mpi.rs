@@ -259,6 +259,12 @@ impl OpenMpi {
         Ok(Self { folder })
     }
 
+    /// The installation.
+    #[must_use]
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
     /// Compiles `it/programs/NAME.c` into `folder`. The program finds the libraries where they are.
     ///
     /// # Errors

@@ -1,4 +1,5 @@
-//! Programs of Open MPI, whose ranks find a PMIx server out of their own libpmix: on this machine, in one container.
+//! Programs of Open MPI, whose ranks find a PMIx server out of their own libpmix: on this machine, and on the nodes of
+//! a cluster, which have nothing of it.
 
 use std::fs;
 
@@ -10,6 +11,14 @@ pub const CASES: &[(&str, Case)] = &[
     ("Open MPI: ranks of one container find each other", together),
     ("Open MPI: an abort ends the job with its code", aborted),
     ("Open MPI: a rank that is killed ends the job", killed),
+    (
+        "Open MPI: ranks of several containers find each other",
+        apart,
+    ),
+    (
+        "Open MPI: nodes get a program with all that it opens",
+        staged,
+    ),
 ];
 
 /// Runs a program of Open MPI on this machine, after which none of its files is left where all processes share them.
@@ -48,6 +57,51 @@ fn aborted(given: &Given) -> Result<()> {
     let said = finished.stderr_text();
     ensure!(finished.code() == 77, "{}: {said}", finished.code());
     ensure!(said.contains("called MPI_Abort with code 77"), "{said}");
+    Ok(())
+}
+
+/// Two containers of this machine are two nodes, and a rank may ask for another one's address when it needs it.
+fn apart(given: &Given) -> Result<()> {
+    let late = ["-x", "OMPI_MCA_pmix_base_async_modex=1"];
+    let late = [&late[..], &["-x", "OMPI_MCA_pmix_base_collect_data=0"]].concat();
+    for more in [Vec::new(), late] {
+        let program = text_of(&OpenMpi::install()?.program("neighbours", &given.folder)?)?;
+        let line = [
+            &["--local=2", "-ppn", "2", "-n", "4"],
+            &more[..],
+            &[&program],
+        ]
+        .concat();
+        let finished = given.gerbil(&line)?.finish()?;
+        let mut lines: Vec<String> = finished.stdout_text().lines().map(Into::into).collect();
+        lines.sort();
+        let found = lines == ["0 beside 0", "1 beside 0", "2 beside 2", "3 beside 2"];
+        ensure!(found, "{finished:?}");
+    }
+    Ok(())
+}
+
+fn staged(given: &Given) -> Result<()> {
+    let open = OpenMpi::install()?;
+    let program = text_of(&open.program("loaded", &given.folder)?)?;
+    let finished = given.succeeds(&["-ppn", "2", "-n", "4", &program])?;
+    let text = finished.stdout_text();
+    ensure!(text.matches(": sum 6").count() == 4, "{finished:?}");
+    let of = |name: &str| text.lines().filter(|line| line.ends_with(name)).count();
+    ensure!(of(".tar/libmpi.so.40") == 4, "{text}");
+    ensure!(of(".tar/libpmix.so.2") == 4, "{text}");
+    let here = open.folder().display().to_string();
+    ensure!(!text.contains(&here), "{text}");
+    let abort = text_of(&open.program("abort", &given.folder)?)?;
+    let finished = given
+        .gerbil(&["-ppn", "2", "-n", "4", &abort, "3", "77"])?
+        .finish()?;
+    let said = finished.stderr_text();
+    ensure!(finished.code() == 77, "{}: {said}", finished.code());
+    ensure!(
+        said.contains("rank 3") && said.contains("code 77"),
+        "{said}"
+    );
     Ok(())
 }
 
