@@ -9,7 +9,7 @@ use anyhow::{Context as _, Result, bail};
 use nix::sys::signal::Signal;
 
 use crate::cargo::cargo;
-use crate::command::{Run, Running};
+use crate::command::{Finished, Run, Running};
 use crate::wait;
 
 /// As long as a build from nothing takes.
@@ -63,7 +63,11 @@ impl Programs {
 
 /// The driver of one machine. Dropping it kills it.
 #[derive(Debug)]
-pub struct NodeDriver(Running);
+pub struct NodeDriver {
+    running: Running,
+    program: PathBuf,
+    socket: PathBuf,
+}
 
 impl NodeDriver {
     /// Starts that of the machine below `root`, with one modelled board: `board` are lines of its profile.
@@ -79,17 +83,40 @@ impl NodeDriver {
         let mut command = Command::new(&programs.driver);
         command.arg("--fpgad").arg(&socket);
         command.arg("--profile").arg(&profile);
-        let mut running = Run::new(command).deadline(LIFE).start()?;
+        let mut driver = Self {
+            running: Run::new(command).deadline(LIFE).start()?,
+            program: programs.driver.clone(),
+            socket,
+        };
         wait::until("fpgad listens", SOON, || {
-            if running.is_over()? {
-                bail!("it ended: {}", running.stderr_so_far());
+            if driver.running.is_over()? {
+                bail!("it ended: {}", driver.running.stderr_so_far());
             }
-            let mut asking = Command::new(&programs.driver);
-            asking.arg("--fpgad").arg(&socket).arg("ps");
-            let asked = Run::new(asking).deadline(SOON).finish()?;
-            Ok((asked.code() == 0).then_some(()))
+            Ok((driver.listed()?.code() == 0).then_some(()))
         })?;
-        Ok(Self(running))
+        Ok(driver)
+    }
+
+    /// `fpgad ps`.
+    fn listed(&self) -> Result<Finished> {
+        let mut command = Command::new(&self.program);
+        command.arg("--fpgad").arg(&self.socket).arg("ps");
+        Run::new(command).deadline(SOON).finish()
+    }
+
+    /// Waits until its board has answered so many packets.
+    ///
+    /// # Errors
+    ///
+    /// It does not.
+    pub fn has_answered(&self, packets: u64) -> Result<()> {
+        wait::until("the board has answered", LIFE / 10, || {
+            let listed = self.listed()?.success("fpgad ps")?.stdout_text();
+            let board = listed.lines().find(|line| line.starts_with("board "));
+            let words = board.and_then(|line| line.split_once(": ")?.1.split_once(" packets"));
+            let (answered, _) = words.with_context(|| format!("no board: {listed}"))?;
+            Ok((answered.parse::<u64>()? >= packets).then_some(()))
+        })
     }
 
     /// Ends it as a crash would.
@@ -98,9 +125,9 @@ impl NodeDriver {
     ///
     /// The kernel refused.
     pub fn kill(mut self) -> Result<()> {
-        self.0.signal(Signal::SIGKILL)?;
+        self.running.signal(Signal::SIGKILL)?;
         wait::until("fpgad is gone", SOON, || {
-            Ok(self.0.is_over()?.then_some(()))
+            Ok(self.running.is_over()?.then_some(()))
         })
     }
 }

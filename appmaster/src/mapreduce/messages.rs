@@ -6,7 +6,7 @@ use job::history::{HistoryFolder, JobHistory};
 use job::wire;
 use job::wire::{task_event, task_order};
 use policy::elements::ElementNeed;
-use policy::lending::{Home, TaskInput, TaskMove, TaskStart};
+use policy::lending::{Home, Lack, TaskInput, TaskMove, TaskStart};
 use policy::schedule::{AttemptIx, AttemptOutcome, Stage, TaskIx, Why};
 use policy::{ContainerId, Millis};
 
@@ -37,8 +37,8 @@ pub(crate) enum MapReduceEvent {
     },
     /// As many jobs have slots as may: this one is among them, and says which tasks may start.
     SlotsCome,
-    /// No node has what tasks of it need, and none is to come: a sentence.
-    NoNode(String),
+    /// No node has what tasks of a stage need, and none is to come.
+    NoNode(Lack),
     /// A task has a slot.
     Placed(TaskStart),
     /// An attempt that runs is to have another slot.

@@ -161,6 +161,8 @@ pub(crate) struct MapReduce {
     /// Attempts that found no device, and stages that turned out to need one.
     no_device_attempts: u32,
     found_needs: BTreeMap<Stage, Vec<String>>,
+    /// Stages whose functions of accelerators the processor computes, as no node has them.
+    on_processors: BTreeSet<Stage>,
     /// Leases that have ended under a task's processes.
     lost_leases: BTreeMap<(Stage, TaskIx), u32>,
     /// Failed attempts by the host of each.
@@ -222,6 +224,7 @@ impl MapReduce {
             failed_attempts: 0,
             no_device_attempts: 0,
             found_needs: BTreeMap::new(),
+            on_processors: BTreeSet::new(),
             lost_leases: BTreeMap::new(),
             failed_on: BTreeMap::new(),
             failures: BTreeMap::new(),

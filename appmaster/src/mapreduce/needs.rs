@@ -2,13 +2,22 @@
 
 use std::collections::BTreeMap;
 
-use gerbil_task::settings::{NEEDS_MAP, NEEDS_REDUCE};
+use gerbil_task::settings::{NEEDS_MAP, NEEDS_REDUCE, goes_on_without};
 use job::StageTerms;
-use policy::elements::{ElementNeed, FPGA, GPU, counted_by, is_taken_whole};
+use policy::elements::{ElementNeed, FPGA, GPU, counted_by, is_function, is_taken_whole};
+use policy::lending::Lack;
 use policy::schedule::{AttemptIx, AttemptOutcome, Stage};
 
 use super::attempts::PlacedAttempt;
 use super::{MapReduce, MapReduceEffect, sentences};
+
+/// What a stage needs of its nodes once the processor computes what functions of accelerators would; `None`: it needs
+/// none, or the job does not go on without.
+fn on_processors(goes_on: bool, needs: &[ElementNeed]) -> Option<Vec<ElementNeed>> {
+    let (functions, others): (Vec<_>, Vec<_>) =
+        (needs.iter().cloned()).partition(|need| is_function(&need.name));
+    (goes_on && !functions.is_empty()).then_some(others)
+}
 
 /// Leases of one task that may end under it without that counting.
 const LOST_LEASES: u32 = 3;
@@ -32,9 +41,33 @@ impl MapReduce {
         }
     }
 
-    /// Whether it ends where no node has what it needs, instead of waiting for one.
+    const fn terms_mut(&mut self, stage: Stage) -> &mut StageTerms {
+        match stage {
+            Stage::Map => &mut self.description.map,
+            Stage::Reduce | Stage::Gang => &mut self.description.reduce,
+        }
+    }
+
+    /// Whether it ends, or goes on without, where no node has what it needs, instead of waiting for one.
     pub(crate) const fn wants_nodes_now(&self) -> bool {
         matches!(self.step, super::LifeState::Running) && !self.description.wait_for_nodes
+    }
+
+    /// No node has what tasks of a stage need: the processor computes it, or the job cannot run. Of a stage that finds
+    /// no device without its need, either, it is not believed a second time.
+    pub(super) fn no_node(&mut self, lack: &Lack) {
+        let stage = lack.stage;
+        let settings = &self.description.settings;
+        let goes_on = goes_on_without(|name| settings.get(name).map(String::as_str))
+            && !self.on_processors.contains(&stage);
+        let needs = on_processors(goes_on, &self.terms(stage).needs);
+        let Some(needs) = needs else {
+            return self.impossible(::sentences::lack(lack));
+        };
+        self.notice(::sentences::on_processors(lack));
+        self.on_processors.insert(stage);
+        self.terms_mut(stage).needs.clone_from(&needs);
+        self.want(MapReduceEffect::Needed { stage, needs });
     }
 
     /// An attempt found no device, and nobody knew that it needs one: that is no fault of its own. The first of a

@@ -42,7 +42,7 @@ impl MapReduce {
             MapReduceEvent::SlotsCome => self.begin_tasks(),
             MapReduceEvent::Homes(homes) => self.have_homes(homes),
             MapReduceEvent::Leaves { container, within } => self.leaves(container, within),
-            MapReduceEvent::NoNode(sentence) => self.impossible(sentence),
+            MapReduceEvent::NoNode(lack) => self.no_node(&lack),
             MapReduceEvent::Placed(start) => self.placed(start),
             MapReduceEvent::Move(moved) => self.move_attempt(moved),
             MapReduceEvent::Stop { attempt, why } => self.stop(attempt, why),

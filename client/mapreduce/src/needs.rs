@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use gerbil_task::PlannedJob;
-use gerbil_task::settings::{NEEDS_MAP, NEEDS_REDUCE};
+use gerbil_task::settings::{NEEDS_MAP, NEEDS_REDUCE, goes_on_without};
 use job::StageNeed;
 use policy::elements::ElementNeed;
 use proto_hadoop::ApplicationClient;
@@ -71,7 +71,8 @@ impl Needs {
         let mut stages = vec![ProgramStage::Map];
         stages.extend(planned.combiner.as_ref().map(|_| ProgramStage::Combine));
         stages.extend(planned.reducer.as_ref().map(|_| ProgramStage::Reduce));
-        let mut declared = self.of_settings(settings).await?;
+        let goes_on = goes_on_without(|name| settings.get(name).map(String::as_str));
+        let mut declared = self.of_settings(settings, goes_on).await?;
         for (stage, label) in &planned.needs {
             let Some((_, stage)) = STAGES.into_iter().find(|(name, _)| name == stage) else {
                 continue;
@@ -79,7 +80,7 @@ impl Needs {
             let said_of = format!("{stage} of the job {} needs", planned.name);
             declared.push(Declared {
                 stage,
-                label: self.label(label, &said_of).await?,
+                label: self.label(label, &said_of, goes_on).await?,
                 by: "the job".to_owned(),
             });
         }
@@ -94,7 +95,7 @@ impl Needs {
                 let said_of = format!("{stage} of {} needs", line.of);
                 declared.push(Declared {
                     stage,
-                    label: self.label(&line.need, &said_of).await?,
+                    label: self.label(&line.need, &said_of, goes_on).await?,
                     by: format!("section gerbil_needs, type {}", line.of),
                 });
             }
@@ -116,7 +117,11 @@ impl Needs {
     }
 
     /// A setting for maps holds for their combiners, too.
-    async fn of_settings(&self, settings: &Settings) -> Result<Vec<Declared>, MapReduceError> {
+    async fn of_settings(
+        &self,
+        settings: &Settings,
+        goes_on: bool,
+    ) -> Result<Vec<Declared>, MapReduceError> {
         let mut declared = Vec::new();
         for (name, stages) in [
             (NEEDS_MAP, &[ProgramStage::Map, ProgramStage::Combine][..]),
@@ -124,7 +129,7 @@ impl Needs {
         ] {
             let given = settings.get(name).filter(|label| !label.trim().is_empty());
             let Some(given) = given else { continue };
-            let label = self.label(given, &format!("{name} =")).await?;
+            let label = self.label(given, &format!("{name} ="), goes_on).await?;
             declared.extend(stages.iter().map(|stage| Declared {
                 stage: *stage,
                 label: label.clone(),
@@ -134,8 +139,14 @@ impl Needs {
         Ok(declared)
     }
 
-    /// What a label means; the cluster is asked where not every one knows it.
-    async fn label(&self, text: &str, said_of: &str) -> Result<Label, MapReduceError> {
+    /// What a label means; the cluster is asked where not every one knows it. With `goes_on` a function that the cluster
+    /// does not count is no mistake: nodes say whether they have it.
+    async fn label(
+        &self,
+        text: &str,
+        said_of: &str,
+        goes_on: bool,
+    ) -> Result<Label, MapReduceError> {
         if let Some(label) = Label::known_everywhere(text) {
             return Ok(label);
         }
@@ -148,7 +159,11 @@ impl Needs {
             None => None,
         };
         let types = self.types.get_or_init(asking).await;
-        Label::of(text, types.as_deref()).map_err(|bad| match bad {
+        let of_cluster = match Label::of(text, types.as_deref()) {
+            Err(BadLabel::Uncounted(_)) if goes_on => Label::of(text, None),
+            other => other,
+        };
+        of_cluster.map_err(|bad| match bad {
             BadLabel::Uncounted(_) => MapReduceError::Uncounted(bad),
             BadLabel::Unknown { .. } | BadLabel::Number(_) => {
                 MapReduceError::Setting(format!("{said_of} {bad}"))

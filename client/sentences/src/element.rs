@@ -22,6 +22,30 @@ pub fn lack(lack: &Lack) -> String {
     )
 }
 
+/// What every [`on_processors`] ends with.
+const ON_PROCESSORS: &str = ": the processor computes it";
+
+/// That a job goes on without what no node has.
+#[must_use]
+pub fn on_processors(lack: &Lack) -> String {
+    let stage = match lack.stage {
+        Stage::Map => "map",
+        Stage::Reduce | Stage::Gang => "reduce",
+    };
+    format!(
+        "{stage} needs {}; {}{ON_PROCESSORS}",
+        needs(lack),
+        nowhere(lack)
+    )
+}
+
+/// Of an [`on_processors`] which stage needs what, without why it has none: each job of a loop says that anew.
+#[must_use]
+pub fn is_on_processors(sentence: &str) -> Option<&str> {
+    let (needs, _) = sentence.strip_suffix(ON_PROCESSORS)?.split_once("; ")?;
+    Some(needs)
+}
+
 /// What a job waits for that nobody has yet.
 #[must_use]
 pub fn waits_for_element(lack: &Lack) -> String {
@@ -104,6 +128,15 @@ mod tests {
             "map needs gpu; 0 of 2 nodes have one (node1: no device; node2: libcuda.so.1 missing); hold containers \
              where one is, say -D needs.map=cpu if it needs none, or wait with --wait-for-nodes"
         );
+        of.needs = vec!["acc/kmeans-map".parse().unwrap()];
+        let goes_on = on_processors(&of);
+        assert_eq!(
+            goes_on,
+            "map needs acc/kmeans-map; 0 of 2 nodes have one (node1: no device; node2: libcuda.so.1 missing): the \
+             processor computes it"
+        );
+        assert_eq!(is_on_processors(&goes_on), Some("map needs acc/kmeans-map"));
+        assert_eq!(is_on_processors(&lack(&of)), None);
         of.needs = vec!["acc/kmeans-map=3".parse().unwrap()];
         assert!(
             lack(&of)

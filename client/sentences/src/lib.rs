@@ -22,7 +22,7 @@ pub use cause::{cause, ended_for_one, left_early};
 pub use checkpoint::checkpoint_stays;
 pub use choice::choice;
 pub use degraded::degraded;
-pub use element::{elements_differ, lack, waits_for_element};
+pub use element::{elements_differ, is_on_processors, lack, on_processors, waits_for_element};
 pub use port::{no_free_port, unreached};
 pub use rejection::rejection;
 pub use session::{

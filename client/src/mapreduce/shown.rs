@@ -1,6 +1,6 @@
 //! What the user sees of a run: a line that changes on a terminal, what stays of each job.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use follow::ended::Ended;
 use follow::explained::Sink;
@@ -29,6 +29,8 @@ pub(super) struct Shown {
     jobs: BTreeMap<u32, String>,
     /// Why jobs failed, as it was said.
     said: Vec<String>,
+    /// What stages go on without, said once: each job of a loop meets it.
+    without: BTreeSet<String>,
     /// When jobs were taken that are under way, by their numbers, us since 1970.
     submitted: BTreeMap<u32, i64>,
     /// Jobs that have ended.
@@ -55,6 +57,7 @@ impl Shown {
             explain: None,
             jobs: BTreeMap::new(),
             said: Vec::new(),
+            without: BTreeSet::new(),
             submitted: BTreeMap::new(),
             ended: Vec::new(),
             planned: Vec::new(),
@@ -136,7 +139,12 @@ impl Show for Shown {
 
     fn told(&mut self, job: &Accepted, told: &JobNews) {
         match told {
-            JobNews::Notice(sentence) => self.progress.remark(Foreign::sentence(sentence)),
+            JobNews::Notice(sentence) => {
+                let without = sentences::is_on_processors(sentence);
+                if without.is_none_or(|needs| self.without.insert(needs.to_owned())) {
+                    self.progress.remark(Foreign::sentence(sentence));
+                }
+            }
             JobNews::Explained(line) => {
                 if let Some(sink) = &mut self.explain {
                     self.progress.aside(|| sink.write(line));

@@ -132,20 +132,100 @@ fn driver(programs: &Programs, machine: Option<&PathBuf>, board: &str) -> Result
     )
 }
 
+/// Waits until launchers have seen what drivers lease now.
+fn are_seen(given: &Given) -> Result<()> {
+    wait::until("functions are known", DEADLINE, || {
+        let said = told(given, &["nodes", "s", "--json"], 0)?;
+        let nodes: Vec<Value> = serde_json::from_str(&said.stdout_text())?;
+        let counts = nodes.iter().filter_map(|node| node["counts"].as_array());
+        let mut used = counts
+            .flatten()
+            .filter(|count| count["name"] == "acc/kmeans-map");
+        let used: u64 = used
+            .by_ref()
+            .filter_map(|count| count["used"].as_u64())
+            .sum();
+        Ok((used == 3).then_some(()))
+    })
+}
+
+const WITHOUT: &str = ": the processor computes it";
+
 fn boards(given: &Given) -> Result<()> {
     let programs = Programs::build()?;
     let program = text_of(Path::new(&programs.spherical))?;
     let machines = machines(given)?;
+    let wanted = expected(given, &program)?;
+
+    // The first node alone has a driver; its board answers two packets, and the driver is killed over the third.
+    let stuck = format!(
+        "{}\nfaults = [\"stuck@3\"]\npatience_ms = 600000",
+        BOARDS[0]
+    );
+    let dies = driver(&programs, machines.first(), &stuck)?;
+    start(given)?;
+    let running = run(given, &program, &[], "/acc/killed")?.start()?;
+    dies.has_answered(2)?;
+    dies.kill()?;
+    let said = running
+        .finish()?
+        .success("with a driver that is killed")?
+        .stderr_text();
+    for function in [
+        "map needs acc/kmeans-map; 0 of ",
+        "reduce needs acc/kmeans-reduce; 0 of ",
+    ] {
+        ensure!(said.matches(function).count() == 1, "{function}: {said}");
+    }
+    let [devices, processors] = packets(&reported(given)?);
+    ensure!(
+        devices >= 2 && processors > 0,
+        "{devices} {processors}: {said}"
+    );
+    compare(given, "/acc/killed", &wanted)?;
+
+    // Others are started, and seen.
     let _first = driver(&programs, machines.first(), BOARDS[0])?;
     let _second = driver(&programs, machines.get(1), BOARDS[1])?;
-    let wanted = expected(given, &program)?;
-    start(given)?;
-    run(given, &program, &["--explain"], "/acc/out")?
+    are_seen(given)?;
+    let said = run(given, &program, &[], "/acc/boards")?
         .finish()?
         .success("on boards")?;
-    compare(given, "/acc/out", &wanted)?;
-    let jobs = reported(given)?;
-    let [devices, processors] = packets(&jobs);
-    ensure!(devices > 0 && processors == 0, "{devices} {processors}");
+    let [devices, processors] = packets(&reported(given)?);
+    let said = said.stderr_text();
+    ensure!(
+        devices > 0 && processors == 0,
+        "{devices} {processors}: {said}"
+    );
+    compare(given, "/acc/boards", &wanted)?;
+
+    // No node has it, and YARN does not count it. The job before the rounds, which computes on no board, is told the same.
+    let other = ["-D", "needs.map=acc/bayes-map"];
+    let goes_on = [&other[..], &["-D", "acc.fallback=start"]].concat();
+    let said = run(given, &program, &goes_on, "/acc/other")?.finish()?;
+    let said = said.success("without its function")?.stderr_text();
+    let [devices, processors] = packets(&reported(given)?);
+    ensure!(
+        said.matches(WITHOUT).count() == 1
+            && said.contains("map needs acc/bayes-map; 0 of 3 nodes have one ("),
+        "{said}"
+    );
+    ensure!(
+        devices > 0 && processors > 0,
+        "{devices} {processors}: {said}"
+    );
+    compare(given, "/acc/other", &wanted)?;
+    let three = ["-D", "needs.map=acc/kmeans-map=3"];
+    for (need, sentence) in [
+        (
+            other,
+            "acc/bayes-map is no resource type of this cluster: add it to resource-types.xml",
+        ),
+        (three, "map needs 3 acc/kmeans-map; 0 of 3 nodes have 3 ("),
+    ] {
+        let never = [&need[..], &["-D", "acc.fallback=never"]].concat();
+        let ended = run(given, &program, &never, "/acc/never")?.finish()?;
+        it::expect::sentence(&ended, 65, &[sentence])?;
+    }
     stop(given, "s")
 }

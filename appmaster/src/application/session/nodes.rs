@@ -116,7 +116,7 @@ impl Session {
         });
         match found {
             Some((job, lack)) => {
-                let none = MapReduceEvent::NoNode(sentences::lack(&lack));
+                let none = MapReduceEvent::NoNode(lack);
                 self.tell(job, WorkEvent::MapReduce(none));
                 true
             }

@@ -1,5 +1,7 @@
 //! Attempts that find no device, or one that is too small, and jobs that no node can run.
 
+use policy::lending::Lack;
+
 use super::*;
 
 #[test]
@@ -105,15 +107,79 @@ fn an_attempt_for_which_a_device_is_too_small_counts_and_its_job_leaves_that_nod
 fn a_job_that_no_node_can_run_ends_as_impossible_unless_it_waits() {
     let mut bed = Bed::new(1, 0);
     assert!(bed.job.wants_nodes_now());
-    bed.tell(MapReduceHeard::Own(MapReduceEvent::NoNode(
-        "map needs gpu".into(),
-    )));
+    bed.job.description.map.needs = vec!["gpu".parse().unwrap()];
+    bed.tell(nowhere(Stage::Map, "gpu"));
     assert!(!bed.job.wants_nodes_now());
     let (code, sentence, _) = bed.over(&[]);
-    assert_eq!((code, sentence.as_str()), (65, "map needs gpu"));
+    assert_eq!(code, 65);
+    assert!(
+        sentence.starts_with("map needs gpu; 0 of 1 nodes have one (node1: no device); "),
+        "{sentence}"
+    );
     let mut bed = Bed::new(1, 0);
     bed.job.description.wait_for_nodes = true;
     assert!(!bed.job.wants_nodes_now());
+}
+
+/// No node has what a stage needs.
+fn nowhere(stage: Stage, need: &str) -> MapReduceHeard {
+    MapReduceHeard::Own(MapReduceEvent::NoNode(Lack {
+        stage,
+        needs: vec![need.parse().unwrap()],
+        nodes: vec![("node1".to_owned(), "no device".to_owned())],
+    }))
+}
+
+#[test]
+fn the_processor_computes_functions_that_no_node_has_unless_it_is_not_to_or_that_does_not_help() {
+    let begun = |fallback: &str| {
+        let mut bed = Bed::new(1, 1);
+        bed.job.description.map.needs = vec!["acc/kmeans-map=2".parse().unwrap()];
+        bed.job.description.reduce.needs = ["acc/kmeans-reduce", "gpu"]
+            .map(|need| need.parse().unwrap())
+            .into();
+        let setting = ("acc.fallback".to_owned(), fallback.to_owned());
+        bed.job.description.settings.extend([setting]);
+        bed
+    };
+    for fallback in ["never", ""] {
+        let mut bed = begun(fallback);
+        bed.tell(nowhere(Stage::Map, "acc/kmeans-map=2"));
+        assert_eq!(bed.over(&[]).0, 65, "{fallback}");
+    }
+    for fallback in ["start", "always"] {
+        let mut bed = begun(fallback);
+        bed.tell(nowhere(Stage::Map, "acc/kmeans-map=2"));
+        assert_eq!(bed.wanted(), ["Needed { stage: Map, needs: [] }"]);
+        bed.tell(nowhere(Stage::Reduce, "acc/kmeans-reduce"));
+        let gpu = "Needed { stage: Reduce, needs: [ElementNeed { name: \"gpu\", count: 1 }] }";
+        assert_eq!(bed.wanted(), [gpu]);
+        let said = notices(&mut bed);
+        assert_eq!(
+            said,
+            [
+                "map needs 2 acc/kmeans-map; 0 of 1 nodes have 2 (node1: no device): the processor computes it",
+                "reduce needs acc/kmeans-reduce; 0 of 1 nodes have one (node1: no device): the processor computes it",
+            ]
+        );
+        // Its map wants a device all the same.
+        let attempt = bed.place(Stage::Map, 0, 1);
+        bed.joined(1);
+        bed.wanted();
+        bed.ended(
+            1,
+            wire::TaskEnded {
+                process: attempt.0,
+                trouble: "no device is leased".to_owned(),
+                no_device: true,
+                missing_device: "acc/kmeans-map".to_owned(),
+                ..wire::TaskEnded::default()
+            },
+        );
+        bed.wanted();
+        bed.tell(nowhere(Stage::Map, "acc/kmeans-map"));
+        assert_eq!(bed.over(&[1]).0, 65);
+    }
 }
 
 #[test]

@@ -7,15 +7,6 @@ fn leaves(bed: &mut Bed, container: u32, within: u64) {
     }));
 }
 
-fn notices(bed: &mut Bed) -> Vec<String> {
-    let events = std::iter::from_fn(|| bed.job.outbox().next());
-    let sentences = events.filter_map(|event| match event.event {
-        Some(ToClient::Notice(notice)) => Some(notice.sentence),
-        _ => None,
-    });
-    sentences.collect()
-}
-
 #[test]
 fn what_lies_in_a_container_that_leaves_soon_is_made_again_before_it_is_gone() {
     let mut bed = mapped();

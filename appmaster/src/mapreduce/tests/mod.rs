@@ -388,3 +388,13 @@ fn mapped() -> Bed {
     }
     bed
 }
+
+/// What its client has been told since it was asked last.
+fn notices(bed: &mut Bed) -> Vec<String> {
+    let events = std::iter::from_fn(|| bed.job.outbox().next());
+    let sentences = events.filter_map(|event| match event.event {
+        Some(ToClient::Notice(notice)) => Some(notice.sentence),
+        _ => None,
+    });
+    sentences.collect()
+}

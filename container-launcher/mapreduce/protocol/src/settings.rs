@@ -545,9 +545,31 @@ pub fn check_accelerators<'a>(given: impl Fn(&str) -> Option<&'a str>) -> Result
     Ok(())
 }
 
+/// Whether a job goes on where no node has the functions of accelerators that it needs: its program has a version for the
+/// processor, which it says by this setting. `given` tells the value of a setting.
+pub fn goes_on_without<'a>(given: impl Fn(&str) -> Option<&'a str>) -> bool {
+    matches!(given(ACC_FALLBACK).map(str::trim), Some("start" | "always"))
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{IDLE, KNOWN, Standing, check_accelerators, standing};
+    use super::{
+        ACC_FALLBACK, IDLE, KNOWN, Standing, check_accelerators, goes_on_without, standing,
+    };
+
+    #[test]
+    fn a_job_goes_on_without_devices_where_it_says_so() {
+        for (value, goes_on) in [
+            (None, false),
+            (Some(""), false),
+            (Some("never"), false),
+            (Some("start"), true),
+            (Some(" always "), true),
+        ] {
+            let given = |name: &str| value.filter(|_| name == ACC_FALLBACK);
+            assert_eq!(goes_on_without(given), goes_on, "{value:?}");
+        }
+    }
 
     #[test]
     fn what_is_given_of_accelerators_makes_sense_or_is_refused() {
