@@ -329,8 +329,8 @@ pub(crate) struct FunctionLease {
 /// Why a task has none.
 #[derive(Debug)]
 pub(crate) struct NotLeased {
-    /// `acc/kmeans-map`.
-    pub(crate) of: String,
+    /// `acc/kmeans-map`; each that is missing.
+    pub(crate) of: Vec<String>,
     /// A sentence.
     pub(crate) why: String,
     pub(crate) loss: Loss,
@@ -352,7 +352,7 @@ pub(crate) fn lease(
     let mut wanted: Vec<(String, Function)> = Vec::new();
     for named in functions {
         let need: ElementNeed = named.parse().map_err(|why: String| NotLeased {
-            of: named.clone(),
+            of: vec![named.clone()],
             loss: Loss::Refused(why.clone()),
             why,
         })?;
@@ -369,11 +369,11 @@ pub(crate) fn lease(
         _ => Accelerator::lease_all(socket, &each, holder, Some(wait)),
     };
     let leased = leased.map_err(|error| {
-        let mut names: Vec<&str> = wanted.iter().map(|(name, _)| name.as_str()).collect();
-        names.dedup();
+        let there = map_within(socket, ANSWER).ok();
+        let names = missing(&wanted, there.as_ref());
         NotLeased {
-            of: names.first().copied().unwrap_or_default().to_owned(),
-            why: sentence(&names.join(", "), &error),
+            why: sentence(&names.join(" and "), &error),
+            of: names,
             loss: match error {
                 AcceleratorError::TimedOut { .. } => Loss::Taken,
                 other => Loss::Refused(other.to_string()),
@@ -387,6 +387,39 @@ pub(crate) fn lease(
         accelerator,
     });
     Ok(each.collect())
+}
+
+/// Which of the functions that a task wants are missing, by the driver's map: those of which fewer are free than it wants;
+/// where the map does not tell, all.
+fn missing(
+    wanted: &[(String, Function)],
+    map: Option<&(Vec<MappedDevice>, Vec<BoardRow>)>,
+) -> Vec<String> {
+    let mut counts: BTreeMap<&str, (Function, usize)> = BTreeMap::new();
+    for (name, function) in wanted {
+        counts.entry(name).or_insert((*function, 0)).1 += 1;
+    }
+    let free = |function: Function| {
+        let (devices, boards) = map?;
+        let is_on = |name: &str| {
+            let mut boards = boards.iter();
+            boards.any(|board| board.board == name && board.off.is_none())
+        };
+        let of_it = devices.iter().filter(|of| {
+            of.device.split('#').next() == Some(function.name())
+                && of.lease.is_none()
+                && is_on(&of.board)
+        });
+        Some(of_it.count())
+    };
+    let short = counts
+        .iter()
+        .filter(|(_, (function, count))| free(*function).is_some_and(|free| free < *count));
+    let short: Vec<String> = short.map(|(name, _)| (*name).to_owned()).collect();
+    match short.is_empty() {
+        true => counts.into_keys().map(str::to_owned).collect(),
+        false => short,
+    }
 }
 
 fn sentence(name: &str, error: &AcceleratorError) -> String {
@@ -540,11 +573,40 @@ mod tests {
         let wanted = |name: &str| lease(nowhere, &[name.to_owned()], "me", LOOK);
         assert!(wanted("acc/coffee=2").unwrap().is_empty());
         let none = wanted("acc/kmeans-map=2").unwrap_err();
-        assert_eq!(none.of, "acc/kmeans-map");
+        assert_eq!(none.of, ["acc/kmeans-map"]);
         assert!(
             none.why
                 .starts_with("no acc/kmeans-map: no fpgad answers at /nonexistent/fpgad.sock"),
             "{none:?}"
+        );
+    }
+
+    #[test]
+    fn of_several_functions_those_are_missing_that_are_not_free_and_where_nobody_tells_all() {
+        let wanted = [
+            ("acc/kmeans-map".to_owned(), Function::KmeansMap),
+            ("acc/kmeans-map".to_owned(), Function::KmeansMap),
+            ("acc/bayes-map".to_owned(), Function::BayesMap),
+        ];
+        let both = ["acc/bayes-map", "acc/kmeans-map"];
+        let map = |devices: &[(&str, &str)], off: Option<&str>| {
+            let devices = devices.iter().map(|(name, on)| device(name, on));
+            (devices.collect(), vec![board("a", None), board("b", off)])
+        };
+        let one_short = [
+            ("kmeans-map#0", "a"),
+            ("kmeans-map#1", "b"),
+            ("bayes-map#0", "a"),
+        ];
+        assert_eq!(missing(&wanted, None), both);
+        assert_eq!(missing(&wanted, Some(&map(&[], None))), both);
+        // They came free meanwhile.
+        assert_eq!(missing(&wanted, Some(&map(&one_short, None))), both);
+        let off = map(&one_short, Some("stuck"));
+        assert_eq!(missing(&wanted, Some(&off)), ["acc/kmeans-map"]);
+        assert_eq!(
+            missing(&wanted, Some(&map(&one_short[..2], None))),
+            ["acc/bayes-map"]
         );
     }
 }

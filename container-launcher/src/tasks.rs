@@ -116,6 +116,8 @@ pub(crate) enum Happened {
     Gathered(GatheredAhead),
     /// The devices of a task are leased, or are not to be had.
     Leased(Box<Leased>),
+    /// Tasks have stood in line for devices for a while.
+    InLine,
     /// Processes that have said their last have had their time.
     Overdue,
     /// An end is to be reported without last words.
@@ -161,11 +163,13 @@ impl Tasks {
     pub(crate) async fn next(&mut self) -> Happened {
         let report_at = self.attempts.values().filter_map(Attempt::told_at).min();
         let kill_at = self.attempts.values().filter_map(|of| of.kill_at).min();
+        let shows_at = self.leasing.shows_at();
         tokio::select! {
             // The queue has a sender here.
             Some((number, said)) = self.said.recv() => Happened::Said(number, said),
             Some(gathered) = self.gathered.recv() => Happened::Gathered(gathered),
             leased = self.leasing.next() => Happened::Leased(leased),
+            () = until(shows_at) => Happened::InLine,
             () = until(kill_at) => Happened::Overdue,
             () = until(report_at) => Happened::Report,
             () = until(self.look_at) => Happened::Look,
@@ -183,6 +187,12 @@ impl Tasks {
                 .outbox
                 .push_of_task(self.job, Event::Gathered(gathered)),
             Happened::Leased(leased) => self.leased(*leased, container).await,
+            Happened::InLine => {
+                let tasks = self.leasing.in_line();
+                container
+                    .outbox
+                    .push_of_task(self.job, Event::Seen(TasksSeen { tasks }));
+            }
             Happened::Look => self.look(container),
             Happened::Overdue | Happened::Report => {}
         }
@@ -232,14 +242,16 @@ impl Tasks {
             }
             Err(NotLeased { of, why, loss }) => {
                 // What the node has is told first: the task is queued again by that.
-                container.function_lost(&of, loss);
+                for function in &of {
+                    container.function_lost(function, loss.clone());
+                }
                 container.outbox.push_of_task(
                     self.job,
                     Event::Ended(TaskEnded {
                         process: order.process,
                         trouble: format!("{}: {why}", node_facts::hostname()),
                         no_device: true,
-                        missing_device: of,
+                        missing_device: of.into_iter().next().unwrap_or_default(),
                         device_gone: true,
                         ..TaskEnded::default()
                     }),
@@ -447,7 +459,9 @@ impl Tasks {
             drop(attempt.conversation.take());
             let ended = report::event(process, &mut attempt, &mut container.exchange);
             if ended.device_gone {
-                container.function_lost(&ended.missing_device, Loss::Ended);
+                for function in &attempt.lost_functions {
+                    container.function_lost(function, Loss::Ended);
+                }
             } else if ended.no_device && is_gpu(&ended.missing_device) {
                 container.device_lost();
             }

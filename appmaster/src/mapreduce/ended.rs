@@ -57,6 +57,10 @@ impl MapReduce {
         if attempt.container != *container {
             return;
         }
+        if task.pid == 0 && !task.status.is_empty() {
+            let attempt = attempt.clone();
+            return self.stands_in_line(&attempt, &task.status);
+        }
         attempt.pid = task.pid;
         let far = Far {
             done: task.done,

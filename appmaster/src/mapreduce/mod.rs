@@ -163,6 +163,8 @@ pub(crate) struct MapReduce {
     found_needs: BTreeMap<Stage, Vec<String>>,
     /// Stages whose functions of accelerators the processor computes, as no node has them.
     on_processors: BTreeSet<Stage>,
+    /// Stages of which it was shown that tasks wait for devices that others hold.
+    in_line: BTreeSet<Stage>,
     /// Leases that have ended under a task's processes.
     lost_leases: BTreeMap<(Stage, TaskIx), u32>,
     /// Failed attempts by the host of each.
@@ -225,6 +227,7 @@ impl MapReduce {
             no_device_attempts: 0,
             found_needs: BTreeMap::new(),
             on_processors: BTreeSet::new(),
+            in_line: BTreeSet::new(),
             lost_leases: BTreeMap::new(),
             failed_on: BTreeMap::new(),
             failures: BTreeMap::new(),

@@ -70,6 +70,17 @@ impl MapReduce {
         self.want(MapReduceEffect::Needed { stage, needs });
     }
 
+    /// An attempt waits for devices that others hold, as its launcher says; the first of a stage is shown.
+    pub(super) fn stands_in_line(&mut self, attempt: &PlacedAttempt, status: &str) {
+        if self.in_line.insert(attempt.stage) {
+            let title = sentences::title(attempt.stage, attempt.task, &self.machine);
+            let (number, host) = (attempt.number, &attempt.host);
+            self.notice(format!(
+                "{title}, attempt {number}, node {host}: {status}; gerbil fpga ps says there who"
+            ));
+        }
+    }
+
     /// An attempt found no device, and nobody knew that it needs one: that is no fault of its own. The first of a
     /// stage tells it for all.
     pub(super) fn found_no_device(

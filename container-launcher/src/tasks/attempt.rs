@@ -57,7 +57,7 @@ pub(super) struct Attempt {
     /// What its process has leased, until that is gone: by these copies of its sockets it is seen that a lease is over.
     leases: Vec<FunctionLease>,
     /// The function of a lease that was over before its process was gone.
-    pub(super) lost_function: Option<String>,
+    pub(super) lost_functions: Vec<String>,
     /// None: it is not watched any more.
     pub(super) watch: Option<Watch>,
     /// Its process, until that has ended.
@@ -115,7 +115,7 @@ impl Attempt {
             printed: parts.printed,
             output: parts.output,
             leases: parts.leases,
-            lost_function: None,
+            lost_functions: Vec::new(),
             watch: Some(watch),
             begun: Some(parts.begun),
             last: None,
@@ -166,10 +166,11 @@ impl Attempt {
         self.kill_at = None;
         self.watch = None;
         self.begun = None;
-        let mut leases = self.leases.drain(..);
-        let over = leases.find(|lease| lease.accelerator.is_over());
-        self.lost_function = over.map(|lease| lease.of);
-        drop(leases);
+        let leases = std::mem::take(&mut self.leases).into_iter();
+        let over = leases.filter(|lease| lease.accelerator.is_over());
+        self.lost_functions = over.map(|lease| lease.of).collect();
+        self.lost_functions.sort_unstable();
+        self.lost_functions.dedup();
         self.ended = Some((report, Instant::now() + SILENT));
     }
 

@@ -137,14 +137,14 @@ pub(super) fn event(process: u32, attempt: &mut Attempt, exchange: &mut Exchange
         Ok(done) => event = TaskEnded { process, ..done },
         Err(trouble) => event.trouble = trouble,
     }
-    if let Some(function) = attempt
-        .lost_function
-        .take()
-        .filter(|_| !event.trouble.is_empty())
-    {
-        (event.no_device, event.device_gone) = (true, true);
-        event.trouble = format!("{}; its lease of {function} was over", event.trouble);
-        event.missing_device = function;
+    match attempt.lost_functions.first() {
+        Some(first) if !event.trouble.is_empty() => {
+            (event.no_device, event.device_gone) = (true, true);
+            let all = attempt.lost_functions.join(" and ");
+            event.trouble = format!("{}; its lease of {all} was over", event.trouble);
+            event.missing_device.clone_from(first);
+        }
+        Some(_) | None => {}
     }
     if let Some((report, _)) = attempt.ended {
         let ended = report.ended;

@@ -183,6 +183,32 @@ fn the_processor_computes_functions_that_no_node_has_unless_it_is_not_to_or_that
 }
 
 #[test]
+fn who_stands_in_line_for_a_device_is_shown_once_of_a_stage() {
+    let mut bed = Bed::new(2, 0);
+    bed.job.description.map.needs = vec!["acc/kmeans-map".parse().unwrap()];
+    let attempts = [0, 1].map(|task| bed.place(Stage::Map, task, 1));
+    bed.joined(1);
+    for process in attempts {
+        let task = wire::TaskSeen {
+            process: process.0,
+            status: "stands in line for acc/kmeans-map: others hold what is there".to_owned(),
+            ..wire::TaskSeen::default()
+        };
+        bed.tell(MapReduceHeard::Own(MapReduceEvent::Said {
+            container: id(1),
+            event: Box::new(OfTask::Seen(wire::TasksSeen { tasks: vec![task] })),
+        }));
+    }
+    assert_eq!(
+        notices(&mut bed),
+        [
+            "map 0, attempt 0, node n1: stands in line for acc/kmeans-map: others hold what is there; gerbil fpga ps says \
+             there who"
+        ]
+    );
+}
+
+#[test]
 fn an_attempt_whose_device_is_gone_does_not_count_however_often() {
     let mut bed = Bed::new(1, 0);
     bed.job.description.map.needs = vec!["acc/kmeans-map=2".parse().unwrap()];
