@@ -52,6 +52,7 @@ pub mod process;
 pub mod serve;
 pub mod settings;
 pub mod splits;
+pub mod trash;
 
 pub use cluster::Cluster;
 pub use error::MapReduceError;

@@ -9,14 +9,12 @@ use std::sync::Arc;
 
 use follow::ended::Ended;
 use follow::follower::tasks::JobNews;
-use storage::{Readers, Storage, StorageError, parent};
+use storage::{Storage, parent};
 use tokio::sync::mpsc;
 
 use crate::error::MapReduceError;
-use crate::places::{FileSystems, Location, Trash};
-
-/// How often a name in the trash is tried that somebody else may take.
-const TRIES: u32 = 5;
+use crate::places::{FileSystems, Location};
+use crate::trash::{Gone, Trash, is_in, put_away};
 
 /// An output that is to take the place of another.
 #[derive(Clone, Debug)]
@@ -28,14 +26,6 @@ pub struct Overwrite {
     /// The user's, on that file system.
     trash: String,
     kept: Trash,
-}
-
-/// What has become of the old one.
-#[derive(Debug)]
-enum Gone {
-    /// It has this address.
-    To(String),
-    Removed,
 }
 
 impl Overwrite {
@@ -147,59 +137,11 @@ impl Overwrite {
                 was_there.then_some(Gone::Removed)
             }
             Trash::Emptied | Trash::NeverEmptied => {
-                let put = self.put_away().await?;
-                put.map(|path| Gone::To(self.old.address.url(&path)))
+                let put = put_away(&self.storage, &self.trash, &self.old).await?;
+                put.map(Gone::To)
             }
         };
         self.storage.rename(&self.new.path, &self.old.path).await?;
         Ok(gone)
-    }
-
-    /// To the trash; under its own name, or with the time behind it, in milliseconds since 1970, as Hadoop's shell
-    /// does it.
-    async fn put_away(&self) -> Result<Option<String>, MapReduceError> {
-        if self.storage.stat(&self.old.path).await?.is_none() {
-            return Ok(None);
-        }
-        let path = format!("{}/Current{}", self.trash, self.old.path);
-        let folder = parent(&path);
-        self.storage.make_folder_for(folder, Readers::Own).await?;
-        let mut to = path.clone();
-        for _ in 0..TRIES {
-            // A folder that is renamed to another would lie in that one.
-            if self.storage.stat(&to).await?.is_none() {
-                match self.storage.rename(&self.old.path, &to).await {
-                    Ok(()) => return Ok(Some(to)),
-                    Err(StorageError::Exists { .. }) => {}
-                    Err(error) => return Err(error.into()),
-                }
-            }
-            to = format!("{path}{}", now_ms());
-        }
-        Err(MapReduceError::Asked(format!(
-            "{} is taken again and again",
-            self.old.address.url(&path)
-        )))
-    }
-}
-
-/// Whether a path is a folder, or in it.
-fn is_in(path: &str, folder: &str) -> bool {
-    let rest = path.strip_prefix(folder.trim_end_matches('/'));
-    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-}
-
-fn now_ms() -> i64 {
-    follow::timing::now_us() / 1000
-}
-
-#[cfg(test)]
-mod tests {
-    use super::is_in;
-
-    #[test]
-    fn a_name_that_begins_alike_is_not_in_a_folder() {
-        assert!(is_in("/a/b", "/a") && is_in("/a", "/a") && is_in("/a", "/"));
-        assert!(!is_in("/ab", "/a") && !is_in("/", "/a"));
     }
 }

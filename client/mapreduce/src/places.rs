@@ -31,17 +31,6 @@ impl Location {
     }
 }
 
-/// What becomes of what goes to the user's trash.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Trash {
-    /// HDFS empties it.
-    Emptied,
-    /// Nobody empties it: it is a folder of an operating system.
-    NeverEmptied,
-    /// There is none: what would go there is removed.
-    Off,
-}
-
 /// Where names lead, with a client of each file system.
 #[derive(Debug)]
 pub struct FileSystems {
@@ -138,6 +127,11 @@ impl FileSystems {
         top.ok()?.home
     }
 
+    /// What Hadoop's settings here say.
+    pub(crate) fn hadoop(&self, key: &str) -> Option<String> {
+        self.cluster.hadoop(key)
+    }
+
     /// A client of this file system.
     ///
     /// # Errors
@@ -151,24 +145,6 @@ impl FileSystems {
         let storage = Arc::new(Storage::open(address)?);
         open.insert(address.clone(), Arc::clone(&storage));
         Ok(storage)
-    }
-
-    /// What becomes of a folder of this file system that somebody is rid of, as Hadoop's shell decides it: by what the
-    /// NameNode does, else by the settings here.
-    pub(crate) async fn trash(&self, address: &Address) -> Trash {
-        /// In minutes; 0, Hadoop's default: there is no trash.
-        const INTERVAL: &str = "fs.trash.interval";
-        let Some(name_node) = self.name_node(address) else {
-            return Trash::NeverEmptied;
-        };
-        let here = self.cluster.hadoop(INTERVAL).unwrap_or_default();
-        let is_off_here =
-            here.is_empty() || here.parse::<f64>().is_ok_and(|minutes| minutes <= 0.0);
-        match name_node.trash_minutes().await {
-            Ok(0) if is_off_here => Trash::Off,
-            // What a NameNode does not say is no reason to lose anything.
-            Ok(_) | Err(_) => Trash::Emptied,
-        }
     }
 
     /// Whom to ask where the files of this file system lie; `None`: nobody knows.

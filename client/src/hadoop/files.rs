@@ -6,6 +6,7 @@ use std::sync::Arc;
 use gantt::date;
 use gerbil_task::pattern;
 use mapreduce_client::places::{FileSystems, Location};
+use mapreduce_client::trash::Gone;
 use storage::{Status, Storage};
 use terminal::{Text, print};
 
@@ -14,6 +15,8 @@ use crate::failure::Failure;
 
 /// Most entries of a folder, with all below it.
 const MOST: usize = 1_000_000;
+/// What the name of a file ends with while it is written, as Hadoop's shell has it.
+const COPYING: &str = "._COPYING_";
 /// What Hadoop's shell returns where something is not there.
 const FAILED: u8 = 1;
 
@@ -38,6 +41,7 @@ struct Shell<'a> {
 /// A path as it was typed, and where it leads.
 struct Found {
     storage: Arc<Storage>,
+    place: Location,
     status: Status,
     /// What stands before paths of this file system where one was typed with its name.
     origin: String,
@@ -117,15 +121,15 @@ impl Shell<'_> {
                 paths,
                 is_deep,
                 is_calm,
+                is_final,
             } => {
                 for found in self.found("rm", &paths, is_calm).await? {
-                    let path = &found.status.path;
                     match found.status.is_folder && !is_deep {
-                        true => self.failed("rm", &found.shown(path), "Is a directory"),
-                        false => {
-                            found.storage.remove(path).await?;
-                            self.lines.push(format!("Deleted {}", found.shown(path)));
+                        true => {
+                            let shown = found.shown(&found.place.path);
+                            self.failed("rm", &shown, "Is a directory");
                         }
+                        false => self.remove(&found, is_final).await?,
                     }
                 }
             }
@@ -183,6 +187,10 @@ impl Shell<'_> {
             for status in matching(&storage, &place.path).await? {
                 all.push(Found {
                     storage: Arc::clone(&storage),
+                    place: Location {
+                        path: status.path.clone(),
+                        ..place.clone()
+                    },
                     status,
                     origin: origin.clone(),
                 });
@@ -255,10 +263,40 @@ impl Shell<'_> {
                 self.failed("put", &path, "File exists");
                 return Ok(());
             }
-            Some(_) => storage.remove(&path).await?,
-            None => {}
+            Some(_) | None => {}
         }
-        storage.put(local, &path).await?;
+        // Nobody takes half of it for the file, and the old one stays until the new one is whole.
+        let partial = format!("{path}{COPYING}");
+        storage.remove(&partial).await?;
+        if let Err(error) = storage.put(local, &partial).await {
+            // It is the first error that counts.
+            let _removed = storage.remove(&partial).await.is_ok();
+            return Err(error.into());
+        }
+        if replaces {
+            storage.remove(&path).await?;
+        }
+        storage.rename(&partial, &path).await?;
+        Ok(())
+    }
+
+    /// To the trash, unless it `is_final`.
+    async fn remove(&mut self, found: &Found, is_final: bool) -> Result<(), Failure> {
+        let shown = found.shown(&found.place.path);
+        let gone = match is_final {
+            true => {
+                let was_there = found.storage.remove_found(&found.place.path).await?;
+                was_there.then_some(Gone::Removed)
+            }
+            false => self.places.discard(&found.place).await?,
+        };
+        match gone {
+            Some(Gone::To(url)) => self
+                .lines
+                .push(format!("Moved: '{shown}' to trash at: {url}")),
+            Some(Gone::Removed) => self.lines.push(format!("Deleted {shown}")),
+            None => self.failed("rm", &shown, "No such file or directory"),
+        }
         Ok(())
     }
 

@@ -30,11 +30,12 @@ pub(super) enum FilesTask {
     Get { from: String, to: String },
     /// `-cat`, `-text`.
     Print { paths: Vec<String>, unpacks: bool },
-    /// `-rm`, with what is below, and without a word where nothing is there.
+    /// `-rm`, with what is below, without a word where nothing is there, and past the trash.
     Remove {
         paths: Vec<String>,
         is_deep: bool,
         is_calm: bool,
+        is_final: bool,
     },
     /// `-touchz`.
     Touch { paths: Vec<String> },
@@ -136,6 +137,7 @@ fn files(command: &str, rest: &[&str]) -> Result<FilesTask, NotHere> {
             paths,
             is_deep: has("-R") || has("-r") || command == "-rmr",
             is_calm: has("-f"),
+            is_final: has("-skipTrash"),
         },
         "-touchz" => FilesTask::Touch { paths },
         "-test" => match (options.as_slice(), paths.as_slice()) {
@@ -205,6 +207,7 @@ mod tests {
                     paths: paths(&["/a"]),
                     is_deep: true,
                     is_calm: true,
+                    is_final: true,
                 },
             ),
             (
@@ -213,6 +216,16 @@ mod tests {
                     paths: paths(&["/a"]),
                     is_deep: true,
                     is_calm: false,
+                    is_final: true,
+                },
+            ),
+            (
+                "fs -rm /a /b",
+                FilesTask::Remove {
+                    paths: paths(&["/a", "/b"]),
+                    is_deep: false,
+                    is_calm: false,
+                    is_final: false,
                 },
             ),
             (
