@@ -210,8 +210,8 @@ impl Shell<'_> {
         let mut entries = found.storage.list(&found.status.path, MOST).await?;
         entries.sort_by(|one, other| one.path.cmp(&other.path));
         if !is_deep && !entries.is_empty() {
-            let items = if entries.len() == 1 { "item" } else { "items" };
-            self.lines.push(format!("Found {} {items}", entries.len()));
+            // Of one, too.
+            self.lines.push(format!("Found {} items", entries.len()));
         }
         entries.reverse();
         while let Some(entry) = entries.pop() {
