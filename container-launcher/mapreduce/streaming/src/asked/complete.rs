@@ -12,6 +12,37 @@ use crate::words::{files, words};
 /// The number of reduces.
 const REDUCES: &str = "mapreduce.job.reduces";
 
+/// What is given twice is brought once.
+fn each_once(files: &mut Vec<Brought>) {
+    let mut kept: Vec<Brought> = Vec::new();
+    for file in files.drain(..) {
+        if !kept.contains(&file) {
+            kept.push(file);
+        }
+    }
+    *files = kept;
+}
+
+/// Refuses links that would lie outside of the command's folder, or be two files.
+fn has_names_of_its_own(all: &[&Brought]) -> Result<(), String> {
+    for (at, file) in all.iter().enumerate() {
+        let (path, link) = (&file.path, &file.link);
+        if link.is_empty() || link == "." || link == ".." || link.contains('/') {
+            return Err(format!(
+                "{path}#{link}: {link:?} is no name for a file in the command's working folder: give a name without /"
+            ));
+        }
+        let before = all.get(..at).unwrap_or_default();
+        if let Some(other) = before.iter().find(|other| other.link == *link) {
+            return Err(format!(
+                "{} and {path} are both {link} in the command's working folder: give one another name, {path}#NAME",
+                other.path
+            ));
+        }
+    }
+    Ok(())
+}
+
 impl Given {
     pub(super) fn complete(
         self,
@@ -38,6 +69,11 @@ impl Given {
                 file.path = format!("/{}", path.trim_start_matches('/'));
             }
         }
+        for list in [&mut asked.files, &mut asked.archives] {
+            each_once(list);
+        }
+        let all: Vec<&Brought> = asked.files.iter().chain(&asked.archives).collect();
+        has_names_of_its_own(&all)?;
         if self.compares_fields
             && let Some(options) = &self.comparator
         {

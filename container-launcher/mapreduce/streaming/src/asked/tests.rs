@@ -102,6 +102,26 @@ fn what_cannot_be_is_said_in_a_sentence() {
             "-mapper: mapper.py is a file here, not on the nodes: -files mapper.py",
         ),
         (
+            "-input a -output b -mapper cat -files x/m.sh#/home/m.sh",
+            "x/m.sh#/home/m.sh: \"/home/m.sh\" is no name",
+        ),
+        (
+            "-input a -output b -mapper cat -file x#../y",
+            "x#../y: \"../y\" is no name",
+        ),
+        (
+            "-input a -output b -mapper cat -archives x.tgz#..",
+            "x.tgz#..: \"..\" is no name",
+        ),
+        (
+            "-input a -output b -mapper cat -files x#",
+            "x#: \"\" is no name",
+        ),
+        (
+            "-input a -output b -mapper cat -files x/d,y/d",
+            "x/d and y/d are both d in the command's working folder",
+        ),
+        (
             "-input a -output b -mapper ./mapper.py",
             "-mapper: ./mapper.py is a file here, not on the nodes: -files ./mapper.py",
         ),
