@@ -139,7 +139,9 @@ impl Calls {
     }
 
     /// All of a fence's ranks that are here are in it.
-    fn fence(&mut self, number: u64, fence: PmixFence) -> Outcome {
+    fn fence(&mut self, number: u64, mut fence: PmixFence) -> Outcome {
+        // It is known by its ranks, in whatever order a program names them.
+        fence.ranks.sort_unstable();
         if fence.data.len() > FENCE_MAX {
             let mib = fence.data.len().div_ceil(MIB);
             let most = FENCE_MAX / MIB;

@@ -92,8 +92,8 @@ fn a_fence_over_containers_waits_for_all_of_them() {
         }))
     };
     assert_eq!(calls.on(fence(1, &[], &[1])).event, event(&[], &[1]));
-    // Others meet meanwhile.
-    let others = calls.on(fence(2, &[1, 2], &[]));
+    // Others meet meanwhile: one program names them so, the other the other way round.
+    let others = calls.on(fence(2, &[2, 1], &[]));
     assert_eq!(others.event, event(&[1, 2], &[]));
     // The next of the same ranks is not mixed with it.
     assert_eq!(calls.on(fence(3, &[], &[3])), Outcome::default());
