@@ -135,9 +135,11 @@ impl Given {
 
     /// An executable shell script.
     pub fn script(&self, name: &str, text: &str) -> Result<String> {
-        let path = self.folder.join(name);
-        fs::write(&path, format!("#!/bin/sh\n{text}\n"))?;
-        fs::set_permissions(&path, Permissions::from_mode(0o755))?;
+        let (path, new) = (self.folder.join(name), self.folder.join(format!(".{name}")));
+        fs::write(&new, format!("#!/bin/sh\n{text}\n"))?;
+        fs::set_permissions(&new, Permissions::from_mode(0o755))?;
+        // A job may be starting the one that was there: it keeps that.
+        fs::rename(&new, &path)?;
         text_of(&path)
     }
 
