@@ -2,7 +2,7 @@
 //!
 //! # The life of a job
 //!
-//! [`asked`] understands the command line: a plan for tasks (`plan`), words for the engine, files to bring along. The driver
+//! [`mod@asked`] understands the command line: a plan for tasks (`plan`), words for the engine, files to bring along. The driver
 //! submits the only job with the plan as its params. Each task starts its command (`child`) in a folder of its own
 //! (`folder`), with settings and what the task is as variables (`environment`), and pumps (`pump`): blocks of lines go to
 //! the command as they stand in the file (`input`), the lines that it prints are cut into key and value (`cut`) and
