@@ -9,7 +9,7 @@
 //! ```
 //!
 //! `at` counts nanoseconds; the decisions upon an event follow it in their order. A session's record begins with its
-//! policy, as [`named`](super::named) reads it.
+//! policy, as [`named`](mod@super::named) reads it.
 
 use std::collections::VecDeque;
 
