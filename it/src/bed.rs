@@ -135,7 +135,10 @@ impl Given {
 
     /// An executable shell script.
     pub fn script(&self, name: &str, text: &str) -> Result<String> {
-        let (path, new) = (self.folder.join(name), self.folder.join(format!(".{name}")));
+        let (path, new) = (
+            self.folder.join(name),
+            self.folder.join(format!("{name}.new")),
+        );
         fs::write(&new, format!("#!/bin/sh\n{text}\n"))?;
         fs::set_permissions(&new, Permissions::from_mode(0o755))?;
         // A job may be starting the one that was there: it keeps that.
