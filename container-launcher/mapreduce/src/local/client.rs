@@ -162,7 +162,8 @@ impl<'a> LocalClient<'a> {
                 },
                 FromDriver::Remove { path } => {
                     let output = files::path(&path);
-                    files::remove(&output, &self.outputs).map(|()| ToDriver::Removed)
+                    let removed = output.and_then(|output| files::remove(&output, &self.outputs));
+                    removed.map(|()| ToDriver::Removed)
                 }
                 FromDriver::Done => return self.leave(),
                 FromDriver::Failed { sentence } => return Err(failed(&said::sentence(&sentence))),
@@ -236,7 +237,7 @@ impl<'a> LocalClient<'a> {
             params: submission.params,
             inputs: submission.inputs,
             splits: submission.splits,
-            output: files::path(&submission.output),
+            output: files::path(&submission.output)?,
             slots: arguments.slots,
             quiet: arguments.quiet,
             report: arguments.report.clone(),

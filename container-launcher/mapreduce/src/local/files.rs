@@ -10,14 +10,14 @@ use gerbil_task::inputs::is_hidden;
 use super::paths;
 use crate::error::{Context as _, Error, Result};
 
-/// The path of `name`, which may be a `file://` address.
-pub(super) fn path(name: &str) -> PathBuf {
-    PathBuf::from(name.strip_prefix("file://").unwrap_or(name))
+/// The path of `name`, which may be an address of this machine.
+pub(super) fn path(name: &str) -> Result<PathBuf> {
+    paths::of_this_machine(name).map(PathBuf::from)
 }
 
 /// The files of a folder, without those whose names begin with `_` or `.`; or the file of that name.
 pub(super) fn list(name: &str) -> Result<Vec<Listed>> {
-    let path = path(name);
+    let path = path(name)?;
     let said = || name.to_owned();
     let listed = |path: &Path, length| -> Result<Listed> {
         let path = paths::text(path)?.to_owned();
@@ -42,7 +42,7 @@ pub(super) fn list(name: &str) -> Result<Vec<Listed>> {
 
 /// A file, open for reading.
 pub(super) fn open(name: &str) -> Result<File> {
-    let path = path(name);
+    let path = path(name)?;
     if !fs::metadata(&path).context(|| name.to_owned())?.is_file() {
         return Err(Error::new(format!("{name} is no file")));
     }
@@ -66,6 +66,24 @@ mod tests {
     use std::fs;
 
     use super::{list, open, remove};
+
+    #[test]
+    fn an_address_elsewhere_is_no_folder_here() {
+        for (name, wanted) in [
+            ("file:///a/b", "/a/b"),
+            ("file:/a/b", "/a/b"),
+            ("a/b", "a/b"),
+        ] {
+            assert_eq!(super::path(name).unwrap(), std::path::Path::new(wanted));
+        }
+        for name in ["hdfs://n/x", "s3a://bucket/x", "viewfs://c/x"] {
+            let refused = super::path(name).unwrap_err().to_string();
+            assert!(
+                refused.starts_with(name) && refused.contains("this machine"),
+                "{refused}"
+            );
+        }
+    }
 
     #[test]
     fn hidden_files_are_left_out_and_only_outputs_removed() {

@@ -14,14 +14,7 @@ use crate::error::{Context as _, Error, Result};
 pub(super) fn files(inputs: &[String], recursive: bool) -> Result<Vec<Listed>> {
     let mut found = Vec::new();
     for given in paths(inputs)? {
-        let input = given
-            .strip_prefix("file://")
-            .or_else(|| given.strip_prefix("file:"))
-            .unwrap_or(given);
-        if input.contains("://") {
-            let words = format!("{input}: without a cluster only files of this machine are read");
-            return Err(Error::new(words));
-        }
+        let input = of_this_machine(given)?;
         let matches = named(given, input)?;
         if matches.is_empty() {
             return Err(Error::new(format!(
@@ -41,6 +34,20 @@ pub(super) fn files(inputs: &[String], recursive: bool) -> Result<Vec<Listed>> {
     Ok(found)
 }
 
+/// The path that a name leads to, which may be a `file:` address.
+pub(super) fn of_this_machine(name: &str) -> Result<&str> {
+    let path = name
+        .strip_prefix("file://")
+        .or_else(|| name.strip_prefix("file:"))
+        .unwrap_or(name);
+    match path.contains("://") {
+        false => Ok(path),
+        true => Err(Error::new(format!(
+            "{path}: without a cluster only files of this machine are read and written"
+        ))),
+    }
+}
+
 /// The name of a file as text, as tasks are told it.
 pub(super) fn text(path: &Path) -> Result<&str> {
     path.to_str().ok_or_else(|| {
@@ -55,6 +62,13 @@ fn take(path: &Path, named: bool, recursive: bool, found: &mut Vec<Listed>) -> R
     let shown = || path.display().to_string();
     let about = fs::metadata(path).context(shown)?;
     if !about.is_dir() {
+        if !about.is_file() {
+            // It has no length that could be split, and opening a pipe may last for ever.
+            return Err(Error::new(format!(
+                "{}: a pipe or a device is no input: write what it gives into a file first",
+                shown()
+            )));
+        }
         let text = text(path)?;
         fs::File::open(path).context(shown)?;
         found.push(Listed {
@@ -190,6 +204,27 @@ mod tests {
             assert!(refused.contains("--recursive"), "{refused}");
         }
         assert!(names(&["hdfs://n/x".into()], false).is_err());
+    }
+
+    #[test]
+    fn what_has_no_length_is_no_input() {
+        use std::os::unix::net::UnixListener;
+        let folder = tempfile::tempdir().unwrap();
+        let _listener = UnixListener::bind(folder.path().join("socket")).unwrap();
+        let (pipe, _end) = std::io::pipe().unwrap();
+        let pipe = format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&pipe));
+        for input in [
+            folder.path().display().to_string(),
+            "/dev/zero".into(),
+            pipe,
+        ] {
+            let refused = files(std::slice::from_ref(&input), false).unwrap_err();
+            let refused = refused.to_string();
+            assert!(
+                refused.contains("a pipe or a device is no input"),
+                "{input}: {refused}"
+            );
+        }
     }
 
     #[test]
