@@ -142,8 +142,12 @@ impl Calls {
     fn fence(&mut self, number: u64, mut fence: PmixFence) -> Outcome {
         // It is known by its ranks, in whatever order a program names them.
         fence.ranks.sort_unstable();
-        if fence.data.len() > FENCE_MAX {
-            let mib = fence.data.len().div_ceil(MIB);
+        let of =
+            |open: &OpenFence| -> usize { open.later.iter().map(|(_, data)| data.len()).sum() };
+        let held: usize = self.fences.values().map(of).sum();
+        let held = held.saturating_add(fence.data.len());
+        if held > FENCE_MAX {
+            let mib = held.div_ceil(MIB);
             let most = FENCE_MAX / MIB;
             return Outcome::event(Event::Refusal(Refusal {
                 sentence: format!("MPI_Init: {mib} MiB of addresses; the limit is {most} MiB"),

@@ -19,6 +19,7 @@ use tokio::io::AsyncWriteExt as _;
 use tokio::net::UnixStream;
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::sync::mpsc;
+use tokio::sync::mpsc::error::TrySendError;
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
@@ -213,17 +214,33 @@ impl PmixServer {
     }
 
     fn carry_out(&mut self, outcome: Outcome) -> Wants {
+        let mut event = outcome.event;
         if let Some(answer) = outcome.answer {
             let order = PmixOrder {
                 order: Some(pmix_order::Order::Answer(answer)),
             };
-            // One that is gone is told of by itself.
-            self.answers.try_send(order).ok();
+            match self.answers.try_send(order) {
+                // One that is gone is told of by itself.
+                Ok(()) | Err(TrySendError::Closed(_)) => {}
+                // The rank would wait for ever.
+                Err(TrySendError::Full(_)) => event = Some(Event::Refusal(does_not_read())),
+            }
         }
         Wants {
             effects: outcome.effects,
-            event: outcome.event,
+            event,
         }
+    }
+}
+
+fn does_not_read() -> Refusal {
+    Refusal {
+        sentence: format!(
+            "{}: its PMIx server has left {QUEUE} answers unread",
+            node_facts::hostname()
+        ),
+        exit_code: i32::from(Exit::Lost.code()),
+        group: 0,
     }
 }
 
