@@ -73,17 +73,7 @@ fn tables(place: &str, folder: &Path) -> Vec<(String, PathBuf)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[cfg(test)]
-    fn install(files: &[&str]) -> tempfile::TempDir {
-        let folder = tempfile::tempdir().unwrap();
-        for file in files {
-            let path = folder.path().join(file);
-            fs::create_dir_all(path.parent().unwrap()).unwrap();
-            fs::write(path, "").unwrap();
-        }
-        folder
-    }
+    use crate::installed::install;
 
     #[test]
     fn each_layout_is_known() {

@@ -40,6 +40,8 @@ pub mod digest;
 pub mod elf;
 pub mod error;
 pub mod in_place;
+#[cfg(test)]
+mod installed;
 pub mod intel;
 pub mod libraries;
 pub mod link;

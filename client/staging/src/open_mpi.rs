@@ -100,16 +100,7 @@ fn files(folder: &Path, inside: &str, wanted: impl Fn(&str) -> bool) -> Vec<(Str
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn install(files: &[&str]) -> tempfile::TempDir {
-        let folder = tempfile::tempdir().unwrap();
-        for file in files {
-            let path = folder.path().join(file);
-            fs::create_dir_all(path.parent().unwrap()).unwrap();
-            fs::write(path, "").unwrap();
-        }
-        folder
-    }
+    use crate::installed::install;
 
     #[test]
     fn each_layout_is_known() {
