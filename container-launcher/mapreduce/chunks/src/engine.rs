@@ -2,6 +2,7 @@
 
 use std::io;
 use std::path::PathBuf;
+use std::sync::mpsc::{SyncSender, sync_channel};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -9,7 +10,7 @@ use gerbil_task::FromEngine;
 
 use crate::tokens::{Introduction, Tokens, Told, connect, listen};
 use crate::{
-    BLOCK, ChunkBuffer, ChunkLine, ChunkSource, Device, Freed, Span, Stream, WrongChunk, now,
+    BLOCK, ChunkBuffer, ChunkLine, ChunkSource, ChunkTimes, Device, Freed, Span, WrongChunk, now,
 };
 
 /// Most tasks of an engine.
@@ -66,16 +67,12 @@ impl TaskPiece {
     }
 }
 
-/// When what was done, by this machine's clock.
+/// What an engine has done.
 #[derive(Clone, Debug, Default)]
 pub struct EngineResult {
-    /// Chunks were read.
-    pub reads: Vec<Span>,
-    /// They were copied.
-    pub copies: Vec<Span>,
-    /// They were computed.
-    pub kernels: Vec<Span>,
-    /// How often another broker was found.
+    /// Each chunk, in the order in which they were done.
+    pub chunks: Vec<ChunkTimes>,
+    /// How often a broker was found.
     pub brokers: u32,
 }
 
@@ -140,9 +137,9 @@ struct EngineTask {
 
 struct TaskState {
     line: ChunkLine,
-    /// Those that nobody has taken; with the bytes and the reading of their chunks.
+    /// Those that nobody has taken; with what is known of their chunks.
     buffers: Vec<Option<ChunkBuffer>>,
-    chunks: Vec<(u64, Span)>,
+    chunks: Vec<ChunkTimes>,
 }
 
 /// What all threads share.
@@ -153,6 +150,18 @@ struct EngineRun<'a> {
     tokens: Mutex<Tokens>,
     result: Mutex<EngineResult>,
     failed: Mutex<Option<EngineError>>,
+}
+
+/// Has the engine fail whose thread of a stream panics, so that no other thread waits for it.
+struct Alarm<'a>(&'a EngineRun<'a>);
+
+impl Drop for Alarm<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            let error = io::Error::other("a thread of it has panicked");
+            self.0.fails_with(Err(EngineError::Device(error)));
+        }
+    }
 }
 
 fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -172,24 +181,19 @@ pub fn run(
 ) -> Result<EngineResult, EngineError> {
     let chunk = check(settings, pieces)?;
     let mut tasks = Vec::new();
-    let mut streams = Vec::new();
     for (number, piece) in (0..).zip(pieces) {
         let TaskPiece { offset, bytes } = *piece;
         let line = ChunkLine::new(settings.chunk, offset, bytes, BUFFERS, settings.freed);
         let mut buffers = Vec::new();
         for _ in 0..BUFFERS {
             buffers.push(Some(ChunkBuffer::new(chunk).map_err(EngineError::Memory)?));
-            streams.push((
-                tasks.len(),
-                device.stream(chunk).map_err(EngineError::Device)?,
-            ));
         }
         tasks.push(EngineTask {
             number,
             state: Mutex::new(TaskState {
                 line,
                 buffers,
-                chunks: vec![(0, Span::default()); BUFFERS],
+                chunks: vec![ChunkTimes::default(); BUFFERS],
             }),
             changed: Condvar::new(),
         });
@@ -201,13 +205,20 @@ pub fn run(
         result: Mutex::default(),
         failed: Mutex::default(),
     };
+    let (made, all_made) = sync_channel(1);
     std::thread::scope(|scope| {
-        for (task, stream) in streams {
-            if let Some(task) = run.tasks.get(task) {
-                let run = &run;
-                scope.spawn(move || run.fails_with(run.stream(task, stream)));
+        for task in &run.tasks {
+            for _ in 0..BUFFERS {
+                let (run, made) = (&run, made.clone());
+                scope.spawn(move || {
+                    let _alarm = Alarm(run);
+                    run.fails_with(run.stream(task, device, chunk, made));
+                });
             }
         }
+        drop(made);
+        // Nothing is sent: it returns when each thread has its stream, or has ended without.
+        let _nothing = all_made.recv();
         run.fails_with(run.read_all(source));
     });
     match run
@@ -329,7 +340,13 @@ impl EngineRun<'_> {
             *place = Some(buffer);
         }
         if let Some(place) = state.chunks.get_mut(chunk.buffer) {
-            *place = (chunk.bytes, span);
+            *place = ChunkTimes {
+                task: number,
+                offset: chunk.offset,
+                bytes: chunk.bytes,
+                io: span,
+                ..ChunkTimes::default()
+            };
         }
         state
             .line
@@ -337,44 +354,47 @@ impl EngineRun<'_> {
             .map_err(EngineError::Buffers)?;
         drop(state);
         task.changed.notify_one();
-        lock(&self.result).reads.push(span);
         Ok(())
     }
 
-    /// A thread of a stream.
+    /// A thread of a stream; when all are made the first chunk is read.
     fn stream(
         &self,
         task: &EngineTask,
-        mut stream: Box<dyn Stream + '_>,
+        device: &dyn Device,
+        room: usize,
+        made: SyncSender<()>,
     ) -> Result<(), EngineError> {
-        while let Some((place, bytes, io, buffer)) = self.take(task) {
-            let chunk = usize::try_from(bytes).unwrap_or(usize::MAX);
+        let mut stream = device.stream(room).map_err(EngineError::Device)?;
+        drop(made);
+        while let Some((place, mut times, buffer)) = self.take(task) {
+            let chunk = usize::try_from(times.bytes).unwrap_or(usize::MAX);
             let chunk = buffer.bytes().get(..chunk).unwrap_or_default();
-            let copied = stream.copy(chunk).map_err(EngineError::Device)?;
+            let copied = stream.copy(times.offset, chunk);
+            times.h2d = copied.map_err(EngineError::Device)?;
             self.step(task, |state| {
                 if let Some(own) = state.buffers.get_mut(place) {
                     *own = Some(buffer);
                 }
                 state.line.copied(place)
             })?;
-            let mapped = stream.map().map_err(EngineError::Device)?;
+            times.kernel = stream.map().map_err(EngineError::Device)?;
+            times.d2h = stream.copy_back().map_err(EngineError::Device)?;
             let number = task.number;
             let done = FromEngine::Done {
                 task: number,
-                bytes,
-                io: io.length(),
-                h2d: copied.length(),
-                kernel: mapped.length(),
-                d2h: 0,
+                bytes: times.bytes,
+                io: times.io.length(),
+                h2d: times.h2d.length(),
+                kernel: times.kernel.length(),
+                d2h: times.d2h.length(),
             };
             lock(&self.tokens).of_task(number, &done);
             let is_last = self.step(task, |state| state.line.mapped(place))?;
-            let mut result = lock(&self.result);
-            result.copies.push(copied);
-            result.kernels.push(mapped);
-            drop(result);
+            lock(&self.result).chunks.push(times);
             if is_last {
-                lock(&self.tokens).of_task(number, &FromEngine::Ended { task: number });
+                let ended = FromEngine::Ended { task: number };
+                lock(&self.tokens).of_task(number, &ended);
             }
         }
         // The other stream of the task waits for nothing more.
@@ -397,13 +417,13 @@ impl EngineRun<'_> {
     }
 
     /// The next chunk that is read; `None`: there is none any more.
-    fn take(&self, task: &EngineTask) -> Option<(usize, u64, Span, ChunkBuffer)> {
+    fn take(&self, task: &EngineTask) -> Option<(usize, ChunkTimes, ChunkBuffer)> {
         let mut state = lock(&task.state);
         loop {
             if let Some(place) = state.line.begin_copy() {
-                let (bytes, io) = state.chunks.get(place).copied()?;
+                let times = state.chunks.get(place).copied()?;
                 let buffer = state.buffers.get_mut(place)?.take()?;
-                return Some((place, bytes, io, buffer));
+                return Some((place, times, buffer));
             }
             if state.line.is_done() || self.has_failed() {
                 return None;

@@ -25,6 +25,7 @@ mod device;
 mod engine;
 mod file;
 mod modelled;
+mod report;
 mod tokens;
 
 pub use buffer::ChunkBuffer;
@@ -36,3 +37,4 @@ pub use engine::{
 };
 pub use file::{BLOCK, ChunkFile, ChunkSource, IoMode};
 pub use modelled::{Line, ModelledDevice, ModelledDisk, Overlap};
+pub use report::{ChunkTimes, Makespan, Resource};

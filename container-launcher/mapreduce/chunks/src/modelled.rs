@@ -121,6 +121,7 @@ impl Device for ModelledDevice {
             memory: ChunkBuffer::new(bytes)?,
             bytes: 0,
             copied: Span::default(),
+            mapped: 0,
         }))
     }
 }
@@ -131,6 +132,8 @@ struct ModelledStream<'a> {
     /// Of its chunk.
     bytes: usize,
     copied: Span,
+    /// When its kernel had ended.
+    mapped: u64,
 }
 
 impl ModelledStream<'_> {
@@ -142,7 +145,7 @@ impl ModelledStream<'_> {
 }
 
 impl Stream for ModelledStream<'_> {
-    fn copy(&mut self, chunk: &[u8]) -> io::Result<Span> {
+    fn copy(&mut self, _offset: u64, chunk: &[u8]) -> io::Result<Span> {
         self.bytes = chunk.len();
         let (copy, kernel) = self.lengths();
         let device = self.device;
@@ -182,7 +185,16 @@ impl Stream for ModelledStream<'_> {
         let sum = sum.fold(0_u64, u64::wrapping_add);
         self.device.sum.fetch_add(sum, Ordering::Relaxed);
         wait_until(span.end);
+        self.mapped = span.end;
         Ok(span)
+    }
+
+    /// The sum is here already.
+    fn copy_back(&mut self) -> io::Result<Span> {
+        Ok(Span {
+            begin: self.mapped,
+            end: self.mapped,
+        })
     }
 }
 

@@ -3,13 +3,13 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail as the tests do")]
 
 use std::fs::File;
-use std::io::Write as _;
+use std::io::{self, Write as _};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use gerbil_chunks::{
-    BLOCK, ChunkFile, EngineResult, EngineSettings, Freed, IoMode, Line, ModelledDevice, Overlap,
-    TaskPiece, run,
+    BLOCK, ChunkFile, Device, EngineResult, EngineSettings, Freed, IoMode, Line, Makespan,
+    ModelledDevice, Overlap, Span, Stream, TaskPiece, run,
 };
 use read_broker::{Broker, BrokerSettings, IO_TIMEOUT};
 
@@ -80,12 +80,19 @@ fn every_page_is_computed_once() {
             let folder = tempfile::tempdir().unwrap();
             let (sum, result) = play(folder.path(), order, tasks, freed);
             assert_eq!(sum, 43 * 44 / 2, "{order} {tasks} {freed:?}");
-            let counts = [&result.reads, &result.copies, &result.kernels].map(Vec::len);
-            assert_eq!(counts, [11; 3]);
+            assert_eq!(result.chunks.len(), 11);
+            for chunk in &result.chunks {
+                let stages = [chunk.io, chunk.h2d, chunk.kernel, chunk.d2h];
+                let in_order = stages.windows(2).all(|pair| pair[0].end <= pair[1].begin);
+                assert!(in_order, "{order} {tasks}: {chunk:?}");
+            }
+            let makespan = Makespan::of(&result.chunks, Overlap::Overlap);
+            assert_eq!((makespan.chunks, makespan.bytes), (11, 43 * BLOCK));
+            assert!(makespan.bound <= makespan.span, "{makespan:?}");
             if order == "gpmr" {
                 continue;
             }
-            let mut reads = result.reads;
+            let mut reads: Vec<Span> = result.chunks.iter().map(|chunk| chunk.io).collect();
             reads.sort_unstable();
             let one_at_a_time = reads.windows(2).all(|pair| pair[0].end <= pair[1].begin);
             assert!(one_at_a_time, "{order} {tasks}: {reads:?}");
@@ -120,14 +127,67 @@ fn engines_of_two_jobs_share_the_disk_and_go_on_with_the_next_broker() {
     });
     assert_eq!(device.sum.load(Ordering::Relaxed), 800 * 801);
     for result in &results {
-        assert_eq!((result.reads.len(), result.brokers), (200, 2));
+        assert_eq!((result.chunks.len(), result.brokers), (200, 2));
     }
-    let mut reads: Vec<_> = results
-        .into_iter()
-        .flat_map(|result| result.reads)
-        .collect();
-    reads.sort_unstable();
-    assert_eq!(reads.len(), 400);
+}
+
+/// A device that has no room, or fails later.
+struct FailingDevice {
+    has_room: bool,
+    panics: bool,
+}
+
+impl Device for FailingDevice {
+    fn stream(&self, bytes: usize) -> io::Result<Box<dyn Stream + '_>> {
+        match self.has_room {
+            true => Ok(Box::new(FailingStream {
+                panics: self.panics,
+            })),
+            false => Err(io::Error::other(format!("no room for {bytes} bytes"))),
+        }
+    }
+}
+
+struct FailingStream {
+    panics: bool,
+}
+
+impl Stream for FailingStream {
+    fn copy(&mut self, offset: u64, _chunk: &[u8]) -> io::Result<Span> {
+        assert!(!self.panics, "as the test wants");
+        Err(io::Error::other(format!("it is lost at {offset}")))
+    }
+
+    fn map(&mut self) -> io::Result<Span> {
+        Ok(Span::default())
+    }
+
+    fn copy_back(&mut self) -> io::Result<Span> {
+        Ok(Span::default())
+    }
+}
+
+/// Nobody waits for a device that is lost.
+#[test]
+fn what_a_device_says_ends_the_engine() {
+    let folder = tempfile::tempdir().unwrap();
+    let broker = broker(folder.path(), "spmario");
+    // More than a task has buffers.
+    let file = tempfile::tempfile_in(folder.path()).unwrap();
+    file.set_len(1000 * CHUNK).unwrap();
+    let source = ChunkFile::new(&file, IoMode::Direct).unwrap();
+    let settings = settings(&broker, "a", Freed::Copy);
+    let pieces = TaskPiece::even(1000 * CHUNK, CHUNK, 2);
+    let run = |has_room, panics| {
+        let device = FailingDevice { has_room, panics };
+        run(&settings, &source, &pieces, &device)
+    };
+    let said = |has_room| run(has_room, false).unwrap_err().to_string();
+    assert_eq!(said(false), "the device: no room for 16384 bytes");
+    let lost = said(true);
+    assert!(lost.starts_with("the device: it is lost at "), "{lost}");
+    let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| run(true, true)));
+    assert!(panicked.is_err());
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use anyhow::{Context as _, Result, bail};
 use gerbil_chunks::{
-    ChunkFile, EngineSettings, Freed, IoMode, Line, ModelledDevice, ModelledDisk, Overlap, Span,
+    ChunkFile, EngineSettings, Freed, IoMode, Line, ModelledDevice, ModelledDisk, Overlap,
     TaskPiece,
 };
 
@@ -102,14 +102,11 @@ pub(crate) fn run(words: &[&str]) -> Result<()> {
     // All engines begin at once.
     std::io::stdin().read_exact(&mut [0])?;
     let result = gerbil_chunks::run(&settings, &disk, &pieces, &device)?;
-    let spans = |what: &str, spans: &[Span]| {
-        for span in spans {
-            println!("{what} {} {}", span.begin, span.end);
-        }
-    };
-    spans("read", &result.reads);
-    spans("copy", &result.copies);
-    spans("kernel", &result.kernels);
+    for chunk in &result.chunks {
+        let spans = [chunk.io, chunk.h2d, chunk.kernel, chunk.d2h];
+        let spans = spans.map(|span| format!("{} {}", span.begin, span.end));
+        println!("chunk {} {}", chunk.bytes, spans.join(" "));
+    }
     println!(
         "sum {} {}",
         device.sum.load(Ordering::Relaxed),

@@ -196,14 +196,14 @@ fn brokers(folder: &Path) -> Result<()> {
     for (engine, words) in engines.into_iter().zip(&words) {
         end(engine, words, &mut played)?;
     }
-    let later = played.reads.iter().map(|read| read.begin);
+    let later = played.chunks.iter().map(|chunk| chunk.io.begin);
     let later = later.filter(|begin| *begin > killed).min();
     println!(
         "the broker is killed: another one listens after {:.3} s (at most 1 s); the next chunk is read after {:.3} s; all {} \
          chunks are read once, engines have had {} brokers",
         seconds(listens),
         seconds(later.unwrap_or(u64::MAX).saturating_sub(killed)),
-        played.reads.len(),
+        played.chunks.len(),
         played.brokers,
     );
     drop(second.stdin.take());

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
 
 use anyhow::{Context as _, Result, ensure};
-use gerbil_chunks::{BLOCK, Span};
+use gerbil_chunks::{BLOCK, ChunkTimes, Makespan, Overlap, Span};
 use read_broker::{Broker, BrokerSettings, IO_TIMEOUT};
 
 use crate::engine::{EngineWords, GPU};
@@ -14,9 +14,7 @@ use crate::engine::{EngineWords, GPU};
 /// When what was done.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Played {
-    pub(crate) reads: Vec<Span>,
-    pub(crate) copies: Vec<Span>,
-    pub(crate) kernels: Vec<Span>,
+    pub(crate) chunks: Vec<ChunkTimes>,
     /// Most brokers that an engine has had.
     pub(crate) brokers: u64,
 }
@@ -31,35 +29,20 @@ pub(crate) struct Measures {
 }
 
 impl Played {
+    /// The bound is the model's, whatever overlaps.
     pub(crate) fn measures(&self) -> Measures {
-        let begin = self.reads.iter().map(|span| span.begin).min();
-        let end = self.kernels.iter().map(|span| span.end).max();
-        let time = end.unwrap_or(0).saturating_sub(begin.unwrap_or(0));
-        let sum: u64 = self.reads.iter().map(Span::length).sum();
-        let count = u64::try_from(self.reads.len()).unwrap_or(1).max(1);
+        let makespan = Makespan::of(&self.chunks, Overlap::Overlap);
         Measures {
-            time: seconds(time),
-            gpu: seconds(active(&self.kernels)),
-            io: seconds(active(&self.reads)),
-            io_chunk: seconds(sum / count),
+            time: seconds(makespan.span),
+            gpu: seconds(makespan.kernel),
+            io: seconds(makespan.io),
+            io_chunk: seconds(makespan.io_chunk),
         }
     }
 }
 
 pub(crate) fn seconds(ns: u64) -> f64 {
     std::time::Duration::from_nanos(ns).as_secs_f64()
-}
-
-/// How long at least one of the spans goes on: the paper's footnote 1.
-fn active(spans: &[Span]) -> u64 {
-    let mut ordered = spans.to_vec();
-    ordered.sort_unstable();
-    let (mut sum, mut until) = (0, 0);
-    for span in ordered {
-        sum += span.end.saturating_sub(span.begin.max(until));
-        until = until.max(span.end);
-    }
-    sum
 }
 
 /// A file of so many MiB whose pages begin with their numbers, and is not in memory.
@@ -126,19 +109,29 @@ pub(crate) fn end(
         let mut parts = line.split(' ');
         let what = parts.next().unwrap_or_default();
         let mut number = || -> Result<u64> { Ok(parts.next().context("too few words")?.parse()?) };
-        let (begin, end) = (number()?, number()?);
-        let span = Span { begin, end };
         match what {
-            "read" => played.reads.push(span),
-            "copy" => played.copies.push(span),
-            "kernel" => played.kernels.push(span),
+            "chunk" => {
+                let bytes = number()?;
+                let mut span = || -> Result<Span> {
+                    let (begin, end) = (number()?, number()?);
+                    Ok(Span { begin, end })
+                };
+                played.chunks.push(ChunkTimes {
+                    bytes,
+                    io: span()?,
+                    h2d: span()?,
+                    kernel: span()?,
+                    d2h: span()?,
+                    ..ChunkTimes::default()
+                });
+            }
             _ => {
                 ensure!(
-                    begin == sum(words),
+                    number()? == sum(words),
                     "{}: pages are lost, or computed twice",
                     words.job
                 );
-                played.brokers = played.brokers.max(end);
+                played.brokers = played.brokers.max(number()?);
             }
         }
     }
