@@ -4,6 +4,7 @@ use job::exit::{self, Exit};
 use job::wire;
 use proto_hadoop::ApplicationId;
 use proto_hadoop::yarn::{ApplicationReport, FinalApplicationStatus, YarnApplicationState};
+use sentences::without_frames;
 
 use crate::conclusion::{Conclusion, Given, JobEnd, Written, conclude};
 
@@ -81,7 +82,7 @@ pub fn judge(report: &ApplicationReport) -> Ended {
             report.id
         )
     } else {
-        said.split_whitespace().collect::<Vec<_>>().join(" ")
+        without_frames(said)
     };
     let (code, sentence) = match (report.state, report.final_status) {
         (_, FinalApplicationStatus::Succeeded) => (Exit::Success.code(), String::new()),

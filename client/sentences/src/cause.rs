@@ -2,6 +2,7 @@
 
 use crate::memory;
 use crate::rejection::rejection;
+use crate::trace::excerpt;
 use crate::waiting::no_room;
 use policy::gang::Missing;
 use policy::run::{Cause, KillReason, Limit, SeenMemory, Who};
@@ -60,7 +61,7 @@ pub fn cause(cause: &Cause, seen: SeenMemory, types: &ResourceTypes) -> String {
         Cause::Impossible(why) => rejection(why, types),
         Cause::RequestsRefused { words } => format!(
             "the ResourceManager refuses what this job asks of it: {}",
-            one_line(words)
+            excerpt(words)
         ),
         Cause::NotInTime {
             waited,
@@ -187,7 +188,7 @@ fn ended(status: i32, diagnostics: &str, largest: Option<(Rank, MiB)>) -> String
     let is_understood = limit.is_some_and(|limit| limit.used(diagnostics).is_some());
     match diagnostics.trim() {
         said if !said.is_empty() && !is_understood => {
-            format!("{words}; YARN says: {}", one_line(said))
+            format!("{words}; YARN says: {}", excerpt(said))
         }
         _ => words,
     }
@@ -220,16 +221,6 @@ fn first_few(hosts: &[String]) -> String {
     match hosts.len().saturating_sub(NAMED) {
         0 => named,
         more => format!("{named} and {more} more"),
-    }
-}
-
-fn one_line(text: &str) -> String {
-    /// Longest excerpt of YARN's words, characters: stack traces follow the message.
-    const MOST: usize = 400;
-    let joined = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    match joined.char_indices().nth(MOST) {
-        Some((end, _)) => format!("{}…", &joined[..end]),
-        None => joined,
     }
 }
 

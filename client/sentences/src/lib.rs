@@ -16,6 +16,7 @@ mod port;
 mod rejection;
 mod session;
 mod slots;
+mod trace;
 mod waiting;
 
 pub use cause::{cause, ended_for_one, left_early};
@@ -30,4 +31,5 @@ pub use session::{
     policy_for_devices, task_log_gone, too_many_processes, waits_for_turn,
 };
 pub use slots::waits_for_slots;
+pub use trace::without_frames;
 pub use waiting::{let_go, no_room, silent, unanswered, unused};
