@@ -15,7 +15,7 @@ pub const CASES: &[(&str, Case)] = &[(
 )];
 
 /// Bytes a second.
-const SPEED: u64 = 8 << 20;
+const SPEED: u64 = 4 << 20;
 /// Of the file, and for a launcher that is not being brought its files.
 const BROUGHT: Duration = Duration::from_secs(25);
 const JOIN: Duration = Duration::from_secs(4);
