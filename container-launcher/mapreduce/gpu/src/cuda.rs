@@ -131,6 +131,18 @@ impl Device {
         }
     }
 
+    pub(crate) fn write<T: Number>(&self, memory: &mut Memory, numbers: &[T]) -> Result<(), Error> {
+        self.context.here()?;
+        if size_of_val(numbers) > memory.bytes {
+            return Err(Error::new(
+                "more is copied to a device's memory than it has",
+            ));
+        }
+        // SAFETY: the memory has at least as many bytes as the numbers, which live across the call.
+        let copied = unsafe { result::memcpy_htod_sync(memory.at, numbers) };
+        copied.map_err(|error| said(error, "cuMemcpyHtoD"))
+    }
+
     pub(crate) fn download<T: Number>(
         &self,
         memory: &Memory,

@@ -212,6 +212,32 @@ impl Device {
         })
     }
 
+    /// Copies `numbers` to the beginning of memory that is there; what lies behind them stays.
+    ///
+    /// # Errors
+    /// The memory is shorter, or another's, or the device is lost.
+    pub fn write<T: Number>(&self, buffer: &mut Buffer<T>, numbers: &[T]) -> Result<(), Error> {
+        if numbers.len() > buffer.length {
+            let (many, room) = (numbers.len(), buffer.length);
+            return Err(Error::new(format!(
+                "{many} numbers do not fit into memory of {room}"
+            )));
+        }
+        if numbers.is_empty() {
+            return Ok(());
+        }
+        match (&self.0, &mut buffer.memory.0) {
+            #[cfg(feature = "cuda")]
+            (Backend::Cuda(device), DeviceMemory::Cuda(memory)) => device.write(memory, numbers),
+            #[cfg(feature = "opencl")]
+            (Backend::OpenCl(device), DeviceMemory::OpenCl(memory)) => {
+                device.write(memory, numbers)
+            }
+            #[cfg(all(feature = "cuda", feature = "opencl"))]
+            _ => Err(another()),
+        }
+    }
+
     /// What memory holds.
     ///
     /// # Errors

@@ -113,16 +113,22 @@ impl Device {
     }
 
     pub(crate) fn upload<T: Number>(&self, numbers: &[T]) -> Result<Memory, Error> {
+        let mut memory = Memory(self.give(size_of_val(numbers))?);
+        self.write(&mut memory, numbers)?;
+        Ok(memory)
+    }
+
+    pub(crate) fn write<T: Number>(&self, memory: &mut Memory, numbers: &[T]) -> Result<(), Error> {
         let bytes = size_of_val(numbers);
-        let mut buffer = self.give(bytes)?;
-        // SAFETY: numbers are plain bytes, as many as were asked for; the call returns when they are copied.
+        // SAFETY: numbers are plain bytes; the library refuses more of them than the memory has, and returns when they
+        // are copied.
         let written = unsafe {
             let bytes = std::slice::from_raw_parts(numbers.as_ptr().cast::<u8>(), bytes);
             self.queue
-                .enqueue_write_buffer(&mut buffer, CL_BLOCKING, 0, bytes, &[])
+                .enqueue_write_buffer(&mut memory.0, CL_BLOCKING, 0, bytes, &[])
         };
-        written.map_err(|error| self.not_given(error, bytes, "clEnqueueWriteBuffer"))?;
-        Ok(Memory(buffer))
+        let written = written.map(drop);
+        written.map_err(|error| self.not_given(error, bytes, "clEnqueueWriteBuffer"))
     }
 
     /// Memory of so many bytes, all zero.

@@ -167,8 +167,17 @@ KERNEL(turn_round)(GLOBAL const int *from, GLOBAL int *to, GLOBAL uint *groups, 
         .collect();
     assert_eq!(device.download(&to).unwrap(), wanted);
     assert_eq!(device.download(&groups).unwrap(), [1, 2]);
-    let none = device.upload::<u8>(&[]).unwrap();
+    let mut none = device.upload::<u8>(&[]).unwrap();
+    device.write(&mut none, &[]).unwrap();
     assert_eq!(device.download(&none).unwrap(), Vec::<u8>::new());
+    let mut three = device.upload(&[1_u32, 2, 3]).unwrap();
+    device.write(&mut three, &[7, 8]).unwrap();
+    assert_eq!(device.download(&three).unwrap(), [7, 8, 3]);
+    let too_many = device.write(&mut three, &[0; 4]).unwrap_err();
+    assert_eq!(
+        too_many.to_string(),
+        "4 numbers do not fit into memory of 3"
+    );
 }
 
 #[test]
