@@ -24,6 +24,8 @@ mod clock;
 mod device;
 mod engine;
 mod file;
+#[cfg(any(feature = "cuda", feature = "opencl"))]
+mod gpu;
 mod modelled;
 mod report;
 mod tokens;
@@ -36,5 +38,7 @@ pub use engine::{
     BUFFERS, ENGINE_TASKS, EngineError, EngineResult, EngineSettings, TaskPiece, run,
 };
 pub use file::{BLOCK, ChunkFile, ChunkSource, IoMode};
+#[cfg(any(feature = "cuda", feature = "opencl"))]
+pub use gpu::{ChunkKernel, GpuDevice};
 pub use modelled::{Line, ModelledDevice, ModelledDisk, Overlap};
 pub use report::{ChunkTimes, Makespan, Resource};
