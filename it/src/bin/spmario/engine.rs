@@ -52,6 +52,7 @@ impl EngineWords {
     }
 }
 
+#[expect(clippy::print_stdout, reason = "its parent listens to what it prints")]
 pub(crate) fn run(words: &[&str]) -> Result<()> {
     let [folder, job, numbers @ ..] = words else {
         bail!("a folder and a job are wanted");

@@ -147,13 +147,15 @@ pub(crate) fn settings(folder: &Path, order: &str) -> BrokerSettings {
     }
 }
 
-/// The shortest of so many rounds: what else the machine does makes them longer, never shorter.
-const ROUNDS: u32 = 3;
-
-/// What comes of [`together`] at its best.
-pub(crate) fn at_best(folder: &Path, order: &str, engines: &[EngineWords]) -> Result<Measures> {
+/// What comes of [`together`] at its best: the shortest of so many rounds.
+pub(crate) fn at_best(
+    folder: &Path,
+    order: &str,
+    engines: &[EngineWords],
+    rounds: u32,
+) -> Result<Measures> {
     let mut best = together(folder, order, engines)?.measures();
-    for _ in 1..ROUNDS {
+    for _ in 1..rounds {
         let next = together(folder, order, engines)?.measures();
         if next.time < best.time {
             best = next;
@@ -162,12 +164,17 @@ pub(crate) fn at_best(folder: &Path, order: &str, engines: &[EngineWords]) -> Re
     Ok(best)
 }
 
+fn say(sentence: &str) {
+    // It is said to a terminal, or to nobody.
+    drop(writeln!(std::io::stderr(), "{sentence}"));
+}
+
 /// Plays engines to their end; each page has to be computed once.
 fn together(folder: &Path, order: &str, engines: &[EngineWords]) -> Result<Played> {
     let broker = Broker::start(
         settings(folder, order),
-        |hung| eprintln!("{hung:?} hangs"),
-        |sentence| eprintln!("{sentence}"),
+        |hung| say(&format!("{hung:?} hangs")),
+        say,
     )?;
     let mut running = Vec::new();
     for words in engines {
