@@ -64,6 +64,8 @@ pub(crate) struct Pump {
     pub(crate) live: bool,
     /// What goes before all that the rank writes.
     pub(crate) before: Vec<u8>,
+    /// What others say on the stream, between what the rank writes.
+    pub(crate) said: Option<mpsc::Receiver<Bytes>>,
     /// Which run of the program this is.
     pub(crate) run: u32,
     /// The rank is gone.
@@ -112,6 +114,12 @@ impl Pump {
                 () = tokio::time::sleep_until(since + UNFINISHED_MAX), if !held.is_empty() => {
                     self.send(std::mem::take(&mut held)).await;
                 }
+                text = said(&mut self.said) => {
+                    if !held.is_empty() {
+                        self.send(std::mem::take(&mut held)).await;
+                    }
+                    self.say(&text).await;
+                }
                 opened = opened(&mut self.way) => self.change_to(opened).await,
                 () = tokio::time::sleep(IDLE), if self.has_lane() => self.leave_lane().await,
                 () = self.ended.cancelled(), if give_up.is_none() => {
@@ -126,8 +134,24 @@ impl Pump {
         self.finish(held).await;
     }
 
+    async fn say(&mut self, text: &[u8]) {
+        let mut shown = Vec::with_capacity(text.len());
+        for &byte in text {
+            // As a terminal shows it.
+            if self.live && byte == b'\n' {
+                shown.push(b'\r');
+            }
+            shown.push(byte);
+        }
+        self.send(shown).await;
+    }
+
     /// Says the last of the stream, `held`, and that it is the last.
     async fn finish(&mut self, mut held: Vec<u8>) {
+        while let Some(Ok(text)) = self.said.as_mut().map(mpsc::Receiver::try_recv) {
+            self.send(std::mem::take(&mut held)).await;
+            self.say(&text).await;
+        }
         if self.has_lane() {
             if !held.is_empty() {
                 self.send(std::mem::take(&mut held)).await;
@@ -297,6 +321,17 @@ async fn until(deadline: Option<Instant>) {
     }
 }
 
+/// What others say on a stream; pending where nobody does.
+async fn said(from: &mut Option<mpsc::Receiver<Bytes>>) -> Bytes {
+    if let Some(texts) = from {
+        if let Some(text) = texts.recv().await {
+            return text;
+        }
+        *from = None;
+    }
+    std::future::pending().await
+}
+
 async fn read_some(
     pipe: &mut pipe::Receiver,
     held: &mut Vec<u8>,
@@ -328,6 +363,8 @@ fn cut(held: &mut Vec<u8>, full: usize, live: bool) -> Option<Vec<u8>> {
 
 #[cfg(test)]
 mod tests {
+    use tokio::task::JoinSet;
+
     use super::*;
 
     #[test]
@@ -352,25 +389,63 @@ mod tests {
         assert_eq!(cut(&mut Vec::new(), CHUNK_MAX, true), None);
     }
 
+    /// A text of another's comes as a whole between what the rank writes, and before the end of its stream.
+    #[tokio::test]
+    async fn what_others_say_comes_between_what_the_rank_writes() {
+        for live in [false, true] {
+            let (writer, reader) = pipe::pipe().unwrap();
+            let (chunks, mut sent) = mpsc::channel(64);
+            let (say, said) = mpsc::channel(2);
+            let pump = Pump {
+                live,
+                said: Some(said),
+                ..silent(reader, chunks)
+            };
+            writer.writable().await.unwrap();
+            writer.try_write(b"half a line").unwrap();
+            say.send(Bytes::from_static(b"text\n")).await.unwrap();
+            let mut running = JoinSet::new();
+            running.spawn(pump.run());
+            let mut data = Vec::new();
+            let shown: &[u8] = if live { b"text\r\n" } else { b"text\n" };
+            let has = |data: &[u8], what: &[u8]| data.windows(what.len()).any(|at| at == what);
+            while !has(&data, b"half a line") || !has(&data, shown) {
+                data.extend(sent.recv().await.unwrap().data);
+            }
+            say.send(Bytes::from_static(b"last\n")).await.unwrap();
+            drop((writer, say));
+            running.join_next().await.unwrap().unwrap();
+            while let Some(chunk) = sent.recv().await {
+                data.extend(chunk.data);
+            }
+            assert!(has(&data, b"last"), "{data:?}");
+        }
+    }
+
+    fn silent(pipe: pipe::Receiver, chunks: mpsc::Sender<OutputChunk>) -> Pump {
+        Pump {
+            rank: 0,
+            stream: Stream::Stdout,
+            pipe,
+            chunks,
+            origin: None,
+            live: false,
+            before: Vec::new(),
+            said: None,
+            run: 1,
+            ended: CancellationToken::new(),
+            lanes: Lanes::without_keys(),
+            way: Way::common(),
+        }
+    }
+
     /// A lane takes longer pieces than the common way: what a stream holds when one breaks may be more than
     /// fits into a piece, and what the rank wrote last still lies in the pipe.
     #[tokio::test]
     async fn what_a_broken_lane_has_left_and_the_tail_of_the_pipe_are_both_sent() {
         let (writer, reader) = pipe::pipe().unwrap();
         let (chunks, mut sent) = mpsc::channel(64);
-        let mut pump = Pump {
-            rank: 0,
-            stream: Stream::Stdout,
-            pipe: reader,
-            chunks,
-            origin: None,
-            live: false,
-            before: Vec::new(),
-            run: 1,
-            ended: CancellationToken::new(),
-            lanes: Lanes::without_keys(),
-            way: Way::common(),
-        };
+        let mut pump = silent(reader, chunks);
         writer.writable().await.unwrap();
         assert_eq!(writer.try_write(b"the tail\n").unwrap(), 9);
         pump.pipe.readable().await.unwrap();

@@ -81,7 +81,7 @@ pub struct MpiProgram {
     pub folder: Option<String>,
     /// Link name of its unpacked library archive, if libraries travel.
     pub library_folder: Option<String>,
-    /// Variables that the libraries need, each the name and a path inside that folder; what
+    /// Variables that the libraries need, each the name and a path inside that folder or an absolute one; what
     /// `environment` says counts more.
     pub library_variables: Vec<(String, String)>,
     /// Newest glibc symbol version wanted, and by which file.

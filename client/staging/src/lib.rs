@@ -174,7 +174,8 @@ pub struct PlacedProgram {
     pub library_folder: Option<String>,
     /// SHA-256 of its contents, hexadecimal.
     pub digest: String,
-    /// Variables that the libraries need, each the name and a path inside that folder.
+    /// Variables that the libraries need, each the name and a path inside that folder, or of a program that runs
+    /// where it lies an absolute one.
     pub library_variables: Vec<(String, String)>,
     /// Newest C library version that it and its libraries want, such as `2.34`, and the file that
     /// wants it.

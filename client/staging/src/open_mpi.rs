@@ -13,6 +13,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use super::libraries::Closure;
+
 /// Name of the library that opens them.
 const MPI: &str = "libmpi.so.40";
 /// Where the plug-ins are, of MPI and of PMIx: folders beside libmpi, the folder that they are shipped in, and the
@@ -86,6 +88,23 @@ impl OpenMpi {
     }
 }
 
+/// Where an installation that is used where it lies has its texts, by the variables that say so: it may have been moved
+/// since it was built. Only one in the layout that it comes with is known by this.
+pub(crate) fn roots(closure: &Closure) -> Vec<(String, String)> {
+    let mpi = closure.shipped.iter().find(|shipped| shipped.inside == MPI);
+    let root = mpi.and_then(|mpi| mpi.source.parent()?.parent());
+    let Some(root) = root.and_then(|root| Some((root, root.to_str()?))) else {
+        return Vec::new();
+    };
+    let (root, name) = root;
+    let has =
+        |place: &str| !files(&root.join(place), place, |name| name.ends_with(".txt")).is_empty();
+    let texts = ROOTS.into_iter().zip(["share/openmpi", "share/pmix"]);
+    let told = texts.filter(|(_, place)| has(place));
+    told.map(|(variable, _)| (variable.to_owned(), name.to_owned()))
+        .collect()
+}
+
 /// The files of `folder` that are `wanted`, which are to be in `inside`. What cannot be read is done without.
 fn files(folder: &Path, inside: &str, wanted: impl Fn(&str) -> bool) -> Vec<(String, PathBuf)> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
@@ -101,6 +120,7 @@ fn files(folder: &Path, inside: &str, wanted: impl Fn(&str) -> bool) -> Vec<(Str
 mod tests {
     use super::*;
     use crate::installed::install;
+    use crate::libraries::Shipped;
 
     #[test]
     fn each_layout_is_known() {
@@ -135,6 +155,25 @@ mod tests {
             ];
             assert_eq!(found.variables, variables);
         }
+    }
+
+    #[test]
+    fn one_that_is_used_where_it_lies_is_told_its_root_where_that_has_texts() {
+        let root = install(&[
+            "lib/libmpi.so.40",
+            "share/openmpi/help-mpi-api.txt",
+            "share/pmix/pmix-valgrind.supp",
+        ]);
+        let closure = |inside: &str| Closure {
+            shipped: vec![Shipped {
+                inside: inside.to_owned(),
+                source: root.path().join("lib/libmpi.so.40"),
+            }],
+            ..Closure::default()
+        };
+        let name = root.path().display().to_string();
+        assert_eq!(roots(&closure(MPI)), [("OPAL_PREFIX".to_owned(), name)]);
+        assert_eq!(roots(&closure("libmpi.so.12")), []);
     }
 
     #[test]

@@ -16,6 +16,7 @@ use super::in_place::{self, Lies, Place, Runs};
 use super::libraries::{self, Closure, LeftLibrary};
 use super::link::{self, program_link};
 use super::mpi::{self, MpiLibrary};
+use super::open_mpi;
 use super::pmix;
 use super::program::{self, ProgramFile, ProgramKind};
 use super::python;
@@ -201,6 +202,7 @@ pub fn plan(local: &Local) -> Result<StagingPlan, StageError> {
                 own_path: Some(path),
                 mpi_library,
                 pmix_library: pmix_library.map(|path| path.display().to_string()),
+                library_variables: open_mpi::roots(&closure),
                 ..PlacedProgram::default()
             });
             continue;

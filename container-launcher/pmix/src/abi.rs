@@ -9,6 +9,8 @@ pub(crate) type Status = c_int;
 
 pub(crate) const SUCCESS: Status = 0;
 pub(crate) const ERROR: Status = -1;
+/// `PMIX_ERR_NOT_SUPPORTED`.
+pub(crate) const NOT_SUPPORTED: Status = -47;
 
 /// Bytes of `pmix_nspace_t`, its null included.
 pub(crate) const NAMESPACE: usize = 256;
@@ -22,6 +24,7 @@ pub(crate) mod kind {
     pub(crate) const UINT16: u16 = 13;
     pub(crate) const UINT32: u16 = 14;
     pub(crate) const INFO: u16 = 24;
+    pub(crate) const BYTES: u16 = 27;
     pub(crate) const DATA_ARRAY: u16 = 39;
     pub(crate) const RANK: u16 = 40;
 }
@@ -34,6 +37,14 @@ pub(crate) struct Proc {
     pub(crate) rank: u32,
 }
 
+/// `pmix_byte_object_t`.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub(crate) struct Bytes {
+    pub(crate) first: *const u8,
+    pub(crate) size: usize,
+}
+
 /// The union within `pmix_value_t`: its largest members have three words.
 #[derive(Clone, Copy)]
 #[repr(C)]
@@ -43,6 +54,7 @@ pub(crate) union Data {
     pub(crate) number: u32,
     pub(crate) text: *const c_char,
     pub(crate) array: *const DataArray,
+    pub(crate) bytes: Bytes,
     pub(crate) words: [u64; 3],
 }
 
@@ -115,6 +127,16 @@ pub(crate) type Modex =
 /// `pmix_dmodex_response_fn_t`.
 pub(crate) type Modexed = unsafe extern "C" fn(Status, *mut c_char, usize, *mut c_void);
 
+pub(crate) type Log = unsafe extern "C" fn(
+    *const Proc,
+    *const Info,
+    usize,
+    *const Info,
+    usize,
+    Option<Done>,
+    *mut c_void,
+);
+
 /// Functions of a module that are not there: the library answers its clients that they are not supported.
 type Absent<const N: usize> = [usize; N];
 
@@ -126,8 +148,11 @@ pub(crate) struct Module {
     pub(crate) abort: Abort,
     pub(crate) fence: Fence,
     pub(crate) modex: Modex,
-    /// From `publish` to `fabric`.
-    pub(crate) absent: Absent<22>,
+    /// From `publish` to `tool_connected`.
+    pub(crate) between: Absent<12>,
+    pub(crate) log: Log,
+    /// From `allocate` to `fabric`.
+    pub(crate) absent: Absent<9>,
     pub(crate) client_connected2: ClientConnected,
     pub(crate) later: Absent<36>,
 }
@@ -146,6 +171,7 @@ mod tests {
         assert_eq!(offset_of!(Info, value), 520);
         assert_eq!(size_of::<DataArray>(), 24);
         assert_eq!(offset_of!(Module, modex), 4 * size_of::<usize>());
+        assert_eq!(offset_of!(Module, log), 17 * size_of::<usize>());
         // The 28th function.
         assert_eq!(
             offset_of!(Module, client_connected2),

@@ -9,7 +9,8 @@ use std::ptr::{null, null_mut};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use crate::abi::{Collected, Done, ERROR, Info, Module, Proc, SUCCESS, Status};
+use crate::abi::{Collected, Done, ERROR, Info, Module, NOT_SUPPORTED, Proc, SUCCESS, Status};
+use crate::logged;
 
 /// `PMIX_RANK_WILDCARD`: all ranks of a namespace.
 const ALL: u32 = u32::MAX - 1;
@@ -43,11 +44,29 @@ pub enum Call {
         /// What they have to tell the others; only a server can read it.
         data: Vec<u8>,
     },
+    /// A local rank has something to say to the user.
+    Log {
+        /// Which.
+        rank: u32,
+        /// One of the ranks that say something of this is enough; none: all are to be heard.
+        topic: Option<String>,
+        /// As much as belongs on each of its streams, in its order, [`TEXTS_MAX`](crate::TEXTS_MAX) bytes together at most.
+        texts: Vec<(Channel, Vec<u8>)>,
+    },
     /// A local rank wants to know what a rank of another node has told its server.
     Modex {
         /// Which rank of another node.
         rank: u32,
     },
+}
+
+/// A stream of a rank's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Channel {
+    /// Its standard output.
+    Stdout,
+    /// Its standard error.
+    Stderr,
 }
 
 /// The answer to a call.
@@ -175,6 +194,8 @@ pub(crate) const fn module() -> Module {
         abort,
         fence,
         modex,
+        between: [0; _],
+        log,
         absent: [0; _],
         client_connected2,
         later: [0; _],
@@ -189,6 +210,20 @@ fn begin(call: Call, waiting: Waiting) -> Status {
     let number = calls.note(waiting);
     (calls.told)(number, call);
     SUCCESS
+}
+
+/// What the library points to; null is none.
+///
+/// # Safety
+///
+/// There are so many.
+#[expect(unsafe_code, reason = "an array of the library's")]
+unsafe fn all<'a, T>(first: *const T, count: usize) -> &'a [T] {
+    match first.is_null() {
+        true => &[],
+        // SAFETY: the caller's.
+        false => unsafe { std::slice::from_raw_parts(first, count) },
+    }
 }
 
 #[expect(unsafe_code, reason = "the library points to the rank it means")]
@@ -317,11 +352,41 @@ unsafe extern "C" fn modex(
     begin(call, Waiting::Collected(collected, Theirs(theirs)))
 }
 
+#[expect(unsafe_code, reason = "a function of the module")]
+unsafe extern "C" fn log(
+    proc: *const Proc,
+    infos: *const Info,
+    count: usize,
+    directives: *const Info,
+    directive_count: usize,
+    done: Option<Done>,
+    theirs: *mut c_void,
+) {
+    // SAFETY: so many of each, for the time of the call.
+    let (infos, directives) = unsafe { (all(infos, count), all(directives, directive_count)) };
+    let logged::Logged { topic, texts } = logged::of(infos, directives);
+    if texts.is_empty() {
+        if let Some(done) = done {
+            call_done(done, NOT_SUPPORTED, Theirs(theirs));
+        }
+        return;
+    }
+    let rank = rank_at(proc);
+    let waiting = Waiting::Done(done, Theirs(theirs));
+    if begin(Call::Log { rank, topic, texts }, waiting) != SUCCESS
+        && let Some(done) = done
+    {
+        call_done(done, ERROR, Theirs(theirs));
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::sync::mpsc::sync_channel;
 
     use super::*;
+    use crate::attribute::Attribute;
+    use crate::information::Information;
     use crate::library::proc_of;
 
     static ANSWERS: Mutex<Vec<(Status, Vec<u8>)>> = Mutex::new(Vec::new());
@@ -369,6 +434,12 @@ mod tests {
             data.add(1).write(8);
             (module.fence)(&raw const all, 1, null(), 0, data, 2, Some(collected), of);
             (module.modex)(&raw const here, null(), 0, Some(collected), of);
+            let text = Information::new(&[Attribute::text("pmix.log.stderr", "why")]).unwrap();
+            let texts = text.infos();
+            let none = null();
+            (module.log)(&raw const here, texts.as_ptr(), 1, none, 0, Some(done), of);
+            // Of nobody's concern here: answered at once.
+            (module.log)(&raw const here, null(), 0, none, 0, Some(done), of);
         }
         let calls: Vec<(u64, Call)> = told.try_iter().collect();
         let abort = Call::Abort {
@@ -383,7 +454,12 @@ mod tests {
         let only: Vec<&Call> = calls.iter().map(|(_, call)| call).collect();
         let modex = Call::Modex { rank: 3 };
         let connected = Call::Connected { rank: 3 };
-        assert_eq!(only, [&connected, &abort, &fence, &modex]);
+        let log = Call::Log {
+            rank: 3,
+            topic: None,
+            texts: vec![(Channel::Stderr, b"why".to_vec())],
+        };
+        assert_eq!(only, [&connected, &abort, &fence, &modex, &log]);
         for _ in 0..2 {
             answer(calls[0].0, Answer::Done(Vec::new()));
             answer(calls[1].0, Answer::Failed);
@@ -392,6 +468,7 @@ mod tests {
         }
         let answers = ANSWERS.lock().unwrap();
         let expected = [
+            (NOT_SUPPORTED, vec![]),
             (SUCCESS, vec![]),
             (ERROR, vec![]),
             (SUCCESS, vec![1, 2, 3]),

@@ -92,6 +92,11 @@ impl Information {
         self.infos.as_mut_ptr()
     }
 
+    #[cfg(test)]
+    pub(crate) fn infos(&self) -> &[Info] {
+        &self.infos
+    }
+
     pub(crate) fn len(&self) -> usize {
         self.infos.len()
     }

@@ -14,9 +14,11 @@ mod calls;
 mod information;
 mod job_data;
 mod library;
+mod logged;
 mod modex;
 mod server;
 
-pub use calls::{Answer, Call};
+pub use calls::{Answer, Call, Channel};
 pub use job_data::{JobData, Node};
+pub use logged::TEXTS_MAX;
 pub use server::{Server, ServerError};

@@ -142,6 +142,7 @@ mod tests {
             library_variables: vec![
                 pair("I_MPI_ROOT", ""),
                 pair("FI_PROVIDER_PATH", "prov"),
+                pair("OPAL_PREFIX", "/opt/openmpi"),
                 pair("OMP_NUM_THREADS", "deep"),
             ],
             folder: "deep".to_owned(),
@@ -177,6 +178,7 @@ mod tests {
             ("MASTER_PORT", "1"),
             ("MPI_LOCALNRANKS", "2"),
             ("OMP_NUM_THREADS", "2"),
+            ("OPAL_PREFIX", "/opt/openmpi"),
             ("PATH", "/bin"),
             ("PMI_SIZE", "8"),
             ("PMI_SPAWNED", "0"),

@@ -102,7 +102,17 @@ impl Mpi {
         }
     }
 
-    async fn on_wants(&mut self, group: u32, wants: Wants, container: &mut OwnContainer<'_>) {
+    async fn on_wants(&mut self, group: u32, mut wants: Wants, container: &mut OwnContainer<'_>) {
+        if let Some((call, log)) = wants.logged.take()
+            && let Some(world) = self.worlds.get_mut(&group)
+        {
+            let is_said = world
+                .ranks
+                .say(world.first.saturating_add(log.rank), log.texts);
+            if let Some(server) = world.manager.pmix_mut() {
+                self.outbox.extend(server.said(call, is_said).event);
+            }
+        }
         self.outbox.extend(wants.event);
         self.on_effects(group, wants.effects, container).await;
     }

@@ -11,8 +11,10 @@ use std::collections::BTreeMap;
 use std::os::fd::OwnedFd;
 
 use job::wire::mpi_event::Event;
-use job::wire::{self, RankEnded, WindowSize};
+use job::wire::{self, PmixText, RankEnded, Stream, WindowSize};
 use pmi::PmiStage;
+use prost::bytes::Bytes;
+use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
 pub(super) use attend::Attendants;
@@ -28,6 +30,8 @@ use crate::terminal;
 pub(crate) struct Ranks {
     pub(crate) processes: Processes,
     peers: BTreeMap<u32, RankSocket>,
+    /// What others say on the streams of ranks that a server beside this process serves.
+    said: BTreeMap<(u32, Stream), mpsc::Sender<Bytes>>,
     /// Number of their group's rank 0.
     first: u32,
     /// That of rank 0.
@@ -49,6 +53,18 @@ impl Ranks {
     /// Queues an answer. False: the rank does not read its answers.
     pub(crate) fn reply(&self, rank: u32, line: String) -> bool {
         self.peers.get(&rank).is_none_or(|peer| peer.reply(line))
+    }
+
+    /// Says something on a rank's own streams, which a terminal has as one. False: not all of it, as its streams are
+    /// over or are behind.
+    pub(crate) fn say(&self, rank: u32, texts: Vec<PmixText>) -> bool {
+        let mut all = true;
+        for text in texts {
+            let own = self.said.get(&(rank, text.stream()));
+            let stream = own.or_else(|| self.said.get(&(rank, Stream::Stdout)));
+            all &= stream.is_some_and(|stream| stream.try_send(text.text.into()).is_ok());
+        }
+        all
     }
 
     /// Notes that a rank asked to end the job. False: it did so before.

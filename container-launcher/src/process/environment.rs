@@ -41,8 +41,9 @@ pub(crate) fn of(
     for pair in &program.environment {
         environment.insert(pair.key.clone().into(), pair.value.clone().into());
     }
+    let mut libraries = folder.to_path_buf();
     if !program.library_folder.is_empty() {
-        let libraries = folder.join(&program.library_folder);
+        libraries.push(&program.library_folder);
         let mut path = libraries.clone().into_os_string();
         if let Some(old) = environment.get(OsStr::new(LIBRARY_PATH))
             && !old.is_empty()
@@ -51,15 +52,16 @@ pub(crate) fn of(
             path.push(old);
         }
         environment.insert(LIBRARY_PATH.into(), path);
-        let given = |name: &str| program.environment.iter().any(|pair| pair.key == name);
-        for pair in &program.library_variables {
-            if !given(&pair.key) {
-                let place = match pair.value.as_str() {
-                    "" => libraries.clone(),
-                    inside => libraries.join(inside),
-                };
-                environment.insert(pair.key.clone().into(), place.into());
-            }
+    }
+    let given = |name: &str| program.environment.iter().any(|pair| pair.key == name);
+    for pair in &program.library_variables {
+        if !given(&pair.key) {
+            let place = match pair.value.as_str() {
+                "" => libraries.clone(),
+                // Libraries that were not brought along lie at a path of their own.
+                place => libraries.join(place),
+            };
+            environment.insert(pair.key.clone().into(), place.into());
         }
     }
     environment.insert(MARK_VARIABLE.into(), container.into());

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use job::exit::Exit;
 use job::wire::mpi_event::Event;
 use job::wire::{
-    Fence, FenceDone, ModexAnswer, ModexRequest, PmixAnswer, PmixCall, PmixFence, PmixJob,
+    Fence, FenceDone, ModexAnswer, ModexRequest, PmixAnswer, PmixCall, PmixFence, PmixJob, PmixLog,
     PmixModexed, Refusal, pmix_call,
 };
 use pmi::{Effect, PmiStage};
@@ -14,6 +14,8 @@ use prost::bytes::Bytes;
 use super::FENCE_MAX;
 
 const MIB: usize = 1 << 20;
+/// A program that has so many has its texts shown as often as they come.
+const TOPICS_MAX: usize = 256;
 
 /// What is known of the ranks that a server serves, and of what they wait for.
 #[derive(Debug, Default)]
@@ -30,6 +32,8 @@ pub(super) struct Calls {
     /// Who waits for what a rank here has told.
     asking: BTreeMap<u64, ModexRequest>,
     last: u64,
+    /// What texts were of that ranks here have said to the user.
+    topics: BTreeSet<String>,
 }
 
 /// A fence that the ApplicationMaster has been told of.
@@ -50,6 +54,8 @@ pub(super) struct Outcome {
     pub(super) answer: Option<PmixAnswer>,
     /// What the ApplicationMaster is told.
     pub(super) event: Option<Event>,
+    /// What a rank says to the user, by the call that is answered when it is said.
+    pub(super) logged: Option<(u64, PmixLog)>,
 }
 
 impl Outcome {
@@ -134,8 +140,34 @@ impl Calls {
                     ..ModexRequest::default()
                 }))
             }
+            Some(pmix_call::Call::Log(log)) if self.is_known(&log.topic) => {
+                Outcome::answer(done(number, Bytes::new()))
+            }
+            Some(pmix_call::Call::Log(log)) => Outcome {
+                logged: Some((number, log)),
+                ..Outcome::default()
+            },
             None => Outcome::answer(failed(number)),
         }
+    }
+
+    /// Whether a text of this topic has been shown; notes that one is.
+    fn is_known(&mut self, topic: &str) -> bool {
+        if topic.is_empty() || self.topics.contains(topic) {
+            return !topic.is_empty();
+        }
+        if self.topics.len() < TOPICS_MAX {
+            self.topics.insert(topic.to_owned());
+        }
+        false
+    }
+
+    /// Whether what a rank said to the user is on its way.
+    pub(super) fn said(call: u64, is_said: bool) -> Outcome {
+        Outcome::answer(match is_said {
+            true => done(call, Bytes::new()),
+            false => failed(call),
+        })
     }
 
     /// All of a fence's ranks that are here are in it.

@@ -10,12 +10,13 @@ use std::time::Duration;
 
 use job::exit::Exit;
 use job::wire::{
-    KeyValue, PmixAbort, PmixAnswer, PmixCall, PmixEvent, PmixFence, PmixJob, PmixModex,
-    PmixModexed, PmixOrder, PmixReady, PmixVariables, pmix_call, pmix_event, pmix_order,
+    KeyValue, PmixAbort, PmixAnswer, PmixCall, PmixEvent, PmixFence, PmixJob, PmixLog, PmixModex,
+    PmixModexed, PmixOrder, PmixReady, PmixText, PmixVariables, Stream, pmix_call, pmix_event,
+    pmix_order,
 };
 use nix::sys::prctl::set_pdeathsig;
 use nix::sys::signal::{Signal, raise};
-use pmix::{Answer, Call, JobData, Node, Server};
+use pmix::{Answer, Call, Channel, JobData, Node, Server};
 
 use super::MESSAGE_MAX;
 use crate::frames;
@@ -146,10 +147,28 @@ fn of_call(number: u64, call: Call) -> PmixCall {
             data: data.into(),
         }),
         Call::Modex { rank } => pmix_call::Call::Modex(rank),
+        Call::Log { rank, topic, texts } => {
+            let texts = texts.into_iter().map(|(channel, text)| PmixText {
+                stream: stream_of(channel).into(),
+                text,
+            });
+            pmix_call::Call::Log(PmixLog {
+                rank,
+                texts: texts.collect(),
+                topic: topic.unwrap_or_default(),
+            })
+        }
     };
     PmixCall {
         number,
         call: Some(call),
+    }
+}
+
+const fn stream_of(channel: Channel) -> Stream {
+    match channel {
+        Channel::Stdout => Stream::Stdout,
+        Channel::Stderr => Stream::Stderr,
     }
 }
 

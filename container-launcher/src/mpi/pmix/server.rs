@@ -11,8 +11,8 @@ use job::Role;
 use job::exit::Exit;
 use job::wire::mpi_event::Event;
 use job::wire::{
-    FenceDone, ModexAnswer, ModexRequest, PmixCall, PmixEvent, PmixJob, PmixModex, PmixModexed,
-    PmixOrder, PmixReady, Refusal, Share, pmix_call, pmix_event, pmix_order,
+    FenceDone, ModexAnswer, ModexRequest, PmixCall, PmixEvent, PmixJob, PmixLog, PmixModex,
+    PmixModexed, PmixOrder, PmixReady, Refusal, Share, pmix_call, pmix_event, pmix_order,
 };
 use pmi::{Effect, PmiStage};
 use tokio::io::AsyncWriteExt as _;
@@ -191,6 +191,11 @@ impl PmixServer {
         self.carry_out(outcome)
     }
 
+    /// Whether what a rank said to the user is on its way.
+    pub(crate) fn said(&mut self, call: u64, is_said: bool) -> Wants {
+        self.carry_out(Calls::said(call, is_said))
+    }
+
     /// Another container wants what a rank here has told; where that cannot be had, the answer.
     pub(crate) fn asked(&mut self, request: ModexRequest) -> Option<Event> {
         let rank = request.rank;
@@ -229,6 +234,7 @@ impl PmixServer {
         Wants {
             effects: outcome.effects,
             event,
+            logged: outcome.logged,
         }
     }
 }
@@ -249,6 +255,8 @@ pub(crate) struct Wants {
     pub(crate) effects: Vec<Effect>,
     /// What the ApplicationMaster is told.
     pub(crate) event: Option<Event>,
+    /// What a rank says to the user, by the call that is answered when it is said.
+    pub(crate) logged: Option<(u64, PmixLog)>,
 }
 
 impl Drop for PmixServer {

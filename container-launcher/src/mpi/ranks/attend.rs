@@ -20,6 +20,9 @@ use crate::process::streams::Outer;
 use crate::process::{Process, Processes};
 use crate::terminal;
 
+/// Texts of others that wait for their turn on a stream.
+const SAID: usize = 16;
+
 /// What serves ranks.
 pub(crate) struct Attendants<'a> {
     /// What they print and read.
@@ -51,6 +54,7 @@ impl Forked {
         } = traffic;
         let mut processes = Processes::new(self.kills);
         let mut peers = BTreeMap::new();
+        let mut said = BTreeMap::new();
         let mut terminal = None;
         let mut streams = 0_u32;
         for ends in self.ends {
@@ -79,6 +83,11 @@ impl Forked {
                 }
             };
             for (stream, pipe, before) in outputs {
+                let heard = ends.pmi.is_none().then(|| {
+                    let (say, heard) = mpsc::channel(SAID);
+                    said.insert((rank, stream), say);
+                    heard
+                });
                 let pump = Pump {
                     rank,
                     stream,
@@ -91,6 +100,7 @@ impl Forked {
                     ended: gone.clone(),
                     origin: Some(self.origin.clone()),
                     before,
+                    said: heard,
                     run: self.run,
                     lanes: lanes.clone(),
                     way: Way::common(),
@@ -123,6 +133,7 @@ impl Forked {
         Ok(Ranks {
             processes,
             peers,
+            said,
             first: self.first,
             terminal,
             streams,

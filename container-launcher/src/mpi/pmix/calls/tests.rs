@@ -1,4 +1,4 @@
-use job::wire::{PmixAbort, PmixNode};
+use job::wire::{PmixAbort, PmixNode, PmixText, Stream};
 
 use super::*;
 
@@ -165,4 +165,40 @@ fn what_a_rank_elsewhere_told_comes_once_or_not_at_all() {
     }
     asker.on(call(6, pmix_call::Call::Modex(3)));
     assert_eq!(asker.modexed(6, None), Outcome::answer(failed(6)));
+}
+
+#[test]
+fn a_text_is_said_and_then_answered_and_another_one_of_its_topic_is_not() {
+    let mut calls = Calls::default();
+    let log = |rank, topic: &str| PmixLog {
+        rank,
+        texts: vec![PmixText {
+            stream: Stream::Stderr.into(),
+            text: b"why".to_vec(),
+        }],
+        topic: topic.to_owned(),
+    };
+    let mut on = |number, log: &PmixLog| {
+        let outcome = calls.on(call(number, pmix_call::Call::Log(log.clone())));
+        (outcome.logged, outcome.answer)
+    };
+    for (number, first) in [(1, log(0, "help / abort")), (3, log(0, "help / other"))] {
+        assert_eq!(on(number, &first), (Some((number, first.clone())), None));
+        let again = log(1, &first.topic);
+        let answer = done(number + 1, Bytes::new());
+        assert_eq!(on(number + 1, &again), (None, Some(answer)));
+    }
+    let always = log(0, "");
+    for number in [5, 6] {
+        assert_eq!(on(number, &always), (Some((number, always.clone())), None));
+    }
+    let told = |is_said| Calls::said(7, is_said).answer;
+    assert_eq!(told(true), Some(done(7, Bytes::new())));
+    assert_eq!(told(false), Some(failed(7)));
+    // However many topics a program has.
+    for number in 0..2 * TOPICS_MAX {
+        let outcome = on(8, &log(0, &number.to_string()));
+        assert!(outcome.0.is_some(), "{number}");
+    }
+    assert_eq!(calls.topics.len(), TOPICS_MAX);
 }
