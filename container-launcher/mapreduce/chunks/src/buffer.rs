@@ -1,9 +1,9 @@
-//! Memory that a disk reads into without a copy, and that can be pinned: pages of its own.
+//! Memory that a disk reads into without a copy, and that can be pinned: pages of its own, huge ones where there are some.
 
 use std::io;
 use std::ptr::NonNull;
 
-use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
+use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
 
 /// A host buffer.
 #[derive(Debug)]
@@ -33,6 +33,9 @@ impl ChunkBuffer {
                 MapFlags::PRIVATE,
             )?
         };
+        // Fewer pieces for the disk's driver. A kernel without huge pages refuses, and does without.
+        // SAFETY: the mapping is this function's, and advice changes nothing that can be read.
+        unsafe { madvise(address, length, Advice::LinuxHugepage) }.ok();
         let address = NonNull::new(address.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
         Ok(Self { address, length })
     }
