@@ -1,6 +1,6 @@
-//! Feeds a device with chunks of files that are far larger than its memory: reading, copying and computing overlap.
+#![doc = include_str!("../README.md")]
 //!
-//! Source: Y. Liu, H.-W. Tseng, S. Swanson, "SPMario: Scale Up MapReduce with I/O-Oriented Scheduling for the GPU", §III.
+//! # The life of a chunk
 //!
 //! ```text
 //!  read broker of the node ◀─ready, read, done── Tokens ◀──┐
@@ -10,10 +10,9 @@
 //!            └ host buffers ┘            └ a stream a buffer of the device ┘
 //! ```
 //!
-//! An engine ([`run`]) is a process with one to eight tasks ([`ENGINE_TASKS`]). One thread reads for all of them, when the
-//! broker has granted a chunk; each task has two host buffers and two streams, which copy a chunk and compute it. A
-//! [`Device`] is what streams are of: [`ModelledDevice`] takes the time of a model, on this machine's clock, so that
-//! engines can be tried with true threads, files and processes where no GPU is.
+//! The thread that reads waits until the broker has granted a chunk. A stream copies a chunk, computes it and copies back what
+//! came of it. A [`Device`] is what streams are of: [`ModelledDevice`] takes the time of a model, on this machine's clock, so
+//! that engines can be tried with true threads, files and processes where no GPU is.
 //!
 //! Invariants: what happens to a buffer is decided by [`ChunkLine`], which is pure; a chunk is read once; an engine whose
 //! broker is gone goes on with the next one; no stream waits for the broker.
