@@ -5,9 +5,9 @@ use std::str::FromStr;
 
 use gerbil_task::JOB_COUNTERS_MAX;
 use gerbil_task::renamed::{current, former, remark};
+use gerbil_task::setting_values::check_values;
 use gerbil_task::settings::{
-    ARENA, CODEC, CODEC_MAP, COUNTERS, KNOWN, LINES, MAP_ATTEMPTS, MAP_MEMORY, MAPS, NODE_FAILURES,
-    PRIORITY, RECORD_LENGTH, REDUCE_ATTEMPTS, REDUCE_MEMORY, REDUCES, SKIP, SKIP_GROUPS, Standing,
+    ARENA, CODEC, CODEC_MAP, COUNTERS, KNOWN, MAP_MEMORY, PRIORITY, REDUCE_MEMORY, Standing,
     check_accelerators, standing,
 };
 
@@ -18,20 +18,6 @@ use crate::error::MapReduceError;
 
 /// What administrators size for JVMs, not for slots: it counts where somebody gives it for a job, not in a file.
 const OF_JVMS: [&str; 3] = [ARENA, MAP_MEMORY, REDUCE_MEMORY];
-
-/// Whole numbers.
-const NUMBERS: [&str; 10] = [
-    COUNTERS,
-    REDUCES,
-    MAPS,
-    MAP_ATTEMPTS,
-    REDUCE_ATTEMPTS,
-    SKIP,
-    SKIP_GROUPS,
-    LINES,
-    RECORD_LENGTH,
-    NODE_FAILURES,
-];
 
 /// Settings by name.
 pub type Settings = BTreeMap<String, String>;
@@ -61,7 +47,9 @@ impl RunSettings {
         }
         settings.notes.extend(check(&settings.given)?);
         settings.notes.extend(more_counters(cluster));
-        numbers(&settings.given)?;
+        let given = |name: &str| settings.given.get(name).map(String::as_str);
+        // A driver, or each task, would say so later, as the program's own failure.
+        check_values(given).map_err(MapReduceError::Setting)?;
         for known in KNOWN {
             let name = known.name;
             // A file that is older than the name has the one before.
@@ -145,22 +133,6 @@ pub fn check(settings: &Settings) -> Result<Vec<String>, MapReduceError> {
     Ok(notes)
 }
 
-/// Whether those that are whole numbers are such: a driver, or each task, would say so later, as the program's own failure.
-///
-/// # Errors
-/// One is none.
-fn numbers(settings: &Settings) -> Result<(), MapReduceError> {
-    for name in NUMBERS {
-        let value = settings.get(name).map_or("", |value| value.trim());
-        if !value.is_empty() && value.parse::<u64>().is_err() {
-            return Err(MapReduceError::Setting(format!(
-                "{name}={value}: that is to be a whole number, from 0"
-            )));
-        }
-    }
-    Ok(())
-}
-
 /// The number that a setting is, if it is given.
 ///
 /// # Errors
@@ -220,7 +192,7 @@ mod tests {
     use gerbil_task::settings::PRIORITY;
     use proto_hadoop::conf::Configuration;
 
-    use super::{NUMBERS, RunSettings, Settings, number, numbers, priority};
+    use super::{RunSettings, Settings, number, priority};
     use crate::Cluster;
 
     fn given(words: &[&str]) -> Result<RunSettings, String> {
@@ -261,21 +233,18 @@ mod tests {
 
     #[test]
     fn what_is_no_number_is_refused_before_anything_is_asked() {
-        let given = |name: &str, value: &str| {
-            numbers(&Settings::from([(name.to_owned(), value.to_owned())]))
-        };
-        for name in NUMBERS {
-            for good in ["0", "7", " 12\n", ""] {
-                assert!(given(name, good).is_ok(), "{name}={good}");
-            }
-            for bad in ["abc", "-1", "1.5", "0x10"] {
-                let refused = given(name, bad).unwrap_err();
-                assert_eq!(refused.exit(), job::exit::Exit::Usage);
-                let wanted = format!("{name}={bad}: that is to be a whole number, from 0");
-                assert_eq!(refused.to_string(), wanted);
-            }
+        for (word, said) in [
+            (
+                "mapreduce.task.timeout=soon",
+                "mapreduce.task.timeout=soon: that is to be a whole number, from 0",
+            ),
+            (
+                "mapred.reduce.tasks=100001",
+                "mapreduce.job.reduces=100001: 100000 are the most",
+            ),
+        ] {
+            assert_eq!(given(&[word]).unwrap_err(), said);
         }
-        assert!(given("a.program.s.own", "abc").is_ok());
     }
 
     #[test]

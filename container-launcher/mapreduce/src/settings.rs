@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::str::FromStr;
 
 use gerbil_task::renamed::current;
+use gerbil_task::setting_values::check_values;
 use gerbil_task::settings::Standing;
 
 use crate::error::{Error, Result};
@@ -39,7 +40,8 @@ impl Settings {
                 )));
             }
         }
-        Ok(())
+        let given = |name: &str| self.given.get(name).map(String::as_str);
+        check_values(given).map_err(Error::new)
     }
 
     /// Every setting that was given, in the order of their names.

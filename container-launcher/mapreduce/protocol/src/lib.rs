@@ -17,6 +17,7 @@ pub mod pattern;
 mod read_broker;
 pub mod renamed;
 pub mod said;
+pub mod setting_values;
 pub mod settings;
 mod shared_page;
 pub mod splits;
