@@ -88,6 +88,11 @@ pub(crate) enum UsageError {
          fifo:order=deadline, then gerbil mr --session NAME"
     )]
     DeadlineAlone,
+    /// A run on this machine has no session.
+    #[error(
+        "--deadline is for jobs of a session, whose policy goes by it, and --local has none: leave it out"
+    )]
+    DeadlineHere,
     /// A session has its size already.
     #[error(
         "{option}: GERBIL_SESSION names session {name}, which has its containers already; unset it to run this in an \

@@ -1,12 +1,14 @@
 //! `gerbil mr --local`, and helps: the program itself, which does that without a client.
 
 use std::ffi::OsString;
+use std::io::ErrorKind;
 use std::os::unix::process::CommandExt as _;
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 
 use ::job::Role;
 use ::job::exit::Exit;
+use staging::program::locate;
 use terminal::say;
 
 use super::streaming;
@@ -20,7 +22,11 @@ pub(super) fn main(given: &MapReduceArguments) -> ExitCode {
     let failure = match command(given) {
         Ok(mut command) => {
             let source = command.exec();
-            system("start the program", Exit::Staging)(source).into()
+            let exit = match source.kind() {
+                ErrorKind::PermissionDenied => Exit::NotExecutable,
+                _ => Exit::Staging,
+            };
+            system("start the program", exit)(source).into()
         }
         Err(failure) => failure,
     };
@@ -32,6 +38,9 @@ pub(super) fn main(given: &MapReduceArguments) -> ExitCode {
 fn command(given: &MapReduceArguments) -> Result<Command, Failure> {
     if let Some(option) = given.own.typed() {
         return Err(UsageError::SizedHere { option }.into());
+    }
+    if given.deadline.is_some() {
+        return Err(UsageError::DeadlineHere.into());
     }
     let own = streaming::words(&given.words)?;
     let (program, words): (PathBuf, Vec<OsString>) = match (own, given.words.split_first()) {
@@ -47,11 +56,15 @@ fn command(given: &MapReduceArguments) -> Result<Command, Failure> {
                     .collect(),
             )
         }
-        (None, Some((program, words))) => {
+        (None, Some((program, words))) if !program.is_empty() => {
+            let path = std::env::var_os("PATH");
+            let program = locate(program.as_ref(), path.as_deref())?;
+            let program = std::path::absolute(program);
+            let program = program.map_err(system("find the working folder", Exit::Staging))?;
             let words = options(given).into_iter().chain(words.iter().cloned());
-            (program.into(), words.collect())
+            (program, words.collect())
         }
-        (None, None) => return Err(UsageError::NoProgram.into()),
+        (None, Some(_) | None) => return Err(UsageError::NoProgram.into()),
     };
     let mut command = Command::new(program);
     command.args(words);

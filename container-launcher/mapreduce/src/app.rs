@@ -29,6 +29,8 @@ pub struct App {
     /// The first argument of every process of this program.
     chosen_by: Option<&'static str>,
     exit_code: fn(&str) -> Option<u8>,
+    /// Of the driver of a run on this machine.
+    variables: Vec<(String, OsString)>,
 }
 
 impl std::fmt::Debug for App {
@@ -48,6 +50,7 @@ impl App {
             prepare: None,
             chosen_by: None,
             exit_code: |_| None,
+            variables: Vec::new(),
         }
     }
 
@@ -97,6 +100,17 @@ impl App {
     pub const fn exit_code(mut self, of: fn(&str) -> Option<u8>) -> Self {
         self.exit_code = of;
         self
+    }
+
+    /// A variable that the driver of a run on this machine finds.
+    #[must_use]
+    pub fn variable(mut self, name: &str, value: impl Into<OsString>) -> Self {
+        self.variables.push((name.to_owned(), value.into()));
+        self
+    }
+
+    pub(crate) fn variables(&self) -> &[(String, OsString)] {
+        &self.variables
     }
 
     /// The words that choose this program out of its executable.
@@ -194,6 +208,10 @@ impl App {
         }
         if !arguments.local {
             return local::elsewhere::start(&self.name);
+        }
+        if let Err(error) = arguments.check_report() {
+            crate::say(&format!("{}: {error}", self.name));
+            return ExitCode::from(64);
         }
         match local::client::serve(&self, &arguments) {
             Ok(()) => ExitCode::SUCCESS,

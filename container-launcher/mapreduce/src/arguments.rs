@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::io::Write as _;
+use std::fs::OpenOptions;
+use std::io::{ErrorKind, Write as _};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -14,7 +15,7 @@ use lexopt::ValueExt as _;
 use lexopt::prelude::{Long, Short, Value};
 
 use crate::app::App;
-use crate::error::{Error, Result};
+use crate::error::{Context as _, Error, Result};
 use crate::job::{JobOption, option_setting};
 use crate::settings::{KNOWN, QUIET, RECURSIVE, REDUCES, SKIP, SKIP_GROUPS, Settings};
 
@@ -140,6 +141,20 @@ impl Arguments {
     pub(crate) fn only_here(&self) -> Option<&'static str> {
         let slots = self.slots.is_some().then_some("--slots");
         slots.or(self.report.is_some().then_some("--report"))
+    }
+
+    /// Whether a report can be written, before a job has run for nothing.
+    pub(crate) fn check_report(&self) -> Result<()> {
+        let Some(file) = &self.report else {
+            return Ok(());
+        };
+        let wrong = || format!("--report {} cannot be written", file.display());
+        match OpenOptions::new().write(true).create_new(true).open(file) {
+            Ok(_new) => std::fs::remove_file(file).context(wrong),
+            // A pipe is not opened twice.
+            Err(error) if error.kind() == ErrorKind::AlreadyExists && !file.is_dir() => Ok(()),
+            Err(error) => Err(error).context(wrong),
+        }
     }
 
     fn set(&mut self, name: &str, value: &str) {

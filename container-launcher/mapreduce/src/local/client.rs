@@ -39,7 +39,7 @@ pub(crate) fn serve(app: &App, arguments: &Arguments) -> Result<(), (Error, u8)>
     with_interrupts(|interrupts| {
         let words: Vec<OsString> = std::env::args_os().skip(1).collect();
         let orphans = descent::Orphans::adopt();
-        let mut driver = RoleProcess::start("drive", &words, Stdio::inherit())?;
+        let mut driver = RoleProcess::start("drive", &words, app.variables(), Stdio::inherit())?;
         driver.connection = driver.connection.of_driver();
         let mut client = LocalClient {
             app,

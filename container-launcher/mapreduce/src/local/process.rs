@@ -30,7 +30,12 @@ pub(super) struct RoleProcess {
 
 impl RoleProcess {
     /// Starts this executable in `role`, at the head of a process group.
-    pub(super) fn start(role: &str, arguments: &[OsString], out: Stdio) -> Result<Self> {
+    pub(super) fn start(
+        role: &str,
+        arguments: &[OsString],
+        variables: &[(String, OsString)],
+        out: Stdio,
+    ) -> Result<Self> {
         let (ours, theirs) = UnixStream::pair()?;
         let program = std::env::current_exe()?;
         let mut command = Command::new(&program);
@@ -40,6 +45,7 @@ impl RoleProcess {
         }
         let child = command
             .args(arguments)
+            .envs(variables.iter().map(|(name, value)| (name, value)))
             .env(ROLE_VARIABLE, role)
             .env(LAUNCHER_VARIABLE, std::process::id().to_string())
             .stdin(Stdio::from(OwnedFd::from(theirs)))
@@ -120,7 +126,7 @@ impl Slot<'_> {
         // Whatever tasks print is for people, as what this process says.
         let out = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stderr(), 3);
         let out: OwnedFd = out.map_err(|error| NotStarted::Never(error.into()))?;
-        let started = RoleProcess::start("task", self.choice, out.into());
+        let started = RoleProcess::start("task", self.choice, &[], out.into());
         let mut process = started.map_err(NotStarted::Never)?;
         let Err(error) = self.greet(&mut process) else {
             return Ok(process);
