@@ -4,7 +4,7 @@
 use std::ffi::OsString;
 use std::path::Path;
 
-use gerbil_streaming::{Brought, asked};
+use gerbil_streaming::{Brought, ThisMachine, asked};
 use staging::Shipped;
 
 use crate::usage::UsageError;
@@ -52,7 +52,7 @@ pub(super) fn chosen(all: &[OsString]) -> Result<Option<Chosen>, UsageError> {
     let Some(words) = words(all)? else {
         return Ok(None);
     };
-    let found = asked(words, &|name| Path::new(name).is_file());
+    let found = asked(words, &ThisMachine);
     let found = found.map_err(|sentence| UsageError::Streaming { sentence })?;
     let shipped = |brought: &[Brought]| {
         let of = |file: &Brought| Shipped {
@@ -72,7 +72,7 @@ pub(super) fn wants_help(all: &[OsString]) -> bool {
     let Ok(Some(words)) = words(all) else {
         return false;
     };
-    asked(words, &|_| false).is_ok_and(|asked| asked.help)
+    asked(words, &ThisMachine).is_ok_and(|asked| asked.help)
 }
 
 #[cfg(test)]

@@ -10,7 +10,9 @@ mod tests;
 use std::ffi::OsString;
 
 use gerbil_task::nearest::hint;
+use gerbil_task::splits::REDUCES_MAX;
 
+use crate::here::Here;
 use crate::options::{Fate, OPTIONS, OWN, Takes};
 use crate::plan::{Brought, StreamPlan};
 use crate::settings::Format;
@@ -35,11 +37,11 @@ pub struct Asked {
     pub(crate) output: String,
 }
 
-/// Understands `words`; `is_file` tells whether there is a file of that name here.
+/// Understands `words`, of a command line that is typed `here`.
 ///
 /// # Errors
 /// Why there is no such job, one sentence.
-pub fn asked(words: &[OsString], is_file: &dyn Fn(&str) -> bool) -> Result<Asked, String> {
+pub fn asked(words: &[OsString], here: &dyn Here) -> Result<Asked, String> {
     let mut asked = Asked::default();
     let mut given = Given::default();
     let words = words.iter().map(|word| {
@@ -88,7 +90,7 @@ pub fn asked(words: &[OsString], is_file: &dyn Fn(&str) -> bool) -> Result<Asked
     if asked.help {
         return Ok(asked);
     }
-    given.complete(&mut asked, is_file)?;
+    given.complete(&mut asked, here)?;
     Ok(asked)
 }
 
@@ -141,11 +143,11 @@ impl Given {
             "mapper" => self.mapper = Some(first),
             "reducer" => self.reducer = Some(first),
             "numReduceTasks" => {
-                let reduces = first.trim().parse();
-                self.reduces = Some(
-                    reduces
-                        .map_err(|_no_number| format!("-{name} {first}: a whole number from 0"))?,
-                );
+                let reduces = first.trim().parse().ok();
+                let reduces = reduces.filter(|reduces| *reduces <= REDUCES_MAX);
+                self.reduces = Some(reduces.ok_or_else(|| {
+                    format!("-{name} {first}: a whole number from 0 to {REDUCES_MAX}")
+                })?);
             }
             "file" => asked.files.extend(values.iter().map(|file| brought(file))),
             "files" => asked.files.extend(listed(&first).map(brought)),

@@ -1,13 +1,17 @@
 //! Starts a command in its working folder.
 
 use std::collections::BTreeMap;
+use std::io;
 use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use gerbil_mapreduce::{Error, ErrorContext as _, Result};
 use gerbil_task::{LAUNCHER_VARIABLE, ROLE_VARIABLE};
+use rustix::process::{Signal, getpid, getppid, set_parent_process_death_signal};
 
+use crate::here::in_path;
 use crate::words::words;
 
 /// What a shell exits with where a command is not there, and so does a job.
@@ -15,9 +19,11 @@ const NOT_FOUND: u8 = 127;
 /// What follows the number in the sentence that says so.
 const NOWHERE: &str = "neither in the working folder nor in the PATH of the task, ";
 
-/// Starts `command` in `folder` with these `variables` beside those of this process; all three streams are pipes.
+/// Starts `command` in `folder` with these `variables` beside those of this process, and with `input`; its output and its
+/// complaints are pipes. It does not outlive the thread that starts it.
 pub(crate) fn start(
     command: &str,
+    input: Stdio,
     folder: &Path,
     variables: &BTreeMap<String, String>,
 ) -> Result<Child> {
@@ -38,24 +44,46 @@ pub(crate) fn start(
     if found.starts_with(folder) {
         make_executable(&found);
     }
-    Command::new(&found)
+    let mut child = Command::new(&found);
+    child
         .args(arguments)
         .current_dir(folder)
         .envs(variables)
         .env("PWD", folder)
         .env_remove(ROLE_VARIABLE)
         .env_remove(LAUNCHER_VARIABLE)
-        .stdin(Stdio::piped())
+        .stdin(input)
         .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .context(|| {
-            format!(
-                "`{command}`: {} cannot be started on {}",
-                found.display(),
-                host()
-            )
-        })
+        .stderr(Stdio::piped());
+    ends_with_us(&mut child);
+    child.spawn().context(|| {
+        format!(
+            "`{command}`: {} cannot be started on {}",
+            found.display(),
+            host()
+        )
+    })
+}
+
+/// Has the kernel kill what `command` starts when its task is killed.
+fn ends_with_us(command: &mut Command) {
+    let parent = getpid();
+    let with_parent = move || {
+        set_parent_process_death_signal(Some(Signal::KILL))?;
+        match getppid() == Some(parent) {
+            true => Ok(()),
+            // It has ended in between.
+            false => Err(io::ErrorKind::BrokenPipe.into()),
+        }
+    };
+    #[expect(
+        unsafe_code,
+        reason = "what runs between fork and exec has no safe face"
+    )]
+    // SAFETY: two system calls; nothing is allocated, locked or shared.
+    unsafe {
+        command.pre_exec(with_parent)
+    };
 }
 
 /// What the process of a job exits with that has failed with this sentence; none: as any job that fails.
@@ -76,12 +104,7 @@ fn find(program: &str, folder: &Path, path: &str) -> Option<PathBuf> {
     if program.contains('/') {
         return None;
     }
-    let mut all = path.split(':').filter(|folder| folder.starts_with('/'));
-    all.find_map(|folder| {
-        let file = Path::new(folder).join(program);
-        let status = file.metadata().ok()?;
-        (status.is_file() && status.permissions().mode() & 0o111 != 0).then_some(file)
-    })
+    in_path(program, path)
 }
 
 /// Lets a file be run by those who may read it.
@@ -110,6 +133,8 @@ mod tests {
     use std::path::Path;
 
     use std::collections::BTreeMap;
+    use std::os::unix::process::ExitStatusExt as _;
+    use std::process::Stdio;
 
     use super::{exit_code, find, start};
 
@@ -117,7 +142,13 @@ mod tests {
     fn a_command_that_is_nowhere_is_named_with_node_and_path_and_has_a_shell_s_exit_code() {
         let folder = tempfile::tempdir().unwrap();
         let path = [("PATH".to_owned(), "/usr/bin:/nowhere".to_owned())];
-        let lost = start("no-such x", folder.path(), &BTreeMap::from(path)).unwrap_err();
+        let lost = start(
+            "no-such x",
+            Stdio::null(),
+            folder.path(),
+            &BTreeMap::from(path),
+        )
+        .unwrap_err();
         let said = lost.to_string();
         let host = super::host();
         for part in [
@@ -132,6 +163,17 @@ mod tests {
             Some(127)
         );
         assert_eq!(exit_code("`cat` ended with exit code 127"), None);
+    }
+
+    #[test]
+    fn a_command_does_not_outlive_who_has_started_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().to_owned();
+        let task = std::thread::spawn(move || {
+            start("sleep 1000", Stdio::null(), &path, &BTreeMap::new()).unwrap()
+        });
+        let ended = task.join().unwrap().wait().unwrap();
+        assert_eq!(ended.signal(), Some(9));
     }
 
     #[test]

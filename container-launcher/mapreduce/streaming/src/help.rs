@@ -41,6 +41,8 @@ Settings, for -D, beside those of all jobs (gerbil mr --help):
   mapreduce.partition.keycomparator.options    with mapreduce.job.output.key.comparator.class=KeyFieldBasedComparator: what
                                                keys are compared by, -k2,2nr
   stream.non.zero.exit.is.failure      whether an exit code other than 0 fails the task [true]
+  stream.minRecWrittenToEnableSkip_    lines after which a command may leave any of its input unread; without it 128 KiB
+                                       of it at the most, 0: always
   stream.stderr.reporter.prefix        what begins a line for the framework [reporter:]
   stream.jobconf.truncate.limit        letters of a setting's value that a command's variable has at the most [-1: all]
 

@@ -14,12 +14,14 @@
 //! - A command that does not end, or leaves something behind, ends with a sentence.
 
 mod aggregate;
+mod archive;
 mod asked;
 mod child;
 mod cut;
 mod environment;
 mod folder;
 mod help;
+mod here;
 mod input;
 mod key_fields;
 mod mapper;
@@ -39,14 +41,14 @@ mod words;
 
 use std::ffi::OsString;
 use std::io::Write as _;
-use std::path::Path;
 use std::process::ExitCode;
 
 use gerbil_mapreduce::{App, Job, Ready, Text};
-use gerbil_task::{LAUNCHER_VARIABLE, ROLE_VARIABLE};
+use gerbil_task::ROLE_VARIABLE;
 
 pub use asked::{Asked, asked};
 pub use child::exit_code;
+pub use here::{Here, ThisMachine};
 pub use plan::Brought;
 
 use mapper::CommandMapper;
@@ -57,6 +59,8 @@ use reducer::CommandReducer;
 
 /// What lists call the program, and its job.
 const NAME: &str = "streaming";
+/// Where the driver of a run on this machine finds the job's folder.
+const FOLDER_VARIABLE: &str = "GERBIL_STREAMING_FOLDER";
 /// Exit code of a command line that makes no job.
 const USAGE: u8 = 64;
 /// Exit code where this machine does not do what is needed.
@@ -70,7 +74,7 @@ pub fn main(argument: &'static str) -> ExitCode {
         return app(argument).main();
     }
     let words: Vec<OsString> = std::env::args_os().skip(2).collect();
-    let asked = match asked(&words, &|name| Path::new(name).is_file()) {
+    let asked = match asked(&words, &ThisMachine) {
         Ok(asked) => asked,
         Err(sentence) => {
             say(&sentence);
@@ -90,8 +94,10 @@ pub fn main(argument: &'static str) -> ExitCode {
             drive(argument, asked, is_local).main_with(words)
         }
         // The files are this process's as long as the job runs.
-        (false, true) => match folder::make_of_job(std::process::id(), &brought(&asked)) {
-            Ok(_folder) => app(argument).main_with(words),
+        (false, true) => match folder::JobFolder::new(&asked.files, &asked.archives) {
+            Ok(folder) => app(argument)
+                .variable(FOLDER_VARIABLE, folder.path())
+                .main_with(words),
             Err(error) => {
                 say(&error.to_string());
                 ExitCode::from(SYSTEM)
@@ -99,10 +105,6 @@ pub fn main(argument: &'static str) -> ExitCode {
         },
         (false, false) => app(argument).main_with(words),
     }
-}
-
-fn brought(asked: &Asked) -> Vec<Brought> {
-    asked.files.iter().chain(&asked.archives).cloned().collect()
 }
 
 /// The job: the same in each process.
@@ -131,11 +133,9 @@ fn app(argument: &'static str) -> App {
 /// The same, with what its tasks are told.
 fn drive(argument: &'static str, asked: Asked, is_local: bool) -> App {
     app(argument).prepare(move |submit| {
-        let launcher = std::env::var(LAUNCHER_VARIABLE).ok();
-        let launcher = launcher.and_then(|pid| pid.parse().ok());
-        let folder = launcher.filter(|_| is_local).map(folder::of_job);
+        let folder = std::env::var(FOLDER_VARIABLE).ok().filter(|_| is_local);
         let plan = StreamPlan {
-            folder: folder.map(|folder| folder.to_string_lossy().into_owned()),
+            folder,
             ..asked.plan.clone()
         };
         submit

@@ -14,12 +14,13 @@ use std::time::{Duration, Instant};
 use gerbil_mapreduce::{Context, Error, ErrorContext as _, Result};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
-use rustix::io::Errno;
-use rustix::pipe::fcntl_setpipe_size;
+use rustix::io::{Errno, ioctl_fionread};
+use rustix::pipe::{PipeFlags, fcntl_setpipe_size, pipe_with};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
 use crate::child;
 use crate::reporter::{ErrorLines, Reported, reported};
+use crate::settings::UNREAD;
 
 /// Bytes of a pipe, where the kernel gives so many.
 const PIPE: usize = 1 << 20;
@@ -32,6 +33,9 @@ const LOOK: Timespec = Timespec {
 };
 /// How long the complaints of a command that has ended are waited for.
 const COMPLAINTS_OPEN: Duration = Duration::from_secs(1);
+
+/// Bytes of its input that a command may leave unread: as many as Hadoop keeps back, and does not miss when they are lost.
+const UNREAD_MAX: u64 = 128 << 10;
 
 /// Takes the lines of a command, and is its task.
 pub(crate) trait Listener {
@@ -52,8 +56,10 @@ pub(crate) struct Terms {
     pub(crate) line_max: usize,
     /// How long it may be silent.
     pub(crate) silence: Option<Duration>,
-    /// How long its output may be open without a byte, when it has ended.
+    /// How long others may hold its output open, when it has ended.
     pub(crate) left_open: Duration,
+    /// How many lines allow it to leave any of its input unread; none: no number does.
+    pub(crate) unread_after: Option<u64>,
 }
 
 /// A command that runs.
@@ -63,23 +69,43 @@ pub(crate) struct Pump {
     terms: Terms,
     child: Child,
     /// Readable when it has ended.
-    ended: OwnedFd,
+    pidfd: OwnedFd,
+    ended: Option<Ended>,
     stdin: Option<OwnedFd>,
+    /// The other end of its input, held while it runs: what it leaves is in the pipe, and writing never fails by a race.
+    far_end: Option<OwnedFd>,
     stdout: Option<OwnedFd>,
     stderr: Option<OwnedFd>,
     /// What was read of its output, from `begun` on without a whole line.
     output: Vec<u8>,
     filled: usize,
     complaints: ErrorLines,
-    /// Bytes that it was given.
+    /// Bytes that it was given, and bytes that nobody has read.
     given: u64,
+    unread: u64,
+    /// Lines that it has printed.
+    printed: u64,
     moved: Instant,
 }
 
-/// What became of a try to write.
-enum Wrote {
-    All,
-    Blocked(usize),
+/// What there is to know of a command that has ended.
+#[derive(Clone, Copy, Debug)]
+struct Ended {
+    status: ExitStatus,
+    at: Instant,
+    /// Bytes of its output that were read since.
+    late: usize,
+    /// There was a moment when there was none.
+    is_drained: bool,
+    /// When nothing but complaints were open.
+    said_all: Option<Instant>,
+}
+
+impl Ended {
+    /// Whether somebody else holds the output.
+    fn is_held(&self) -> bool {
+        self.is_drained || self.late > PIPE
+    }
 }
 
 impl Pump {
@@ -93,9 +119,11 @@ impl Pump {
         folder: &Path,
         variables: &BTreeMap<String, String>,
     ) -> Result<Self> {
-        let mut child = child::start(command, folder, variables)?;
-        let ended = pidfd_open(Pid::from_child(&child), PidfdFlags::empty())?;
-        let stdin = child.stdin.take().map(OwnedFd::from);
+        let (far_end, stdin) = pipe_with(PipeFlags::CLOEXEC)?;
+        let input = far_end.try_clone()?;
+        let mut child = child::start(command, input.into(), folder, variables)?;
+        let pidfd = pidfd_open(Pid::from_child(&child), PidfdFlags::empty())?;
+        let stdin = Some(stdin);
         let stdout = child.stdout.take().map(OwnedFd::from);
         let stderr = child.stderr.take().map(OwnedFd::from);
         for pipe in [&stdin, &stdout, &stderr].into_iter().flatten() {
@@ -110,35 +138,38 @@ impl Pump {
             command: command.to_owned(),
             terms,
             child,
-            ended,
+            pidfd,
+            ended: None,
             stdin,
+            far_end: Some(far_end),
             stdout,
             stderr,
             output: vec![0; PIECE],
             filled: 0,
             complaints: ErrorLines::default(),
             given: 0,
+            unread: 0,
+            printed: 0,
             moved: Instant::now(),
         })
     }
 
-    /// Hands `bytes` to the command.
+    /// Hands `bytes` to the command. What it leaves unread when it ends is taken all the same, up to a bound.
     ///
     /// # Errors
-    /// It takes no more, is silent for too long, or what it printed cannot be taken.
+    /// It fails, leaves too much, is silent for too long, or what it printed cannot be taken.
     pub(crate) fn write(&mut self, mut bytes: &[u8], to: &mut impl Listener) -> Result<()> {
         while let Some(stdin) = &self.stdin {
-            let wrote = match rustix::io::write(stdin, bytes) {
-                Ok(count) if count == bytes.len() => Wrote::All,
-                Ok(count) => Wrote::Blocked(count),
+            let count = match rustix::io::write(stdin, bytes) {
+                Ok(count) => count,
                 Err(Errno::INTR) => continue,
-                Err(Errno::AGAIN) => Wrote::Blocked(0),
-                Err(Errno::PIPE) => return Err(self.closed_early(to)),
+                Err(Errno::AGAIN) => 0,
+                Err(Errno::PIPE) => {
+                    self.unread = ioctl_fionread(stdin)?;
+                    self.stdin = None;
+                    break;
+                }
                 Err(error) => return Err(error).context(|| self.name()),
-            };
-            let count = match wrote {
-                Wrote::All => bytes.len(),
-                Wrote::Blocked(count) => count,
             };
             self.given += count as u64;
             if count > 0 {
@@ -149,8 +180,13 @@ impl Pump {
                 return Ok(());
             }
             self.wait(true, to)?;
+            if self.ended.is_some() {
+                // Where nobody else reads, the kernel says so now.
+                self.far_end = None;
+            }
         }
-        Ok(())
+        self.unread += bytes.len() as u64;
+        self.check_unread(to)
     }
 
     /// Ends the command's input, and waits until it has said all and ended.
@@ -159,25 +195,18 @@ impl Pump {
     /// It fails, or does not end.
     pub(crate) fn finish(&mut self, to: &mut impl Listener) -> Result<()> {
         self.stdin = None;
-        let mut status = None;
-        while self.stdout.is_some() || self.stderr.is_some() || status.is_none() {
+        while self.stdout.is_some() || self.stderr.is_some() || self.ended.is_none() {
             self.wait(false, to)?;
-            let is_first = status.is_none();
-            if is_first {
-                status = self.child.try_wait().context(|| self.name())?;
-            }
-            let Some(status) = status else {
+            let Some(ended) = &mut self.ended else {
                 continue;
             };
-            if is_first {
-                self.moved = Instant::now();
-            }
-            let idle = self.moved.elapsed();
-            if self.stdout.is_none() && idle > COMPLAINTS_OPEN {
-                self.stderr = None;
-            }
-            if idle > self.terms.left_open {
-                let how = how(status);
+            if self.stdout.is_none() {
+                let said_all = ended.said_all.get_or_insert_with(Instant::now);
+                if said_all.elapsed() > COMPLAINTS_OPEN {
+                    self.stderr = None;
+                }
+            } else if ended.is_held() && ended.at.elapsed() > self.terms.left_open {
+                let how = how(ended.status);
                 return Err(self.failure(&format!(
                     "{how}, and a process that it has started holds its output open: let it wait for what it starts, or \
                      give that another output (>/dev/null)"
@@ -185,34 +214,76 @@ impl Pump {
             }
         }
         self.lines(true, to)?;
-        match status {
-            Some(status) if status.success() || !self.is_failure(status) => Ok(()),
-            Some(status) => Err(self.failure(&how(status))),
-            None => Ok(()),
+        match self.ended {
+            Some(ended) if self.is_failure(ended.status) => {
+                return Err(self.failure(&how(ended.status)));
+            }
+            Some(_) | None => {}
+        }
+        if let Some(far_end) = self.far_end.take() {
+            self.unread = ioctl_fionread(far_end)?;
+        }
+        let is_allowed = (self.terms.unread_after).is_some_and(|lines| self.printed >= lines);
+        match self.unread > UNREAD_MAX && !is_allowed {
+            true => Err(self.leaves_input()),
+            false => Ok(()),
         }
     }
 
+    /// Of a command that takes no more: why that is a failure, if it is one before its output is known.
+    fn check_unread(&mut self, to: &mut impl Listener) -> Result<()> {
+        let by = Instant::now() + COMPLAINTS_OPEN;
+        while self.ended.is_none() {
+            self.wait(false, to)?;
+        }
+        let status = self.ended.map(|ended| ended.status);
+        let failed = status.filter(|status| self.is_failure(*status));
+        let is_too_much = self.unread > UNREAD_MAX && self.terms.unread_after.is_none();
+        if failed.is_none() && !is_too_much {
+            return Ok(());
+        }
+        // What it has said before it ended is in the pipe.
+        while self.stderr.is_some() && Instant::now() < by {
+            self.wait(false, to)?;
+        }
+        Err(match failed {
+            Some(status) => {
+                let given = self.given;
+                self.failure(&format!(
+                    "{}, when it had been given {given} bytes",
+                    how(status)
+                ))
+            }
+            None => self.leaves_input(),
+        })
+    }
+
+    fn leaves_input(&self) -> Error {
+        self.failure(&format!(
+            "has ended, and left more than {UNREAD_MAX} bytes of its input unread: let it read to the end (cat >/dev/null), \
+             or allow that with -D {UNREAD}=0"
+        ))
+    }
+
     fn is_failure(&self, status: ExitStatus) -> bool {
-        self.terms.fails_by_code || status.signal().is_some()
+        !status.success() && (self.terms.fails_by_code || status.signal().is_some())
     }
 
     /// Waits until something can be done, and reads what there is.
     fn wait(&mut self, writes: bool, to: &mut impl Listener) -> Result<()> {
         let ready = {
-            let last = match writes {
-                true => (self.stdin.as_ref(), PollFlags::OUT, Stream::Input),
-                false => (Some(&self.ended), PollFlags::IN, Stream::End),
-            };
+            let stdin = self.stdin.as_ref().filter(|_| writes);
+            let pidfd = Some(&self.pidfd).filter(|_| self.ended.is_none());
             let wanted = [
                 (self.stdout.as_ref(), PollFlags::IN, Stream::Output),
                 (self.stderr.as_ref(), PollFlags::IN, Stream::Complaints),
-                last,
+                (stdin, PollFlags::OUT, Stream::Input),
+                (pidfd, PollFlags::IN, Stream::End),
             ];
             let wanted = wanted.into_iter().filter_map(|(fd, flags, of)| {
                 Some((PollFd::from_borrowed_fd(fd?.as_fd(), flags), of))
             });
             let (mut all, of): (Vec<_>, Vec<_>) = wanted.unzip();
-            // A process that has ended stays so: without its output there is nothing to wait for.
             match poll(&mut all, Some(&LOOK)) {
                 Ok(_) | Err(Errno::INTR) => {}
                 Err(error) => return Err(error).context(|| self.name()),
@@ -221,26 +292,28 @@ impl Pump {
             let ready = ready.filter(|(fd, _)| !fd.revents().is_empty());
             ready.map(|(_, which)| which).collect::<Vec<_>>()
         };
+        if let Some(ended) = &mut self.ended {
+            ended.is_drained |= !ready.contains(&Stream::Output);
+        }
         for stream in &ready {
             match stream {
                 Stream::Output => self.read_output(to)?,
                 Stream::Complaints => self.read_complaints(to)?,
-                Stream::Input | Stream::End => {}
+                Stream::Input => {}
+                Stream::End => {
+                    let status = self.child.try_wait().context(|| self.name())?;
+                    self.ended = status.map(|status| Ended {
+                        status,
+                        at: Instant::now(),
+                        late: 0,
+                        is_drained: false,
+                        said_all: None,
+                    });
+                }
             }
-        }
-        if ready == [Stream::End] && self.child.try_wait().is_ok_and(|status| status.is_some()) {
-            // The pipes have nothing, and it is known that it has ended: look at them now and then.
-            let mut rest: Vec<_> = [&self.stdout, &self.stderr]
-                .into_iter()
-                .flatten()
-                .map(|fd| PollFd::from_borrowed_fd(fd.as_fd(), PollFlags::IN))
-                .collect();
-            if rest.is_empty() {
-                return Ok(());
-            }
-            let _looked = poll(&mut rest, Some(&LOOK)).is_ok();
         }
         if ready.is_empty()
+            && (writes || self.ended.is_none())
             && let Some(silence) = self.terms.silence
             && self.moved.elapsed() > silence
         {
@@ -270,6 +343,9 @@ impl Pump {
             Ok(0) => self.stdout = None,
             Ok(count) => {
                 self.filled += count;
+                if let Some(ended) = &mut self.ended {
+                    ended.late = ended.late.saturating_add(count);
+                }
                 self.is_alive(to);
                 self.lines(false, to)?;
             }
@@ -300,6 +376,7 @@ impl Pump {
             let end = end.unwrap_or(rest.len());
             let (line, behind) = rest.split_at(end);
             to.line(line)?;
+            self.printed += 1;
             let ends_twice = behind.starts_with(b"\r\n");
             rest = behind
                 .get(1 + usize::from(ends_twice)..)
@@ -351,35 +428,6 @@ impl Pump {
         };
         kept.iter().for_each(|line| self.complaints.keep(line));
         done
-    }
-
-    /// The command has closed its input before it was at its end: why, as far as it says so soon.
-    fn closed_early(&mut self, to: &mut impl Listener) -> Error {
-        self.stdin = None;
-        let by = Instant::now() + COMPLAINTS_OPEN;
-        let mut status = None;
-        while status.is_none() && Instant::now() < by {
-            if let Err(error) = self.wait(false, to) {
-                return error;
-            }
-            status = self.child.try_wait().ok().flatten();
-        }
-        // What it has said before it ended is in the pipe.
-        while self.stderr.is_some() && Instant::now() < by {
-            if let Err(error) = self.read_complaints(to) {
-                return error;
-            }
-        }
-        let given = self.given;
-        match status {
-            Some(status) if !status.success() => {
-                self.failure(&format!("{}, when it had been given {given} bytes", how(status)))
-            }
-            _ => self.failure(&format!(
-                "has closed its input when it had been given {given} bytes, and there is more: let it read to the end \
-                 (cat >/dev/null)"
-            )),
-        }
     }
 
     fn name(&self) -> String {

@@ -28,6 +28,8 @@ pub(crate) const PARTITIONER: &str = "stream.partition.options";
 pub(crate) const PARTITIONER_FIELDS: &str = "stream.partition.fields";
 /// What keys are compared by, likewise; none: their bytes.
 pub(crate) const COMPARATOR: &str = "stream.comparator.options";
+/// How many lines of its output let a command leave its input unread.
+pub(crate) const UNREAD: &str = "stream.minRecWrittenToEnableSkip_";
 /// Where no key is asked for, as much of the shuffle's memory as a record may take.
 const ARENA: &str = "mapreduce.task.io.sort.mb";
 /// How long a task may be silent, ms.
@@ -35,7 +37,7 @@ const TIMEOUT: &str = "mapreduce.task.timeout";
 /// A record has a quarter of the arena.
 const QUARTERS_OF_MIB: usize = 1 << 18;
 
-/// How long a command that has ended may have its output open, without a byte.
+/// How long others may hold the output of a command open that has ended.
 const LEFT_OPEN: Duration = Duration::from_secs(20);
 
 /// A text, or its default.
@@ -88,13 +90,14 @@ pub(crate) fn terms(settings: &Settings) -> Result<Terms> {
     let timeout: u64 = settings.parse(TIMEOUT)?;
     let fails = settings.parse_if("stream.non.zero.exit.is.failure")?;
     // A little sooner than the launcher, which knows less of what happened.
-    let silence = Duration::from_millis(timeout - timeout / 10);
+    let silence = (timeout > 0).then(|| Duration::from_millis(timeout - timeout / 10));
     Ok(Terms {
         prefix: text(settings, "stream.stderr.reporter.prefix", "reporter:").to_owned(),
         fails_by_code: fails.unwrap_or(true),
         line_max: arena.saturating_mul(QUARTERS_OF_MIB),
-        silence: (timeout > 0).then_some(silence),
-        left_open: LEFT_OPEN.min(silence),
+        silence,
+        left_open: silence.map_or(LEFT_OPEN, |silence| LEFT_OPEN.min(silence)),
+        unread_after: settings.parse_if(UNREAD)?,
     })
 }
 

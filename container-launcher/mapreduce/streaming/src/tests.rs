@@ -170,12 +170,26 @@ fn an_exit_code_is_a_failure_unless_the_job_says_otherwise() {
 }
 
 #[test]
-fn a_command_that_reads_not_to_the_end_is_named_with_the_file() {
+fn a_command_may_leave_a_little_of_its_input_and_more_is_named_with_the_file() {
+    // It has ended before it is given anything, or while it is, or afterwards.
+    for _ in 0..20 {
+        assert_eq!(text(streaming("echo x", None).input("a\nb\n")), "x\t\n");
+        let all = "line\n".repeat((128 << 10) / 5);
+        assert_eq!(text(streaming("true", None).input(&all)), "");
+        let test = streaming("cat", Some("echo x")).input("a\t1\nb\t2\n");
+        assert_eq!(text(test), "x\t\n");
+        let more = "line\n".repeat((128 << 10) / 5 + 1);
+        let failed = failure(streaming("true", None).input(&more));
+        assert!(
+            failed.contains("left more than 131072 bytes of its input unread"),
+            "{failed}"
+        );
+    }
     let lines = "line\n".repeat(2_000_000);
     let failed = failure(streaming("head -1", None).input(&lines));
     assert!(failed.starts_with("input-0, "), "{failed}");
     assert!(
-        failed.contains("`head -1` has closed its input when it had been given"),
+        failed.contains("`head -1` has ended, and left more than 131072 bytes"),
         "{failed}"
     );
     let script = "sh -c \"head -1 >/dev/null; echo bad line >&2; exit 2\"";
@@ -188,6 +202,28 @@ fn a_command_that_reads_not_to_the_end_is_named_with_the_file() {
         failed.ends_with("the last that it said: bad line"),
         "{failed}"
     );
+}
+
+#[test]
+fn a_command_leaves_as_much_of_its_input_as_the_job_allows() {
+    let lines = "line\n".repeat(2_000_000);
+    let allowed = |command: &str, lines_out: &str| {
+        let test = streaming(command, None).input(&lines);
+        test.set("stream.minRecWrittenToEnableSkip_", lines_out)
+    };
+    assert_eq!(text(allowed("head -1", "0")), "line\t\n");
+    assert_eq!(text(allowed("head -2", "2")), "line\t\nline\t\n");
+    let failed = failure(allowed("head -1", "2"));
+    assert!(failed.contains("`head -1` has ended, and left"), "{failed}");
+    let failed = failure(allowed("sh -c \"exit 3\"", "0"));
+    assert!(failed.contains("ended with exit code 3"), "{failed}");
+}
+
+#[test]
+fn what_a_command_starts_may_read_on_when_it_has_ended() {
+    let lines = "line\n".repeat(400_000);
+    let script = "sh -c \"exec 3<&0; wc -l <&3 &\"";
+    assert_eq!(text(streaming(script, None).input(&lines)), "400000\t\n");
 }
 
 #[test]
@@ -214,6 +250,16 @@ fn a_command_that_leaves_something_behind_is_told_from_one_that_has_ended() {
         failed.contains("a process that it has started holds its output open"),
         "{failed}"
     );
+    // Nor does one that goes on printing.
+    let script = "sh -c \"cat; yes & exit 0\"";
+    let test = streaming(script, None).input("x\n");
+    let failed = failure(test.set("mapreduce.task.timeout", "2000"));
+    assert!(
+        failed.contains("a process that it has started holds its output open"),
+        "{failed}"
+    );
+    let script = "sh -c \"cat; (while echo more; do sleep 0.1; done) >&2 & exec >/dev/null\"";
+    assert_eq!(text(streaming(script, None).input("x\n")), "x\t\n");
     // What holds nothing is nobody's affair.
     let script = "sh -c \"cat; sleep 5 >/dev/null 2>&1 & exit 0\"";
     assert_eq!(text(streaming(script, None).input("x\n")), "x\t\n");

@@ -5,6 +5,7 @@ use std::path::Path;
 use gerbil_task::renamed::current;
 
 use super::{Asked, Given};
+use crate::here::Here;
 use crate::plan::{Brought, Stage};
 use crate::settings::{COMPARATOR, FORMAT, Format};
 use crate::words::{files, words};
@@ -44,11 +45,7 @@ fn has_names_of_its_own(all: &[&Brought]) -> Result<(), String> {
 }
 
 impl Given {
-    pub(super) fn complete(
-        self,
-        asked: &mut Asked,
-        is_file: &dyn Fn(&str) -> bool,
-    ) -> Result<(), String> {
+    pub(super) fn complete(self, asked: &mut Asked, here: &dyn Here) -> Result<(), String> {
         if asked.inputs.is_empty() {
             return Err("-input PATH is needed; --help tells more".to_owned());
         }
@@ -68,6 +65,12 @@ impl Given {
             if let Some(path) = file.path.strip_prefix("file:") {
                 file.path = format!("/{}", path.trim_start_matches('/'));
             }
+            if !here.is_there(&file.path) {
+                return Err(format!(
+                    "{}: there is no such file on this machine: -files and -archives bring what is here",
+                    file.path
+                ));
+            }
         }
         for list in [&mut asked.files, &mut asked.archives] {
             each_once(list);
@@ -82,7 +85,7 @@ impl Given {
         }
         let mut reduces = self.reduces;
         asked.plan.map = match self.mapper {
-            Some(command) => stage("mapper", command, asked, is_file)?,
+            Some(command) => stage("mapper", command, asked, here)?,
             None => Stage::Identity,
         };
         asked.plan.reduce = match self.reducer.as_deref() {
@@ -90,7 +93,7 @@ impl Given {
                 reduces = Some(0);
                 Stage::Identity
             }
-            Some(command) => stage("reducer", command.to_owned(), asked, is_file)?,
+            Some(command) => stage("reducer", command.to_owned(), asked, here)?,
             None => Stage::Identity,
         };
         if asked.plan.map == Stage::Identity
@@ -128,12 +131,7 @@ impl Given {
 }
 
 /// What a stage does that is `given` so.
-fn stage(
-    option: &str,
-    given: String,
-    asked: &Asked,
-    is_file: &dyn Fn(&str) -> bool,
-) -> Result<Stage, String> {
+fn stage(option: &str, given: String, asked: &Asked, here: &dyn Here) -> Result<Stage, String> {
     let identity = match option {
         "mapper" => "IdentityMapper",
         _ => "IdentityReducer",
@@ -167,7 +165,9 @@ fn stage(
     for file in files(&command) {
         let plain = file.strip_prefix("./").unwrap_or(&file);
         let first = plain.split('/').next().unwrap_or(plain);
-        if !file.starts_with('/') && !links.contains(&first) && is_file(&file) {
+        // What PATH finds is what runs on the nodes, whatever lies in this folder.
+        let is_program = file == program && here.is_in_path(&file);
+        if !file.starts_with('/') && !is_program && !links.contains(&first) && here.is_file(&file) {
             return Err(format!(
                 "-{option}: {file} is a file here, not on the nodes: -files {file}"
             ));

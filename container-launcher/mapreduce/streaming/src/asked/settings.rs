@@ -1,10 +1,14 @@
 //! Settings: those that Hadoop called otherwise before, and those that say what keys are dealt and compared by.
 
+use gerbil_task::renamed::current;
+use gerbil_task::setting_values::{check_number, check_truth, check_values};
 use gerbil_task::settings::{Standing, standing};
 
 use super::{Asked, Given};
 use crate::key_fields::parts;
-use crate::settings::{KEY_SEPARATOR, PARTITION_BY_FIELDS, PARTITIONER, PARTITIONER_FIELDS};
+use crate::settings::{
+    IGNORE_KEY, KEY_SEPARATOR, PARTITION_BY_FIELDS, PARTITIONER, PARTITIONER_FIELDS, UNREAD,
+};
 
 /// What a setting says of keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,6 +67,14 @@ const OF_KEYS: [KeySetting; 6] = [
     },
 ];
 
+/// Streaming's own settings that are whole numbers, and that are truths.
+const OWN_NUMBERS: [&str; 3] = [
+    "stream.num.map.output.key.fields",
+    "stream.num.reduce.output.key.fields",
+    UNREAD,
+];
+const OWN_TRUTHS: [&str; 2] = ["stream.non.zero.exit.is.failure", IGNORE_KEY];
+
 impl Given {
     pub(super) fn set(&mut self, setting: &str, asked: &mut Asked) -> Result<(), String> {
         let Some((name, value)) = setting.split_once('=') else {
@@ -84,6 +96,14 @@ impl Given {
             asked.notes.push(note);
             return Ok(());
         }
+        let wrong = |why: String| format!("-D {why}");
+        if OWN_NUMBERS.contains(&name) {
+            check_number(name, value).map_err(wrong)?;
+        }
+        if OWN_TRUTHS.contains(&name) {
+            check_truth(name, value).map_err(wrong)?;
+        }
+        check_values(|asked| (current(name) == asked).then_some(value)).map_err(wrong)?;
         self.settings.push((name.to_owned(), value.to_owned()));
         Ok(())
     }

@@ -1,13 +1,37 @@
 use std::ffi::OsString;
 
 use super::{Asked, asked};
+use crate::here::Here;
 use crate::plan::Stage;
+
+/// A machine with a few files, one of them called like a program.
+struct Few;
+
+impl Here for Few {
+    fn is_file(&self, name: &str) -> bool {
+        [
+            "mapper.py",
+            "./mapper.py",
+            "bin/m.sh",
+            "count.awk",
+            "cut",
+            "./cut",
+        ]
+        .contains(&name)
+    }
+
+    fn is_there(&self, name: &str) -> bool {
+        name != "nothere.py"
+    }
+
+    fn is_in_path(&self, program: &str) -> bool {
+        ["cut", "cat", "awk"].contains(&program)
+    }
+}
 
 fn of(words: &[&str]) -> Result<Asked, String> {
     let words: Vec<OsString> = words.iter().map(OsString::from).collect();
-    asked(&words, &|name| {
-        ["mapper.py", "./mapper.py", "bin/m.sh", "count.awk"].contains(&name)
-    })
+    asked(&words, &Few)
 }
 
 fn line(line: &str) -> Result<Asked, String> {
@@ -138,6 +162,26 @@ fn what_cannot_be_is_said_in_a_sentence() {
             "-numReduceTasks many: a whole number from 0",
         ),
         (
+            "-input a -output b -mapper cat -numReduceTasks 4000000000",
+            "-numReduceTasks 4000000000: a whole number from 0 to 100000",
+        ),
+        (
+            "-input a -output b -mapper cat -D mapred.reduce.tasks=x",
+            "-D mapreduce.job.reduces=x: that is to be a whole number",
+        ),
+        (
+            "-input a -output b -mapper cat -Dstream.num.map.output.key.fields=-1",
+            "-D stream.num.map.output.key.fields=-1: that is to be a whole number",
+        ),
+        (
+            "-input a -output b -mapper cat -jobconf stream.non.zero.exit.is.failure=no",
+            "-D stream.non.zero.exit.is.failure=no: that is to be true or false",
+        ),
+        (
+            "-input a -output b -mapper ./cut",
+            "-mapper: ./cut is a file here, not on the nodes: -files ./cut",
+        ),
+        (
             "-input a -output b -maper cat",
             "-maper is no option of Hadoop Streaming (is -mapper meant?)",
         ),
@@ -158,6 +202,14 @@ fn what_cannot_be_is_said_in_a_sentence() {
         (
             "-input a -output b -mapper cat -D x",
             "-D x: a setting is NAME=VALUE",
+        ),
+        (
+            "-input a -output b -mapper cat -files mapper.py,nothere.py",
+            "nothere.py: there is no such file on this machine",
+        ),
+        (
+            "-input a -output b -mapper cat -archives file:nothere.tgz -file nothere.py",
+            "nothere.py: there is no such file on this machine",
         ),
         (
             "-input a -output b -mapper cat -files hdfs://n/x",
@@ -190,6 +242,12 @@ fn what_cannot_be_is_said_in_a_sentence() {
     }
     let script = of(&["-input", "a", "-output", "b", "-mapper", "awk -f count.awk"]).unwrap_err();
     assert!(script.contains("count.awk is a file here"), "{script}");
+}
+
+#[test]
+fn a_file_that_is_called_like_a_program_of_the_nodes_is_not_what_runs() {
+    let found = of(&["-input", "a", "-output", "b", "-mapper", "cut -f1"]).unwrap();
+    assert_eq!(found.plan.map, Stage::Command("cut -f1".into()));
 }
 
 #[test]
