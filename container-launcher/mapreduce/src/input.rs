@@ -24,8 +24,8 @@ pub use key_value::KeyValueText;
 pub use lines::{NLines, TextLines};
 pub use numbers::Numbers;
 pub use sequence_file::SequenceFile;
-pub use source::Source;
 pub(crate) use source::{Consumed, Open, Opened, at_hand};
+pub use source::{Source, SourceFile};
 pub use whole::WholeFile;
 
 use crate::error::Result;

@@ -84,7 +84,7 @@ pub use gerbil_task::Piece;
 pub use handle::Handle;
 pub use input::{
     FixedLength, Granule, InputFormat, KeyValueText, LineBlocks, NLines, Numbers, SequenceFile,
-    Source, TextLines, WholeFile,
+    Source, SourceFile, TextLines, WholeFile,
 };
 pub use job::{Job, Mapped, Ready};
 pub use library::{Identity, Sum};

@@ -38,6 +38,27 @@ pub struct Source {
     pub end: u64,
     size: u64,
     beginning: Beginning,
+    consumed: Consumed,
+}
+
+/// A source's file, which several threads may read by its places.
+#[derive(Debug)]
+pub struct SourceFile {
+    file: File,
+    consumed: Consumed,
+}
+
+impl SourceFile {
+    /// It is open for reading.
+    #[must_use]
+    pub const fn file(&self) -> &File {
+        &self.file
+    }
+
+    /// So many bytes of it were read: they count as the task's input, and as its progress.
+    pub fn read(&self, bytes: u64) {
+        self.consumed.fetch_add(bytes, Ordering::Relaxed);
+    }
 }
 
 /// Where the first bytes of a file come from.
@@ -79,6 +100,7 @@ impl Source {
             end,
             size: piece.size,
             beginning,
+            consumed: Arc::clone(consumed),
         })
     }
 
@@ -106,6 +128,21 @@ impl Source {
         Ok(bytes)
     }
 
+    /// The file itself, for who reads it by its places instead of by [`reader`](Self::reader). `None`: it comes through a pipe,
+    /// or is no file.
+    ///
+    /// # Errors
+    /// The process has too many descriptors.
+    pub fn file(&self) -> Result<Option<SourceFile>> {
+        match &self.beginning {
+            Beginning::File(file) => Ok(Some(SourceFile {
+                file: file.try_clone().context(|| self.name.clone())?,
+                consumed: Arc::clone(&self.consumed),
+            })),
+            Beginning::Nowhere | Beginning::Asked(_) => Ok(None),
+        }
+    }
+
     /// A piece of what is no file.
     pub(crate) fn without_file(piece: &Piece) -> Self {
         let end = piece.offset.saturating_add(piece.length);
@@ -116,6 +153,7 @@ impl Source {
             end,
             size: piece.size,
             beginning: Beginning::Nowhere,
+            consumed: Consumed::default(),
         }
     }
 
@@ -129,6 +167,7 @@ impl Source {
             end,
             size: end,
             beginning: Beginning::Nowhere,
+            consumed: Consumed::default(),
         }
     }
 }
