@@ -25,6 +25,8 @@ mod engine;
 mod file;
 #[cfg(any(feature = "cuda", feature = "opencl"))]
 mod gpu;
+#[cfg(all(feature = "mapreduce", any(feature = "cuda", feature = "opencl")))]
+mod mapper;
 mod modelled;
 mod report;
 mod tokens;
@@ -39,5 +41,7 @@ pub use engine::{
 pub use file::{BLOCK, ChunkFile, ChunkSource, IoMode};
 #[cfg(any(feature = "cuda", feature = "opencl"))]
 pub use gpu::{ChunkKernel, GpuDevice};
+#[cfg(all(feature = "mapreduce", any(feature = "cuda", feature = "opencl")))]
+pub use mapper::{ChunkInput, ChunkMapper, Chunked, FilePiece};
 pub use modelled::{Line, ModelledDevice, ModelledDisk, Overlap};
 pub use report::{ChunkTimes, Makespan, Resource};
