@@ -1,0 +1,96 @@
+//! What a job says of accelerators.
+
+use super::{ACC_FALLBACK, ACC_MODULES, ACC_TIMEOUT};
+
+/// The longest that an attempt may wait for devices: a year.
+const ACC_TIMEOUT_MAX: u64 = 365 * 86_400;
+
+/// Judges what is given of accelerators; `given` tells the value of a setting.
+///
+/// # Errors
+/// One makes no sense: a sentence.
+pub fn check_accelerators<'a>(given: impl Fn(&str) -> Option<&'a str>) -> Result<(), String> {
+    let given = |name| given(name).map(str::trim).filter(|value| !value.is_empty());
+    if let Some(text) = given(ACC_TIMEOUT) {
+        let seconds = text.parse::<u64>().ok();
+        if seconds.is_none_or(|seconds| seconds > ACC_TIMEOUT_MAX) {
+            return Err(format!(
+                "{ACC_TIMEOUT}={text}: give a number of seconds, from 0 to {ACC_TIMEOUT_MAX}"
+            ));
+        }
+    }
+    for (name, known) in [
+        (ACC_FALLBACK, &["never", "start", "always"][..]),
+        (ACC_MODULES, &["overlap", "serial"]),
+    ] {
+        if let Some(text) = given(name).filter(|text| !known.contains(text)) {
+            return Err(format!("{name}={text}: known are {}", known.join(", ")));
+        }
+    }
+    Ok(())
+}
+
+/// Whether a job goes on where no node has the functions of accelerators that it needs: its program has a version for the
+/// processor, which it says by this setting. `given` tells the value of a setting.
+pub fn goes_on_without<'a>(given: impl Fn(&str) -> Option<&'a str>) -> bool {
+    matches!(given(ACC_FALLBACK).map(str::trim), Some("start" | "always"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ACC_FALLBACK, check_accelerators, goes_on_without};
+
+    #[test]
+    fn a_job_goes_on_without_devices_where_it_says_so() {
+        for (value, goes_on) in [
+            (None, false),
+            (Some(""), false),
+            (Some("never"), false),
+            (Some("start"), true),
+            (Some(" always "), true),
+        ] {
+            let given = |name: &str| value.filter(|_| name == ACC_FALLBACK);
+            assert_eq!(goes_on_without(given), goes_on, "{value:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_given_of_accelerators_makes_sense_or_is_refused() {
+        let check = |name: &'static str, value: &'static str| {
+            check_accelerators(|of| (of == name).then_some(value))
+        };
+        for (name, value) in [
+            ("acc.timeout", " 0 "),
+            ("acc.timeout", "31536000"),
+            ("acc.timeout", ""),
+            ("acc.fallback", "always"),
+            ("acc.modules", "serial"),
+        ] {
+            check(name, value).unwrap();
+        }
+        for (name, value, said) in [
+            (
+                "acc.timeout",
+                "abc",
+                "acc.timeout=abc: give a number of seconds, from 0 to 31536000",
+            ),
+            (
+                "acc.timeout",
+                "31536001",
+                "acc.timeout=31536001: give a number of seconds, from 0 to 31536000",
+            ),
+            (
+                "acc.fallback",
+                "perhaps",
+                "acc.fallback=perhaps: known are never, start, always",
+            ),
+            (
+                "acc.modules",
+                "both",
+                "acc.modules=both: known are overlap, serial",
+            ),
+        ] {
+            assert_eq!(check(name, value).unwrap_err(), said);
+        }
+    }
+}
