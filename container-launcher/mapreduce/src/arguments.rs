@@ -103,10 +103,12 @@ impl Arguments {
                 Long("report") => arguments.report = Some(parser.value()?.into()),
                 Short('D') => {
                     let text = parser.value()?.string()?;
-                    let Some((name, value)) = text.split_once('=') else {
+                    let pair = text
+                        .split_once('=')
+                        .map(|(name, value)| (name.trim(), value));
+                    let Some((name, value)) = pair.filter(|(name, _)| !name.is_empty()) else {
                         return Err(Error::new(format!("-D {text}: a setting is NAME=VALUE")));
                     };
-                    let name = name.trim();
                     arguments.notes.extend(remark(name));
                     arguments.set(current(name), value);
                 }

@@ -18,6 +18,8 @@ pub struct Error {
     no_room: bool,
     /// It says which records it is of: the one at hand is not to blame.
     is_placed: bool,
+    /// The operating system has said it of a file.
+    is_io: bool,
 }
 
 /// What a missing device is of whose kind nothing is said.
@@ -40,6 +42,7 @@ impl Error {
             missing: None,
             no_room: false,
             is_placed: false,
+            is_io: false,
         }
     }
 
@@ -116,6 +119,11 @@ impl Error {
         self.is_placed
     }
 
+    /// Whether the operating system has said it of a file.
+    pub(crate) const fn is_io(&self) -> bool {
+        self.is_io
+    }
+
     /// The kind of device that was missing, as needs are named.
     pub(crate) fn missing(&self) -> Option<&str> {
         self.missing.as_deref()
@@ -146,6 +154,7 @@ impl fmt::Debug for Error {
 impl<E: std::error::Error + 'static> From<E> for Error {
     fn from(error: E) -> Self {
         let no_room = is_no_room(&error);
+        let is_io = (&error as &(dyn std::error::Error + 'static)).is::<std::io::Error>();
         let mut sentence = error.to_string();
         let mut source = error.source();
         while let Some(cause) = source {
@@ -158,7 +167,10 @@ impl<E: std::error::Error + 'static> From<E> for Error {
         }
         match no_room {
             true => Self::no_room(sentence),
-            false => Self::new(sentence),
+            false => Self {
+                is_io,
+                ..Self::new(sentence)
+            },
         }
     }
 }

@@ -54,68 +54,102 @@ pub(crate) struct LocalJob<'a> {
 /// Why a job is ended before its time, if it is.
 type Stop<'a> = dyn Fn() -> Option<String> + 'a;
 
-/// Runs a job, unless `stop` says why not; its counters.
-pub(crate) fn run(order: &LocalJob<'_>, stop: &Stop<'_>) -> Result<Counters> {
-    let began = Instant::now();
-    let mut settings = order.settings.clone();
-    let splits = order.splits.clone();
-    let bytes: u64 = splits.iter().flatten().map(|piece| piece.length).sum();
-    let reduces: u32 = settings.parse(REDUCES)?;
-    // Memory takes a byte in less time than it takes to make it half a byte.
-    if settings.get(COMPRESS_MAP).is_none() && free_memory().is_some_and(|free| bytes <= free / 4) {
-        settings.set(COMPRESS_MAP, "false");
+/// A job that nothing stands in the way of: its output folder is its own.
+pub(crate) struct LocalRun {
+    began: Instant,
+    settings: Settings,
+    bytes: u64,
+    reduces: u32,
+    slots: usize,
+    budget: Budget,
+    committer: Committer,
+    queue: TaskQueue,
+}
+
+impl LocalRun {
+    /// Looks whether a job can be run at all, and takes its output folder.
+    ///
+    /// # Errors
+    /// What was asked for makes no sense, the output is there, or cannot be written.
+    pub(crate) fn begin(order: &LocalJob<'_>) -> Result<Self> {
+        let began = Instant::now();
+        let mut settings = order.settings.clone();
+        let splits = order.splits.clone();
+        let bytes: u64 = splits.iter().flatten().map(|piece| piece.length).sum();
+        let reduces: u32 = settings.parse(REDUCES)?;
+        // Memory takes a byte in less time than it takes to make it half a byte.
+        if settings.get(COMPRESS_MAP).is_none()
+            && free_memory().is_some_and(|free| bytes <= free / 4)
+        {
+            settings.set(COMPRESS_MAP, "false");
+        }
+        #[cfg(feature = "fpga")]
+        fpgad::look(order, &settings)?;
+        let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        let slots = order
+            .slots
+            .unwrap_or(cores)
+            .min(splits.len().max(reduces as usize))
+            .clamp(1, 64);
+        let budget = Budget::new(slots, &settings)?;
+        let queue = TaskQueue::new(splits, reduces, &settings)?;
+        Ok(Self {
+            began,
+            bytes,
+            reduces,
+            slots,
+            budget,
+            committer: Committer::begin(&order.output)?,
+            queue,
+            settings,
+        })
     }
-    #[cfg(feature = "fpga")]
-    fpgad::look(order, &settings)?;
-    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    let slots = order
-        .slots
-        .unwrap_or(cores)
-        .min(splits.len().max(reduces as usize))
-        .clamp(1, 64);
-    let budget = Budget::new(slots, &settings)?;
-    let mut committer = Committer::begin(&order.output)?;
-    let queue = TaskQueue::new(splits, reduces, &settings)?;
-    if !order.quiet {
-        crate::say(&format!(
-            "{}: {} maps over {} MB, {reduces} reduces, {slots} at a time",
-            order.spec.planned.name,
-            queue.maps(),
-            bytes / 1_000_000
-        ));
-        crate::say(&format!("{}: {}", order.spec.planned.name, budget.text()));
+
+    /// Runs it, unless `stop` says why not; its counters.
+    pub(crate) fn finish(mut self, order: &LocalJob<'_>, stop: &Stop<'_>) -> Result<Counters> {
+        let name = &order.spec.planned.name;
+        let (bytes, slots) = (self.bytes, self.slots);
+        if !order.quiet {
+            crate::say(&format!(
+                "{name}: {} maps over {} MB, {} reduces, {slots} at a time",
+                self.queue.maps(),
+                bytes / 1_000_000,
+                self.reduces,
+            ));
+            crate::say(&format!("{name}: {}", self.budget.text()));
+        }
+        let started = Instant::now();
+        let outputs = self.budget.outputs();
+        let ground = Ground {
+            queue: &self.queue,
+            committer: &self.committer,
+            outputs: &outputs,
+        };
+        let ended = slot::work(order, &self.settings, (slots, bytes), stop, ground);
+        let done = ended.and_then(|scratch| Ok((self.queue.verdict()?, scratch)));
+        let done = done.and_then(|done| self.committer.commit().map(|()| done));
+        if done.is_err() {
+            self.committer.abort();
+        }
+        let (outcome, scratch) = done?;
+        let summary = report::Summary {
+            order,
+            outcome: &outcome,
+            bytes,
+            slots,
+            memory: self.budget.all(),
+            scratch,
+            planning: started - self.began,
+            took: self.began.elapsed(),
+        };
+        if !order.quiet {
+            crate::say(&summary.text());
+        }
+        if let Some(file) = &order.report {
+            std::fs::write(file, summary.json()?).context(|| file.display().to_string())?;
+        }
+        Ok(outcome.counters)
     }
-    let started = Instant::now();
-    let outputs = budget.outputs();
-    let ground = Ground {
-        queue: &queue,
-        committer: &committer,
-        outputs: &outputs,
-    };
-    let ended = slot::work(order, &settings, (slots, bytes), stop, ground);
-    let done = ended.and_then(|scratch| Ok((queue.verdict()?, scratch)));
-    let done = done.and_then(|done| committer.commit().map(|()| done));
-    if done.is_err() {
-        committer.abort();
-    }
-    let (outcome, scratch) = done?;
-    let summary = report::Summary {
-        order,
-        outcome: &outcome,
-        bytes,
-        slots,
-        memory: budget.all(),
-        scratch,
-        planning: started - began,
-        took: began.elapsed(),
-    };
-    if !order.quiet {
-        crate::say(&summary.text());
-    }
-    if let Some(file) = &order.report {
-        std::fs::write(file, summary.json()?).context(|| file.display().to_string())?;
-    }
-    Ok(outcome.counters)
 }
 
 /// Bytes of memory that the kernel would give, what it keeps of files included.

@@ -41,7 +41,8 @@ impl Settings {
             }
         }
         let given = |name: &str| self.given.get(name).map(String::as_str);
-        check_values(given).map_err(Error::new)
+        check_values(given).map_err(Error::new)?;
+        check_accelerators(self)
     }
 
     /// Every setting that was given, in the order of their names.

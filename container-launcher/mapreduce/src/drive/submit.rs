@@ -14,7 +14,7 @@ use crate::input::splits::splits;
 use crate::job::Spec;
 use crate::output::sync::{SEED, seed_of_job};
 use crate::partition::{CUTS, choose_cuts};
-use crate::settings::{RECURSIVE, REDUCES, SPLIT_MAX, SPLIT_PACK, Settings, check_accelerators};
+use crate::settings::{RECURSIVE, REDUCES, SPLIT_MAX, SPLIT_PACK, Settings};
 use crate::task::map::sizes;
 
 /// A job on its way to be run.
@@ -131,7 +131,6 @@ impl<'a> Submit<'a> {
         }
         // What no task could do is said before there is one.
         sizes(&settings)?;
-        check_accelerators(&settings)?;
         let written = if spec.reduce.is_some() {
             &spec.output
         } else {

@@ -3,6 +3,7 @@
 //! A job is run as soon as it is submitted and accepted; the driver may go on meanwhile, what it says next is
 //! heard when the job has ended.
 
+use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::os::fd::AsFd as _;
@@ -15,7 +16,7 @@ use gerbil_task::{FrameError, FromDriver, Submission, ToDriver, VERSION, said};
 
 use super::interrupt::{Interrupts, with_interrupts};
 use super::process::{HELLO, LEAVE, LOOK, RoleProcess};
-use super::{LocalJob, descent, files, paths};
+use super::{LocalJob, LocalRun, descent, files, paths};
 use crate::app::App;
 use crate::arguments::Arguments;
 use crate::context::Counters;
@@ -32,11 +33,21 @@ struct LocalClient<'a> {
     /// Jobs that were waited for.
     waited: BTreeSet<u32>,
     outputs: BTreeSet<PathBuf>,
+    /// What the driver was refused last, and the exit code of a driver that does not get over it.
+    refused: Option<(String, u8)>,
+    /// That of this one, if it has not.
+    code: &'a Cell<Option<u8>>,
 }
+
+/// What was asked for makes no sense (`EX_USAGE`).
+const USAGE: u8 = 64;
+/// A file cannot be read or written (`EX_IOERR`).
+const FILE: u8 = 74;
 
 /// Starts the driver and serves it to its end; an error comes with the exit code.
 pub(crate) fn serve(app: &App, arguments: &Arguments) -> Result<(), (Error, u8)> {
-    with_interrupts(|interrupts| {
+    let refusal = Cell::new(None);
+    let served = with_interrupts(|interrupts| {
         let words: Vec<OsString> = std::env::args_os().skip(1).collect();
         let orphans = descent::Orphans::adopt();
         let mut driver = RoleProcess::start("drive", &words, app.variables(), Stdio::inherit())?;
@@ -49,12 +60,15 @@ pub(crate) fn serve(app: &App, arguments: &Arguments) -> Result<(), (Error, u8)>
             ended: BTreeMap::new(),
             waited: BTreeSet::new(),
             outputs: BTreeSet::new(),
+            refused: None,
+            code: &refusal,
         };
         let served = client.greet().and_then(|()| client.serve());
         client.driver.kill();
         orphans.end();
         served
-    })
+    });
+    served.map_err(|(error, code)| (error, refusal.get().unwrap_or(code)))
 }
 
 impl<'a> LocalClient<'a> {
@@ -166,7 +180,13 @@ impl<'a> LocalClient<'a> {
                     removed.map(|()| ToDriver::Removed)
                 }
                 FromDriver::Done => return self.leave(),
-                FromDriver::Failed { sentence } => return Err(failed(&said::sentence(&sentence))),
+                FromDriver::Failed { sentence } => {
+                    // One that does not get over a refusal has failed for that.
+                    let refused = self.refused.as_ref();
+                    let refused = refused.filter(|(refused, _)| *refused == sentence);
+                    self.code.set(refused.map(|(_, code)| *code));
+                    return Err(failed(&said::sentence(&sentence)));
+                }
                 other => {
                     return Err(Error::new(format!(
                         "the driver said {} in the middle",
@@ -174,29 +194,35 @@ impl<'a> LocalClient<'a> {
                     )));
                 }
             };
-            let answer = answer.unwrap_or_else(|error| ToDriver::Refused {
-                sentence: error.to_string(),
-            });
-            self.say(&answer)?;
+            match answer {
+                Ok(answer) => self.say(&answer)?,
+                Err(error) => self.refuse(&error)?,
+            }
         }
+    }
+
+    fn refuse(&mut self, error: &Error) -> Result<()> {
+        let sentence = error.to_string();
+        let code = if error.is_io() { FILE } else { USAGE };
+        self.refused = Some((sentence.clone(), code));
+        self.say(&ToDriver::Refused { sentence })
     }
 
     /// Accepts a job and runs it.
     fn submit(&mut self, submission: Submission) -> Result<()> {
         let number = submission.submission;
-        let order = match self.order(submission) {
-            Ok(order) => order,
-            Err(error) => {
-                let sentence = error.to_string();
-                return self.say(&ToDriver::Refused { sentence });
-            }
+        let order = self.order(submission);
+        let begun = order.and_then(|order| Ok((LocalRun::begin(&order)?, order)));
+        let (run, order) = match begun {
+            Ok(begun) => begun,
+            Err(error) => return self.refuse(&error),
         };
         self.driver.connection.send(&ToDriver::Accepted {
             id: format!("local.{number}"),
         })?;
         let interrupts = self.interrupts;
         let driver = std::cell::RefCell::new(&mut self.driver);
-        let done = super::run(&order, &|| {
+        let done = run.finish(&order, &|| {
             if let Some(signal) = interrupts.signal() {
                 return Some(format!("ended by signal {signal}"));
             }

@@ -30,6 +30,19 @@ impl Committer {
     /// Makes `output`, which must not be there.
     pub(crate) fn begin(output: &Path) -> Result<Self> {
         let temporary = output.join("_temporary");
+        if let Some(file) = output.ancestors().find(|path| path.is_file()) {
+            return Err(Error::new(match file == output {
+                true => format!(
+                    "{}: the output is a folder, and a file has this name: name another, or remove it",
+                    file.display()
+                ),
+                false => format!(
+                    "the output {} cannot be made: {} is a file",
+                    output.display(),
+                    file.display()
+                ),
+            }));
+        }
         match fs::create_dir(output) {
             Ok(()) => {}
             Err(error) if error.kind() == ErrorKind::NotFound => {

@@ -112,8 +112,12 @@ fn named(given: &str, input: &str) -> Result<Vec<PathBuf>> {
     }
 }
 
+/// A slash behind the name of a file means nothing, as in Hadoop.
 fn there(path: PathBuf) -> Option<PathBuf> {
-    Some(path).filter(|path| path.exists())
+    let plain: PathBuf = path.components().collect();
+    Some(path)
+        .filter(|path| path.exists())
+        .or_else(|| Some(plain).filter(|plain| plain.exists()))
 }
 
 /// The paths that patterns without braces stand for, sorted.

@@ -242,6 +242,6 @@ fn what_makes_no_sense_of_accelerators_is_refused_before_a_task_begins() {
             &["-D", setting, "--k", "2"],
             &setting.replace('=', "-"),
         );
-        assert!(code == 1 && said.contains(reason), "{setting}: {said}");
+        assert!(code == 64 && said.contains(reason), "{setting}: {said}");
     }
 }

@@ -343,7 +343,7 @@ fn what_drivers_must_not_do_is_said_in_one_sentence() {
     std::fs::remove_dir_all(bed.path("out")).ok();
     let (code, said) = faulty(&bed, "remove");
     assert!(
-        code == 1 && said.contains("in is no output of a job of this driver, and stays"),
+        code == 64 && said.contains("in is no output of a job of this driver, and stays"),
         "{said}"
     );
     assert!(bed.path("in").exists());

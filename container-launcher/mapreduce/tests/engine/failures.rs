@@ -135,12 +135,19 @@ fn inputs_and_outputs_that_make_no_sense_are_refused_at_once() {
     let run = |options: &[&str], operands: &[&str]| program("faulty", options, operands, &[]);
     let (code, said) = run(&["--local"], &[&bed.at("none"), &bed.at("out")]);
     assert!(
-        code == 1 && said.contains("none: there is no such file"),
+        code == 64 && said.contains("none: there is no such file"),
         "{said}"
     );
     fs::create_dir(bed.path("there")).unwrap();
     let (code, said) = run(&["--local"], &[&bed.at("in"), &bed.at("there")]);
-    assert!(code == 1 && said.contains("is there already"), "{said}");
+    assert!(code == 64 && said.contains("is there already"), "{said}");
+    for (output, sentence) in [
+        ("in", "in: the output is a folder, and a file has this name"),
+        ("in/out", "in/out cannot be made: "),
+    ] {
+        let (code, said) = run(&["--local"], &[&bed.at("in"), &bed.at(output)]);
+        assert!(code == 64 && said.contains(sentence), "{said}");
+    }
     let (code, said) = run(&["--local", "--no-such"], &[&bed.at("in"), &bed.at("out")]);
     assert!(
         code == 64 && said.contains("--no-such is no option"),

@@ -80,6 +80,15 @@ fn what_is_wrong_is_said_in_one_sentence() {
              those that do",
         ),
         (vec!["-D", "x"], "-D x: a setting is NAME=VALUE"),
+        (vec!["-D", " =x"], "-D  =x: a setting is NAME=VALUE"),
+        (
+            vec!["-D", "mapreduce.task.timeout=soon"],
+            "mapreduce.task.timeout=soon: that is to be a whole number, from 0",
+        ),
+        (
+            vec!["-D", "mapreduce.output.fileoutputformat.compress=maybe"],
+            "mapreduce.output.fileoutputformat.compress=maybe: that is to be true or false",
+        ),
     ] {
         let (code, said) = program(
             "kmeans",
@@ -106,7 +115,7 @@ fn what_is_wrong_is_said_in_one_sentence() {
     let empty = ["--local", "--pattern", "", "/no/such/file"];
     let (code, said) = program("grep", &empty, &["out"], &[]);
     assert!(
-        code == 1 && said.contains("there is no such file"),
+        code == 64 && said.contains("there is no such file"),
         "{said}"
     );
     let (code, said) = program("grep", &["--local"], &["in", "out"], &[]);

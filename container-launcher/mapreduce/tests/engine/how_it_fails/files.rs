@@ -125,6 +125,7 @@ pub(super) const FILES: &[FailureRow] = &[
     },
     FailureRow {
         name: "none",
+        code: 64,
         ..row(
             "an input is not there",
             |_| {},
@@ -133,6 +134,7 @@ pub(super) const FILES: &[FailureRow] = &[
     },
     FailureRow {
         place: Surroundings::AsNobody,
+        code: 74,
         ..row(
             "an input may not be read",
             |bed| {
@@ -143,11 +145,14 @@ pub(super) const FILES: &[FailureRow] = &[
             "{}/in: Permission denied (os error 13)",
         )
     },
-    row(
-        "an input is a folder that holds one",
-        |bed| bed.write("in/deep/er", "x\n"),
-        "{}/in/deep is a folder inside of an input folder: --recursive reads those, too",
-    ),
+    FailureRow {
+        code: 64,
+        ..row(
+            "an input is a folder that holds one",
+            |bed| bed.write("in/deep/er", "x\n"),
+            "{}/in/deep is a folder inside of an input folder: --recursive reads those, too",
+        )
+    },
     FailureRow {
         options: &[
             "--slots",
@@ -168,14 +173,17 @@ pub(super) const FILES: &[FailureRow] = &[
         |bed| bed.write("in", format!("shrink\n{}", "x\n".repeat(1_000_000))),
         "map 0: *{}/in: it had 2000007 bytes and ends at * now: it was changed while it was read",
     ),
-    row(
-        "the output is there",
-        |bed| {
-            bed.write("in", "x\n");
-            bed.write("out/mine", "");
-        },
-        "the output {}/out is there already: name another, or remove it",
-    ),
+    FailureRow {
+        code: 64,
+        ..row(
+            "the output is there",
+            |bed| {
+                bed.write("in", "x\n");
+                bed.write("out/mine", "");
+            },
+            "the output {}/out is there already: name another, or remove it",
+        )
+    },
     FailureRow {
         options: &[
             "-D",
