@@ -163,7 +163,7 @@ pub(crate) fn figure(folder: &Path, rounds: u32, setting: Setting) -> Result<Fig
              runs the shortest counts. *GPU* and *I/O*: for what share of the time a kernel, and the disk, was active. \
              *bound/time*: the longest of disk, copies and kernels, of the time. *Simulator*: the same decisions on virtual time."
         ),
-        paper: "SPMario is up to 2.28 times as fast as the baseline's best, its I/O time of a chunk is flat, the baseline's \
+        paper: "SPMario is up to 2.28 times as fast as the baseline, its I/O time of a chunk is flat, the baseline's \
                 rises (SPMario, Figures 2, 3 and 4)."
             .to_owned(),
         findings: findings(&runs),

@@ -266,7 +266,11 @@ pub(crate) fn figure(folder: &Path, setting: Setting) -> Result<Figure> {
             .to_owned(),
         command: crate::command("broker", 1),
         method: format!(
-            "Two engines in one process say in turn that they have read, over their sockets to the broker's thread: from that until the              other one has the token. {KILLS} times a process that has it is killed with SIGKILL while another engine waits.              {BROKERS} times the process of the broker is, while two engines read a file of {CHUNKS} chunks at 200 MB/s and another              broker stands by: every chunk is read and computed once all the same, and no socket is left in the end."
+            "Two engines in one process say in turn that they have read, over their sockets to the broker's thread: \
+             from that until the other one has the token. {KILLS} times a process that has it is killed with SIGKILL \
+             while another engine waits. {BROKERS} times the process of the broker is, while two engines read a file \
+             of {CHUNKS} chunks at 200 MB/s and another broker stands by: every chunk is read and computed once all \
+             the same, and no socket is left in the end."
         ),
         paper: String::new(),
         findings: vec![format!(
