@@ -17,6 +17,7 @@ mod aggregate;
 mod archive;
 mod asked;
 mod child;
+mod counted;
 mod cut;
 mod environment;
 mod folder;

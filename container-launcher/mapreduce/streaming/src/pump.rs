@@ -19,6 +19,7 @@ use rustix::pipe::{PipeFlags, fcntl_setpipe_size, pipe_with};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
 use crate::child;
+use crate::counted::Counted;
 use crate::reporter::{ErrorLines, Reported, reported};
 use crate::settings::UNREAD;
 
@@ -80,6 +81,7 @@ pub(crate) struct Pump {
     output: Vec<u8>,
     filled: usize,
     complaints: ErrorLines,
+    counted: Counted,
     /// Bytes that it was given, and bytes that nobody has read.
     given: u64,
     unread: u64,
@@ -147,6 +149,7 @@ impl Pump {
             output: vec![0; PIECE],
             filled: 0,
             complaints: ErrorLines::default(),
+            counted: Counted::default(),
             given: 0,
             unread: 0,
             printed: 0,
@@ -214,6 +217,8 @@ impl Pump {
             }
         }
         self.lines(true, to)?;
+        let counted = std::mem::take(&mut self.counted);
+        counted.tell(to.task()).map_err(|why| self.failure(&why))?;
         match self.ended {
             Some(ended) if self.is_failure(ended.status) => {
                 return Err(self.failure(&how(ended.status)));
@@ -412,7 +417,7 @@ impl Pump {
         let mut each = |line: &[u8]| -> Result<()> {
             let line = String::from_utf8_lossy(line);
             match reported(&prefix, &line) {
-                Reported::Counter(group, name, by) => to.task().count(group, name, by),
+                Reported::Counter(group, name, by) => self.counted.add(group, name, by),
                 Reported::Status(status) => to.task().status(status)?,
                 Reported::Broken(why) => say(&format!("{line} ({why})")),
                 Reported::Text => {

@@ -11,8 +11,8 @@ const KEPT_BYTES: usize = 300;
 /// A line of it.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Reported<'a> {
-    /// A counter of that group grows.
-    Counter(&'a str, &'a str, u64),
+    /// A counter of that group grows, or shrinks.
+    Counter(&'a str, &'a str, i64),
     /// What the task is at.
     Status(&'a str),
     /// Begins as one of these, and is none: why.
@@ -35,7 +35,7 @@ pub(crate) fn reported<'a>(prefix: &str, line: &'a str) -> Reported<'a> {
         };
         return match by.parse() {
             Ok(by) => Reported::Counter(group, name, by),
-            Err(_) => Reported::Broken("a counter grows by a whole number from 0"),
+            Err(_) => Reported::Broken("a counter grows by a whole number"),
         };
     }
     match rest.strip_prefix("status:") {
@@ -122,6 +122,10 @@ mod tests {
             Reported::Counter("g", "n", 1)
         );
         assert_eq!(
+            said("reporter:counter:g,n,-1"),
+            Reported::Counter("g", "n", -1)
+        );
+        assert_eq!(
             said("reporter:status: half way "),
             Reported::Status("half way")
         );
@@ -129,7 +133,7 @@ mod tests {
         for broken in [
             "reporter:counter:g,n",
             "reporter:counter:g,n,x",
-            "reporter:counter:g,n,-1",
+            "reporter:counter:g,n,1.5",
             "reporter:x",
         ] {
             assert!(matches!(said(broken), Reported::Broken(_)), "{broken}");
