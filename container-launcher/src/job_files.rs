@@ -26,6 +26,7 @@ mod entry;
 mod hand_link;
 mod linked;
 mod on_a_thread;
+mod packed;
 mod proof;
 mod remove;
 mod seal;

@@ -13,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 use super::cache::PartialFolder;
 use super::entry::{Entry, TREE, Way};
 use super::on_a_thread::on_a_thread;
+use super::packed::tar_of;
 use super::proof::{self, Breakable};
 use super::{FetchError, at, seal};
 
@@ -84,8 +85,9 @@ fn filled(
 ) -> Result<(), FetchError> {
     match entry.way {
         Way::Tree => {
+            let tar = fs::File::open(whole).and_then(tar_of);
             let archive = Breakable {
-                from: fs::File::open(whole).map_err(at(whole))?,
+                from: tar.map_err(at(whole))?,
                 broken_off,
             };
             let mut archive = tar::Archive::new(archive);

@@ -130,7 +130,7 @@ pub(crate) const OPTIONS: &[StreamOption] = &[
         "archives",
         Takes::One,
         "FILE,...",
-        "the same, unpacked into a folder of that name: .tar, .tar.gz, .tgz, .zip",
+        "the same, unpacked into a folder of that name: .tar, .tar.gz, .tgz; with --local also .zip and .jar",
     ),
     taken(
         "cmdenv",

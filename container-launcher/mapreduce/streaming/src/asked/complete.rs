@@ -5,6 +5,7 @@ use std::path::Path;
 use gerbil_task::renamed::current;
 
 use super::{Asked, Given};
+use crate::archive::Packed;
 use crate::here::Here;
 use crate::plan::{Brought, Stage};
 use crate::settings::{COMPARATOR, FORMAT, Format};
@@ -74,6 +75,15 @@ impl Given {
         }
         for list in [&mut asked.files, &mut asked.archives] {
             each_once(list);
+        }
+        let on_nodes = |archive: &&Brought| Packed::of(&archive.path) == Some(Packed::Tar);
+        if let Some(odd) =
+            (asked.archives.iter()).find(|archive| !asked.is_local && !on_nodes(archive))
+        {
+            return Err(format!(
+                "-archives {}: nodes unpack .tar, .tar.gz and .tgz: pack it so, or bring it as it is with -files",
+                odd.path
+            ));
         }
         let all: Vec<&Brought> = asked.files.iter().chain(&asked.archives).collect();
         has_names_of_its_own(&all)?;

@@ -212,6 +212,10 @@ fn what_cannot_be_is_said_in_a_sentence() {
             "nothere.py: there is no such file on this machine",
         ),
         (
+            "-input a -output b -mapper cat -archives x.zip",
+            "-archives x.zip: nodes unpack .tar, .tar.gz and .tgz",
+        ),
+        (
             "-input a -output b -mapper cat -files hdfs://n/x",
             "hdfs://n/x: files of a job are brought from this machine",
         ),
