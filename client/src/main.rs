@@ -16,6 +16,7 @@
 mod accelerators;
 mod arguments;
 mod clean;
+mod closed_output;
 mod cluster;
 mod data;
 mod describe;
