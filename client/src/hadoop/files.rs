@@ -3,9 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use follow::timing::now_us;
 use mapreduce_client::places::{FileSystems, Location};
 use mapreduce_client::trash::Gone;
-use storage::Storage;
+use storage::{Storage, StorageError};
 use terminal::{Text, print};
 
 use super::entries::{Found, MOST, line, matching, origin};
@@ -14,8 +15,39 @@ use crate::failure::Failure;
 
 /// What the name of a file ends with while it is written, as Hadoop's shell has it.
 const COPYING: &str = "._COPYING_";
+/// How often a file is replaced that others replace, too.
+const TRIES: u32 = 5;
 /// What Hadoop's shell returns where something is not there.
 const FAILED: u8 = 1;
+
+/// What lies above a path that is not there.
+enum Above {
+    Folder,
+    /// This is no folder.
+    File(String),
+    /// This is not there.
+    Nothing(String),
+}
+
+/// Looks at the folders above, the nearest first.
+async fn folder_above(storage: &Storage, path: &str) -> Result<Above, Failure> {
+    let nearest = storage::parent(path);
+    let parts = nearest.match_indices('/').filter(|(at, _)| *at > 0);
+    let mut all = vec!["/"];
+    all.extend(parts.filter_map(|(at, _)| nearest.get(..at)));
+    all.push(nearest);
+    for at in all.into_iter().rev() {
+        match storage.stat(at).await {
+            Ok(Some(there)) if !there.is_folder => return Ok(Above::File(at.to_owned())),
+            Ok(Some(_)) if at == nearest => return Ok(Above::Folder),
+            Ok(Some(_)) => break,
+            Err(error) if at == "/" => return Err(error.into()),
+            // HDFS and operating systems refuse to look below a file.
+            Ok(None) | Err(_) => {}
+        }
+    }
+    Ok(Above::Nothing(nearest.to_owned()))
+}
 
 /// Does it; the exit code.
 pub(super) async fn run(task: FilesTask, places: &FileSystems) -> Result<u8, Failure> {
@@ -148,6 +180,12 @@ impl Shell<'_> {
         self.code = FAILED;
     }
 
+    /// Of a file that something was to lie in, as HDFS says it.
+    fn no_folder(&mut self, command: &str, path: &str) {
+        eprint_line(&format!("{command}: {path} (is not a directory)"));
+        self.code = FAILED;
+    }
+
     fn place(&self, name: &str) -> Result<(Location, Arc<Storage>), Failure> {
         let place = self.places.find(name)?;
         let storage = self.places.storage(&place.address)?;
@@ -209,13 +247,19 @@ impl Shell<'_> {
 
     async fn make_folder(&mut self, name: &str, is_deep: bool) -> Result<(), Failure> {
         let (place, storage) = self.place(name)?;
-        match storage.stat(&place.path).await? {
-            Some(there) if is_deep && there.is_folder => {}
-            Some(_) => self.failed("mkdir", name, "File exists"),
-            None if !is_deep && storage.stat(storage::parent(&place.path)).await?.is_none() => {
-                self.failed("mkdir", name, "No such file or directory");
-            }
-            None => storage.make_folder(&place.path).await?,
+        let there = storage.stat(&place.path).await;
+        match there {
+            Ok(Some(there)) if !there.is_folder => self.failed("mkdir", name, "Is not a directory"),
+            Ok(Some(_)) if is_deep => {}
+            Ok(Some(_)) => self.failed("mkdir", name, "File exists"),
+            Ok(None) | Err(_) => match folder_above(&storage, &place.path).await? {
+                Above::File(path) => self.no_folder("mkdir", &path),
+                Above::Nothing(path) if !is_deep => {
+                    let url = place.address.url(&path);
+                    self.failed("mkdir", &url, "No such file or directory");
+                }
+                Above::Nothing(_) | Above::Folder => storage.make_folder(&place.path).await?,
+            },
         }
         Ok(())
     }
@@ -232,6 +276,10 @@ impl Shell<'_> {
             return Ok(());
         }
         let mut path = place.path;
+        if let Above::File(above) = folder_above(&storage, &path).await? {
+            self.no_folder("put", &above);
+            return Ok(());
+        }
         if storage
             .stat(&path)
             .await?
@@ -247,19 +295,35 @@ impl Shell<'_> {
             }
             Some(_) | None => {}
         }
-        // Nobody takes half of it for the file, and the old one stays until the new one is whole.
-        let partial = format!("{path}{COPYING}");
-        storage.remove(&partial).await?;
-        if let Err(error) = storage.put(local, &partial).await {
-            // It is the first error that counts.
-            let _removed = storage.remove(&partial).await.is_ok();
-            return Err(error.into());
+        // Nobody takes half of it for the file, no other -put writes into it, and the old one stays until the new one is whole.
+        let (process, since) = (std::process::id(), now_us());
+        let partial = format!("{path}.{process}-{since}{COPYING}");
+        let put = async {
+            storage.put(local, &partial).await?;
+            for _ in 0..TRIES {
+                if replaces {
+                    storage.remove(&path).await?;
+                }
+                match storage.rename(&partial, &path).await {
+                    // Another one with -f was between.
+                    Err(StorageError::Exists { .. }) if replaces => {}
+                    done => return done,
+                }
+            }
+            storage.rename(&partial, &path).await
+        };
+        match put.await {
+            Ok(()) => Ok(()),
+            Err(error) => {
+                // It is the first error that counts.
+                let _removed = storage.remove(&partial).await.is_ok();
+                match error {
+                    StorageError::Exists { .. } => self.failed("put", &path, "File exists"),
+                    error => return Err(error.into()),
+                }
+                Ok(())
+            }
         }
-        if replaces {
-            storage.remove(&path).await?;
-        }
-        storage.rename(&partial, &path).await?;
-        Ok(())
     }
 
     /// To the trash, unless it `is_final`.
@@ -318,4 +382,32 @@ impl Shell<'_> {
 fn eprint_line(line: &str) {
     use std::io::Write as _;
     drop(writeln!(std::io::stderr().lock(), "{line}"));
+}
+
+#[cfg(test)]
+mod tests {
+    use storage::{Address, Storage};
+
+    use super::{Above, folder_above};
+
+    #[tokio::test]
+    async fn what_lies_above_a_path_is_a_folder_a_file_or_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let top = folder.path().to_str().unwrap();
+        std::fs::write(folder.path().join("file"), "x").unwrap();
+        let storage = Storage::open(&Address::Shared).unwrap();
+        let above = async |path: &str| folder_above(&storage, path).await.unwrap();
+        assert!(matches!(above(&format!("{top}/new")).await, Above::Folder));
+        assert!(matches!(above("/").await, Above::Folder));
+        for below in ["file/x", "file/x/y"] {
+            let Above::File(file) = above(&format!("{top}/{below}")).await else {
+                panic!("{below}");
+            };
+            assert_eq!(file, format!("{top}/file"));
+        }
+        let Above::Nothing(missing) = above(&format!("{top}/a/b/c")).await else {
+            panic!("there is something");
+        };
+        assert_eq!(missing, format!("{top}/a/b"));
+    }
 }

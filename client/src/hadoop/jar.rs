@@ -11,6 +11,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use tempfile::TempDir;
 use terminal::signals::Signals;
+use terminal::{Orphan, ends_with_us};
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::process::Command;
 
@@ -40,13 +41,18 @@ pub(super) async fn run(
     let output = output.and_then(|at| words.get(at + 1)).cloned();
     let output = output.and_then(|output| places.find(&output).ok());
     let own = std::env::current_exe().map_err(system("find my own file", Exit::Staging))?;
-    let mut child = Command::new(own)
+    let mut command = Command::new(own);
+    command
         .arg0("gerbil")
         .args(["mr", "jar"])
         .args(&words)
         .stdin(Stdio::null())
         .stderr(Stdio::piped())
-        .kill_on_drop(true)
+        // Ctrl-C is for this process, which hands it on: it is not to come twice, which ends a job at once.
+        .process_group(0)
+        .kill_on_drop(true);
+    ends_with_us(command.as_std_mut(), Orphan::Told);
+    let mut child = command
         .spawn()
         .map_err(system("start gerbil mr", Exit::Lost))?;
     let told = Told::new(now);

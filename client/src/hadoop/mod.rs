@@ -29,10 +29,17 @@ const VERSION: &str = "Hadoop 3.4.2";
 
 /// The whole command; `words` are those behind `hadoop`.
 pub(crate) fn main(words: Vec<OsString>) -> ExitCode {
-    let words: Vec<String> = words
-        .iter()
-        .map(|word| word.to_string_lossy().into_owned())
-        .collect();
+    let words = words.into_iter().map(OsString::into_string);
+    let words = match words.collect::<Result<Vec<String>, OsString>>() {
+        Ok(words) => words,
+        Err(word) => {
+            let word = word.to_string_lossy();
+            say(format!(
+                "{word} is no UTF-8, as names of Hadoop's file systems are: name it otherwise"
+            ));
+            return ExitCode::from(Exit::Usage.code());
+        }
+    };
     let asked = match words::asked(&words) {
         Ok(asked) => asked,
         Err(why) => {

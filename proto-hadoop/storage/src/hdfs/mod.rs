@@ -152,7 +152,8 @@ impl Hdfs {
 
     fn status(&self, of: &FileStatus) -> Status {
         Status {
-            path: of.path.clone(),
+            // In the root the client's path begins with two.
+            path: format!("/{}", of.path.trim_start_matches('/')),
             size: of.length as u64,
             modified_ms: signed(of.modification_time),
             used_ms: (of.access_time > of.modification_time).then(|| signed(of.access_time)),

@@ -143,7 +143,7 @@ pub(crate) async fn stat(path: &str) -> Result<Option<Status>, StorageError> {
 
 /// The first `most` of what a folder has, and whether that is all.
 pub(crate) async fn list(path: &str, most: usize) -> Result<(Vec<Status>, bool), StorageError> {
-    let folder = path.to_owned();
+    let folder = path.trim_end_matches('/').to_owned();
     on_a_thread("listing", path, move |path| {
         let mut all = Vec::new();
         for entry in fs::read_dir(path)? {

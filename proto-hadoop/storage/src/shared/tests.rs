@@ -6,6 +6,13 @@ use super::*;
 use crate::Storage;
 
 #[tokio::test]
+async fn what_lies_in_the_root_has_one_slash() {
+    let storage = Storage::open(&Address::Shared).unwrap();
+    let all = storage.list("/", 1000).await.unwrap();
+    assert!(all.iter().any(|entry| entry.path == "/etc"), "{all:?}");
+}
+
+#[tokio::test]
 async fn a_file_goes_there_and_back_and_never_over_another() {
     let folder = tempfile::tempdir().unwrap();
     let top = folder.path().to_str().unwrap();
