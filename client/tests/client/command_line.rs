@@ -64,6 +64,40 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn what_is_printed_to_a_closed_output_is_a_write_error() {
+        let folder = folder();
+        for (line, code) in [
+            ("--version", 74),
+            ("--local -n 1 echo x", 74),
+            ("--local -n 1 true", 0),
+        ] {
+            let mut command = Command::new("sh");
+            command
+                .args([
+                    "-c",
+                    "exec \"$0\" $1 >&-",
+                    env!("CARGO_BIN_EXE_gerbil-run"),
+                    line,
+                ])
+                .env("TMPDIR", folder.path())
+                .env("XDG_STATE_HOME", folder.path().join("state"))
+                .env("XDG_CACHE_HOME", env!("CARGO_TARGET_TMPDIR"))
+                .env_remove("HADOOP_CONF_DIR")
+                .stdin(Stdio::null())
+                .stderr(Stdio::piped())
+                .kill_on_drop(true);
+            let done = output(command).await;
+            let said = text(&done.stderr);
+            assert_eq!(done.status.code(), Some(code), "{line}: {said}");
+            assert_eq!(
+                said.contains("Bad file descriptor"),
+                code == 74,
+                "{line}: {said}"
+            );
+        }
+    }
+
+    #[tokio::test]
     async fn help_is_on_standard_output_and_short_where_it_was_asked_for_shortly() {
         let (code, brief, nothing) = said("gerbil-run", "-h").await;
         assert_eq!((code, nothing.as_str()), (Some(0), ""));
