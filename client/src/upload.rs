@@ -50,6 +50,7 @@ pub(crate) struct BroughtFiles {
     processes: u32,
     ship_libraries: bool,
     place: staging::in_place::Place,
+    manager: staging::ProcessManager,
     shipped: [Vec<staging::Shipped>; 2],
 }
 
@@ -67,6 +68,7 @@ impl From<&Plan> for BroughtFiles {
             processes: plan.placement.wanted.processes.get(),
             ship_libraries: plan.program.ship_libraries,
             place: plan.program.place,
+            manager: plan.program.manager.clone(),
             shipped: plan.program.shipped.clone(),
         }
     }
@@ -91,6 +93,7 @@ pub(crate) async fn staged(
         processes: brought.processes,
         ship_libraries: brought.ship_libraries,
         place: brought.place,
+        manager: brought.manager,
         shipped: brought.shipped,
         root,
         hadoop: &|key| cluster.configuration.get(key).ok().flatten(),

@@ -27,6 +27,17 @@ pub(crate) enum UsageError {
         /// As typed.
         text: String,
     },
+    /// Two words on the same.
+    #[error("--pmix names a libpmix, and --pm pmi speaks no PMIx; leave one of the two out")]
+    PmixForPmi,
+    /// A library that is not there.
+    #[error("--pmix {}: {source}", path.display())]
+    Pmix {
+        /// As typed.
+        path: PathBuf,
+        /// What the operating system said.
+        source: io::Error,
+    },
     /// Arguments that are no words.
     #[error(transparent)]
     Quote(#[from] OpenQuote),

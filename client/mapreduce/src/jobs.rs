@@ -17,7 +17,9 @@ use session::status::short;
 use session::submit::{JobSubmission, Runs};
 use session::{Reached, SessionRecord};
 use staging::in_place::Place;
-use staging::{Moved, NamedProgram, PlacedProgram, Shipped, StagedFiles, StagingRequest, stage};
+use staging::{
+    Moved, NamedProgram, PlacedProgram, ProcessManager, Shipped, StagedFiles, StagingRequest, stage,
+};
 use tokio::sync::{OnceCell, mpsc, watch};
 
 use crate::application::SubmitApplication;
@@ -194,6 +196,8 @@ impl JobRunner {
                 true => Place::Here,
                 false => Place::Copy,
             },
+            // Tasks are no ranks.
+            manager: ProcessManager::Pmi,
             root: self.brought.staging.clone(),
             hadoop: &|key| self.cluster.hadoop(key),
             environment: &|name| std::env::var_os(name),

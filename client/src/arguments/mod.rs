@@ -18,6 +18,7 @@ pub(crate) mod optional;
 mod parse;
 mod parse_error;
 mod placement;
+mod process_manager;
 mod program;
 mod program_hosts;
 mod programs;
@@ -44,6 +45,7 @@ pub(crate) use local::LocalArguments;
 pub(crate) use local_disk::{DiskAmount, LocalDisk};
 pub(crate) use parse_error::{Help, ParseError};
 pub(crate) use placement::{Placement, Relax};
+use process_manager::ManagerArguments;
 use program::Further;
 pub(crate) use program::{Environment, ProgramOptions, TypedProgram};
 pub(crate) use ranks::{RankBy, RankMap};
@@ -136,6 +138,9 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "NAME=N", value_parser = resources::resource,
         help_heading = placement::PLACEMENT)]
     pub resource: Vec<(String, u64)>,
+
+    #[command(flatten)]
+    pub manager: ManagerArguments,
 
     /// The program, in GERBIL's own form
     #[arg(

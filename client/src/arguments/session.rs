@@ -200,6 +200,8 @@ mod tests {
         "archives",
         "venv",
         "in-place",
+        "pm",
+        "pmix",
         "env",
         "envlist",
         "envnone",

@@ -5,8 +5,8 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use staging::Shipped;
 use staging::in_place::Place;
+use staging::{ProcessManager, Shipped};
 
 use super::PlanError;
 use crate::arguments::{Arguments, DataArguments, ShipArguments};
@@ -37,6 +37,8 @@ pub(crate) struct ProgramPlan {
     pub ship_libraries: bool,
     /// Whether the programs run where they lie.
     pub place: Place,
+    /// By what the ranks find each other.
+    pub manager: ProcessManager,
     /// An environment of Python that comes as a whole.
     pub venv: Option<PathBuf>,
 }
@@ -139,6 +141,7 @@ impl ProgramPlan {
             shipped: [given.ship.files.clone(), given.ship.archives.clone()],
             ship_libraries: !given.no_ship_libs,
             place: given.ship.place(is_local),
+            manager: given.manager.chosen()?,
             venv: given.ship.venv.clone(),
         })
     }

@@ -103,8 +103,9 @@ pub enum StageError {
     },
     /// Its processes would not know of each other.
     #[error(
-        "{} is linked to Open MPI ({library}), and no libpmix.so.2 of its own is found: each of the {processes} \
-         processes would be a job of its own; use an Open MPI 4 or 5 that has one, or MPICH or one of its kin",
+        "{} is linked to Open MPI ({library}), and there is no libpmix.so.2 to serve it by: each of the {processes} \
+         processes would be a job of its own; give --pmix LIBPMIX, or use an Open MPI 4 or 5 that has one, or MPICH or one \
+         of its kin",
         program.display()
     )]
     OpenMpi {
@@ -114,6 +115,21 @@ pub enum StageError {
         library: String,
         /// How many processes the job has.
         processes: u32,
+    },
+    /// It is to speak PMIx.
+    #[error(
+        "{}: no libpmix.so.2 is found among its libraries; give --pmix LIBPMIX, or leave --pm out",
+        program.display()
+    )]
+    NoPmix {
+        /// The program.
+        program: PathBuf,
+    },
+    /// It is to be a libpmix.
+    #[error("--pmix {}: it is no library that this machine can load", path.display())]
+    NoLibrary {
+        /// As it was understood.
+        path: PathBuf,
     },
     /// A local file could not be read.
     #[error("{doing} {}: {source}", path.display())]
@@ -223,12 +239,13 @@ impl StageError {
         match self {
             Self::ProgramNotFound { .. } => Exit::NotFound,
             Self::NotShipped { .. } | Self::NoLink { .. } => Exit::Usage,
-            Self::OpenMpi { .. } => Exit::Impossible,
+            Self::OpenMpi { .. } | Self::NoPmix { .. } => Exit::Impossible,
             Self::ProgramIsFolder { .. }
             | Self::NotExecutable { .. }
             | Self::NotAProgram { .. }
             | Self::WrongArchitecture { .. }
-            | Self::LibraryMissing { .. } => Exit::NotExecutable,
+            | Self::LibraryMissing { .. }
+            | Self::NoLibrary { .. } => Exit::NotExecutable,
             Self::NoSharedFileSystem { .. } | Self::BadRoot { .. } => Exit::Config,
             Self::Storage(error) => exit_of(error),
             Self::Local { .. }

@@ -71,6 +71,7 @@ use tokio::time::timeout;
 
 pub use error::StageError;
 pub use plan::digests_folder;
+pub use pmix::ProcessManager;
 
 use plan::StagedItem;
 use root::Root;
@@ -102,6 +103,8 @@ pub struct StagingRequest<'a> {
     pub ship_libraries: bool,
     /// Whether the programs run where they lie.
     pub place: in_place::Place,
+    /// By what their ranks find each other.
+    pub manager: ProcessManager,
     /// The staging folder, as `--staging` gives it.
     pub root: Option<String>,
     /// Looks up a Hadoop setting, variables replaced.

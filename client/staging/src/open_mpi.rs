@@ -93,10 +93,14 @@ impl OpenMpi {
 pub(crate) fn roots(closure: &Closure) -> Vec<(String, String)> {
     let mpi = closure.shipped.iter().find(|shipped| shipped.inside == MPI);
     let root = mpi.and_then(|mpi| mpi.source.parent()?.parent());
-    let Some(root) = root.and_then(|root| Some((root, root.to_str()?))) else {
-        return Vec::new();
-    };
-    let (root, name) = root;
+    match root.and_then(|root| Some((root, root.to_str()?))) {
+        Some((root, name)) => roots_of(root, name),
+        None => Vec::new(),
+    }
+}
+
+/// The same of an installation in `root`, which is called `name` where it is used.
+pub(crate) fn roots_of(root: &Path, name: &str) -> Vec<(String, String)> {
     let has =
         |place: &str| !files(&root.join(place), place, |name| name.ends_with(".txt")).is_empty();
     let texts = ROOTS.into_iter().zip(["share/openmpi", "share/pmix"]);

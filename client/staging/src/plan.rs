@@ -17,7 +17,7 @@ use super::libraries::{self, Closure, LeftLibrary};
 use super::link::{self, program_link};
 use super::mpi::{self, MpiLibrary};
 use super::open_mpi;
-use super::pmix;
+use super::pmix::{self, ProcessManager};
 use super::program::{self, ProgramFile, ProgramKind};
 use super::python;
 use super::search::Search;
@@ -39,6 +39,7 @@ pub struct Local {
     processes: u32,
     ship_libraries: bool,
     place: Place,
+    manager: ProcessManager,
     home: Option<PathBuf>,
     shipped: [Vec<Shipped>; 2],
     path_variable: Option<OsString>,
@@ -58,6 +59,7 @@ impl Local {
             processes: request.processes,
             ship_libraries: request.ship_libraries,
             place: request.place,
+            manager: request.manager.clone(),
             home: absolute(request.environment, "HOME")
                 .map(|home| home.canonicalize().unwrap_or(home)),
             shipped: request.shipped.clone(),
@@ -165,7 +167,8 @@ pub fn plan(local: &Local) -> Result<StagingPlan, StageError> {
         };
         let mpi = linked_to(&program, &closure);
         let open = mpi.as_ref().filter(|mpi| mpi.is_open_mpi);
-        let pmix_library = open.and_then(|_| pmix::library(&closure));
+        let own = pmix::library(&closure);
+        let pmix_library = local.manager.library(&program.path, own, open.is_some())?;
         if let Some(open) = open
             && local.processes > 1
             && (pmix_library.is_none() || inside.is_some())
@@ -212,9 +215,12 @@ pub fn plan(local: &Local) -> Result<StagingPlan, StageError> {
         let link = plan.add(link);
         let shipped = closure.shipped.iter();
         let shipped = shipped.map(|shipped| (shipped.inside.clone(), shipped.source.clone()));
-        let library_folder = plan.bring_libraries(shipped, &mut memory)?;
+        let mut shipped: BTreeMap<String, PathBuf> = shipped.collect();
+        let search = Search::new(machine, local.library_path.as_deref(), Path::new("/"));
+        shipped.extend(local.manager.brought(&search)?);
+        let library_folder = plan.bring_libraries(shipped.clone().into_iter(), &mut memory)?;
         let pmix_library =
-            pmix_library.and_then(|_| pmix::shipped(&closure, library_folder.as_deref()));
+            pmix_library.and_then(|_| pmix::shipped(&shipped, library_folder.as_deref()));
         let tree = in_place::tree(&program.path, &|path| path.is_dir());
         plan.programs.push(PlacedProgram {
             link,
@@ -302,6 +308,11 @@ impl StagingPlan {
             return Ok(());
         };
         let mut needed = python::opened_by_mpi4py(environment, (elf, &program.path), search);
+        let inside = pmix::of_python(environment);
+        let has = inside.map(|inside| environment.join(inside));
+        let library = local.manager.library(&program.path, has.clone(), true)?;
+        let is_its_own = library == has;
+        placed.pmix_library = library.map(|library| library.display().to_string());
         if brought.is_some_and(|venv| venv == *environment) {
             let (name, more) = self.bring_environment(local, environment, &program.name, search)?;
             let closure = libraries::closure(&program.path, elf, search)?;
@@ -311,13 +322,29 @@ impl StagingPlan {
                 .glibc
                 .map(|(version, file)| (version.to_string(), file.display().to_string()));
             placed.link = format!("{name}/bin/{}", program.name);
+            if let Some(inside) = inside.filter(|_| is_its_own) {
+                placed.pmix_library = Some(format!("{name}/{inside}"));
+                placed.library_variables = open_mpi::roots_of(environment, &format!("./{name}"));
+            }
         } else {
             placed.own_path = Some(own.display().to_string());
+            if inside.is_some() {
+                let name = environment.display().to_string();
+                placed.library_variables = open_mpi::roots_of(environment, &name);
+            }
         }
+        let is_brought = !is_its_own && !local.nodes_are_ours && placed.pmix_library.is_some();
+        if is_brought {
+            needed.extend(local.manager.brought(search)?);
+        }
+        let shipped = needed.clone();
         if local.ship_libraries {
             // Digests of a few files, whose memory is another's.
             let mut memory = KnownDigests::open(None);
             placed.library_folder = self.bring_libraries(needed.into_iter(), &mut memory)?;
+            if is_brought {
+                placed.pmix_library = pmix::shipped(&shipped, placed.library_folder.as_deref());
+            }
         }
         self.programs.push(placed);
         Ok(())

@@ -1,8 +1,12 @@
-//! The libpmix of a program of Open MPI.
+//! By what the ranks of a job find each other, and the libpmix of a program of Open MPI.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use super::libraries::Closure;
+use super::elf::Elf;
+use super::error::StageError;
+use super::libraries::{self, Closure};
+use super::search::Search;
 
 /// The name by which Open MPI, or its plug-in, needs it.
 const LIBRARY: &str = "libpmix.so.2";
@@ -10,6 +14,89 @@ const LIBRARY: &str = "libpmix.so.2";
 const PLUG_IN: &str = "openmpi/lib/openmpi3/mca_pmix_ext3x.so";
 /// The library that tells where the others are.
 const MPI: &str = "libmpi.so.40";
+
+/// Where the package of pip and conda have it, below the environment of Python that has the library of Open MPI.
+const OF_PYTHON: [&str; 2] = ["lib/openmpi/libpmix.so.2", "lib/libpmix.so.2"];
+
+/// By what the ranks of a job find each other.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum ProcessManager {
+    /// What the program's libraries want.
+    #[default]
+    Auto,
+    /// PMI.
+    Pmi,
+    /// PMIx.
+    Pmix {
+        /// Out of this libpmix; `None`: the program's own.
+        library: Option<PathBuf>,
+    },
+}
+
+impl ProcessManager {
+    /// The libpmix of a program that has `own`; a program that is `linked` to Open MPI wants it by itself.
+    ///
+    /// # Errors
+    ///
+    /// It is to be PMIx, and there is none.
+    pub(super) fn library(
+        &self,
+        program: &Path,
+        own: Option<PathBuf>,
+        linked: bool,
+    ) -> Result<Option<PathBuf>, StageError> {
+        match self {
+            Self::Auto => Ok(own.filter(|_| linked)),
+            Self::Pmi => Ok(None),
+            Self::Pmix {
+                library: Some(library),
+            } => Ok(Some(library.clone())),
+            Self::Pmix { library: None } => match own {
+                Some(own) => Ok(Some(own)),
+                None => Err(StageError::NoPmix {
+                    program: program.to_path_buf(),
+                }),
+            },
+        }
+    }
+
+    /// The libpmix that the user names, and all that it needs, for nodes that have none: path inside the folder of
+    /// libraries, and where each lies here.
+    ///
+    /// # Errors
+    ///
+    /// It is no library for this machine, or one that it needs is missing.
+    pub(super) fn brought(&self, search: &Search) -> Result<BTreeMap<String, PathBuf>, StageError> {
+        let library = match self {
+            Self::Pmix {
+                library: Some(library),
+            } => library,
+            Self::Auto | Self::Pmi | Self::Pmix { library: None } => return Ok(BTreeMap::new()),
+        };
+        let Ok(Some(elf)) = Elf::read(library) else {
+            return Err(StageError::NoLibrary {
+                path: library.clone(),
+            });
+        };
+        let closure = libraries::closure(library, &elf, search)?;
+        let mut all: BTreeMap<String, PathBuf> = closure
+            .shipped
+            .into_iter()
+            .map(|shipped| (shipped.inside, shipped.source))
+            .collect();
+        all.insert(LIBRARY.to_owned(), library.clone());
+        Ok(all)
+    }
+}
+
+/// The libpmix of an environment of Python that has Open MPI and no other MPI library: its path below that.
+pub(super) fn of_python(environment: &Path) -> Option<&'static str> {
+    let has = |inside: &str| environment.join(inside).is_file();
+    if !has("lib/libmpi.so.40") || has("lib/libmpi.so.12") {
+        return None;
+    }
+    OF_PYTHON.into_iter().find(|inside| has(inside))
+}
 
 /// The one that a program with these libraries loads, as far as it is known.
 pub(super) fn library(closure: &Closure) -> Option<PathBuf> {
@@ -24,11 +111,12 @@ pub(super) fn library(closure: &Closure) -> Option<PathBuf> {
 }
 
 /// Where it is in the folder `libraries` on the nodes, if it comes with the others.
-pub(super) fn shipped(closure: &Closure, libraries: Option<&str>) -> Option<String> {
-    let mut shipped = closure.shipped.iter();
-    let is_there = shipped.any(|shipped| shipped.inside == LIBRARY);
+pub(super) fn shipped(
+    others: &BTreeMap<String, PathBuf>,
+    libraries: Option<&str>,
+) -> Option<String> {
     libraries
-        .filter(|_| is_there)
+        .filter(|_| others.contains_key(LIBRARY))
         .map(|folder| format!("{folder}/{LIBRARY}"))
 }
 
@@ -57,6 +145,41 @@ mod tests {
     }
 
     #[test]
+    fn the_user_s_word_counts_more_than_the_program_s_libraries() {
+        let (program, own) = (Path::new("/p"), Some(PathBuf::from("/own")));
+        let of = |manager: &ProcessManager, linked| manager.library(program, own.clone(), linked);
+        assert_eq!(of(&ProcessManager::Auto, true).unwrap(), own);
+        assert_eq!(of(&ProcessManager::Auto, false).unwrap(), None);
+        assert_eq!(of(&ProcessManager::Pmi, true).unwrap(), None);
+        let asked = ProcessManager::Pmix { library: None };
+        assert_eq!(of(&asked, false).unwrap(), own);
+        let none = asked.library(program, None, true).unwrap_err();
+        assert!(none.to_string().contains("--pmix"), "{none}");
+        let library = Some(PathBuf::from("/l/libpmix.so.2"));
+        let named = ProcessManager::Pmix {
+            library: library.clone(),
+        };
+        assert_eq!(of(&named, false).unwrap(), library);
+    }
+
+    #[test]
+    fn an_environment_of_python_has_it_beside_open_mpi_alone() {
+        let root = tempfile::tempdir().unwrap();
+        let make = |inside: &str| {
+            let path = root.path().join(inside);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, "").unwrap();
+        };
+        make("lib/openmpi/libpmix.so.2");
+        assert_eq!(of_python(root.path()), None);
+        make("lib/libmpi.so.40");
+        assert_eq!(of_python(root.path()), Some("lib/openmpi/libpmix.so.2"));
+        // Which of the two mpi4py opens nobody knows.
+        make("lib/libmpi.so.12");
+        assert_eq!(of_python(root.path()), None);
+    }
+
+    #[test]
     fn open_mpi_5_needs_it_and_open_mpi_4_has_a_plug_in_that_does() {
         let five = closure(&[
             (MPI, "/v/lib/libmpi.so.40".into()),
@@ -66,13 +189,18 @@ mod tests {
             library(&five),
             Some("/v/lib/openmpi/libpmix.so.2.13".into())
         );
-        let there = shipped(&five, Some("gerbil-lib-2"));
+        let with: BTreeMap<_, _> = five
+            .shipped
+            .iter()
+            .map(|shipped| (shipped.inside.clone(), shipped.source.clone()))
+            .collect();
+        let there = shipped(&with, Some("gerbil-lib-2"));
         assert_eq!(there.as_deref(), Some("gerbil-lib-2/libpmix.so.2"));
-        assert_eq!(shipped(&five, None), None);
+        assert_eq!(shipped(&with, None), None);
+        assert_eq!(shipped(&BTreeMap::new(), Some("gerbil-lib")), None);
         let root = tempfile::tempdir().unwrap();
         let four = closure(&[(MPI, root.path().join("libmpi.so.40.30.4"))]);
         assert_eq!(library(&four), None);
-        assert_eq!(shipped(&four, Some("gerbil-lib")), None);
         let plug_in = root.path().join(PLUG_IN);
         std::fs::create_dir_all(plug_in.parent().unwrap()).unwrap();
         std::fs::write(&plug_in, "").unwrap();

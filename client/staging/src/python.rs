@@ -25,6 +25,7 @@ const FILES_MAX: usize = 200_000;
 const SETTINGS: &str = "pyvenv.cfg";
 /// The library of MPICH and its kin.
 const MPICH: &str = "libmpi.so.12";
+const OPEN_MPI: &str = "libmpi.so.40";
 /// Parts of the standard library that no program wants.
 const UNWANTED: [&str; 5] = [
     "ensurepip",
@@ -168,7 +169,10 @@ pub fn opened_by_mpi4py(
     let library = environment.join("lib");
     let versions = fs::read_dir(&library).into_iter().flatten().flatten();
     let mut packages = versions.map(|version| version.path().join("site-packages/mpi4py"));
-    if library.join(MPICH).exists() || !packages.any(|package| package.is_dir()) {
+    let has_its_own = [MPICH, OPEN_MPI]
+        .iter()
+        .any(|mpi| library.join(mpi).exists());
+    if has_its_own || !packages.any(|package| package.is_dir()) {
         return found;
     }
     let folders = search.folders(&Requester {

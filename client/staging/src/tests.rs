@@ -48,6 +48,7 @@ fn request(root: &Path, program: &Path) -> StagingRequest<'static> {
         processes: 1,
         ship_libraries: true,
         place: Place::Copy,
+        manager: ProcessManager::Auto,
         root: Some(format!("file:{}", root.display())),
         hadoop: &|_| None,
         environment: &|_| None,

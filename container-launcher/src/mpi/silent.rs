@@ -128,9 +128,8 @@ impl Mpi {
         }
         self.outbox.push_back(Event::Refusal(Refusal {
             sentence: format!(
-                "{}: the program has loaded Open MPI ({path}), which gerbil-run serves only where the program itself \
-                 is linked to it: each of the {size} processes would be a job of its own; use MPICH or one of \
-                 its kin (of mpi4py: pip install mpich)",
+                "{}: the program has loaded Open MPI ({path}) and runs alone: each of the {size} processes would be a \
+                 job of its own; give --pmix LIBPMIX, the libpmix.so.2 of that Open MPI",
                 node_facts::hostname()
             ),
             exit_code: i32::from(Exit::Impossible.code()),

@@ -56,10 +56,11 @@ pub(crate) fn of(
     let given = |name: &str| program.environment.iter().any(|pair| pair.key == name);
     for pair in &program.library_variables {
         if !given(&pair.key) {
-            let place = match pair.value.as_str() {
-                "" => libraries.clone(),
+            let place = match (pair.value.as_str(), pair.value.strip_prefix("./")) {
+                ("", _) => libraries.clone(),
+                (_, Some(beside)) => folder.join(beside),
                 // Libraries that were not brought along lie at a path of their own.
-                place => libraries.join(place),
+                (place, None) => libraries.join(place),
             };
             environment.insert(pair.key.clone().into(), place.into());
         }

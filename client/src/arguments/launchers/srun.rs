@@ -90,7 +90,7 @@ pub(super) const ROWS: &[LauncherOption] = &[
     row("W", Is("wait")),
     row(
         "mpi",
-        Ours("names the program; ranks are always spoken to in PMI"),
+        Ours("names the program; --pm pmi and --pm pmix choose what is spoken to its ranks"),
     ),
     row("cpu-bind", Same),
     row("mem-bind", Refused(UNITS)),

@@ -5,7 +5,7 @@ use std::fs;
 
 use anyhow::{Context as _, Result, ensure};
 use it::bed::{Case, Given, text_of};
-use it::{Finished, OpenMpi};
+use it::{Finished, Mpi4py, OpenMpi};
 
 pub const CASES: &[(&str, Case)] = &[
     ("Open MPI: ranks of one container find each other", together),
@@ -18,6 +18,11 @@ pub const CASES: &[(&str, Case)] = &[
     (
         "Open MPI: nodes get a program with all that it opens",
         staged,
+    ),
+    ("Open MPI: mpi4py finds it in its environment", of_python),
+    (
+        "Open MPI: a script is served by a libpmix that is named",
+        of_script,
     ),
 ];
 
@@ -102,6 +107,44 @@ fn staged(given: &Given) -> Result<()> {
     for word in ["code 77", "MPI_ABORT was invoked on rank 3"] {
         ensure!(said.contains(word), "{said}");
     }
+    Ok(())
+}
+
+/// Its library is known by the environment alone.
+fn of_python(given: &Given) -> Result<()> {
+    let python = text_of(&Mpi4py::install_with_open_mpi()?.python())?;
+    let hello = "from mpi4py import MPI\n\
+                 c = MPI.COMM_WORLD\n\
+                 print(MPI.Get_library_version().split(',')[0], c.allreduce(c.rank))";
+    let line = ["-n", "4", "-ppn", "2", &python, "-c", hello];
+    let text = given.succeeds(&line)?.stdout_text();
+    ensure!(text.matches("Open MPI v5").count() == 4, "{text}");
+    ensure!(text.matches(" 6\n").count() == 4, "{text}");
+    Ok(())
+}
+
+/// Nothing tells which MPI library a script's program loads; a rank that is alone ends the job with what to do.
+fn of_script(given: &Given) -> Result<()> {
+    let open = OpenMpi::install()?;
+    let program = text_of(&open.program("loaded", &given.folder)?)?;
+    let run = |more: &[&str], command: &str| {
+        let script = ["sh", "-c", command];
+        let line = [&["-ppn", "2", "-n", "4"], more, &script].concat();
+        given.gerbil(&line)?.finish()
+    };
+    let library = text_of(&open.folder().join("lib/openmpi/libpmix.so.2"))?;
+    let finished = run(&["--pmix", &library], &program)?;
+    let text = finished.stdout_text();
+    ensure!(text.matches(": sum 6").count() == 4, "{finished:?}");
+    let python = text_of(&Mpi4py::install_with_open_mpi()?.python())?;
+    let waits = "import time; from mpi4py import MPI; time.sleep(20)";
+    let alone = run(&[], &format!("{python} -c '{waits}'"))?;
+    let said = alone.stderr_text();
+    ensure!(alone.code() == 65, "{}: {said}", alone.code());
+    ensure!(
+        said.contains("runs alone") && said.contains("--pmix LIBPMIX"),
+        "{said}"
+    );
     Ok(())
 }
 
