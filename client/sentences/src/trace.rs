@@ -5,19 +5,22 @@ const MOST: usize = 400;
 const CAUSE: &str = "Caused by: ";
 
 /// The daemon's own words in one line. Of an exception its message stays, and of the causes below it the last, which
-/// names what broke (`No space left on device`); frames go.
+/// names what broke (`No space left on device`); frames go, and nothing else.
 #[must_use]
 pub fn without_frames(text: &str) -> String {
     let mut messages: Vec<&str> = Vec::new();
+    // The cause that stands last, if nothing but frames came since.
     let mut cause = None;
     for line in text.lines().map(str::trim) {
-        if line.starts_with(CAUSE) {
-            let place = *cause.get_or_insert(messages.len());
-            messages.truncate(place);
-            messages.push(line);
-        } else if !is_frame(line) {
-            messages.push(line);
+        if is_frame(line) {
+            continue;
         }
+        let is_cause = line.starts_with(CAUSE);
+        if let Some(place) = cause.take().filter(|_| is_cause) {
+            messages.truncate(place);
+        }
+        cause = is_cause.then_some(messages.len());
+        messages.push(line);
     }
     let joined = messages.join(" ");
     joined.split_whitespace().collect::<Vec<_>>().join(" ")
@@ -62,6 +65,23 @@ mod tests {
             without_frames(said),
             "[2026-11-27 18:20:26.283]java.lang.reflect.UndeclaredThrowableException Caused by: java.io.IOException: \
              No space left on device For more detailed output, check the application tracking page."
+        );
+    }
+
+    /// As YARN puts one attempt's end behind the other's.
+    #[test]
+    fn of_two_traces_each_keeps_its_words_and_its_last_cause() {
+        let trace = |attempt: &str, cause: &str| {
+            format!(
+                "{attempt} failed: E1: not started\n\tat a.b.C.d(C.java:1)\nCaused by: E2: half way\n\t... 3 more\n\
+                 Caused by: {cause}\n\t... 5 more\n{attempt} ended (exit code 70)\n"
+            )
+        };
+        let both = trace("one", "E3: no disk") + &trace("two", "E4: no key");
+        assert_eq!(
+            without_frames(&both),
+            "one failed: E1: not started Caused by: E3: no disk one ended (exit code 70) two failed: E1: not started \
+             Caused by: E4: no key two ended (exit code 70)"
         );
     }
 
