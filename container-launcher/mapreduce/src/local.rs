@@ -105,6 +105,11 @@ impl LocalRun {
         })
     }
 
+    /// Gives its output folder back.
+    pub(crate) fn give_up(mut self) {
+        self.committer.abort();
+    }
+
     /// Runs it, unless `stop` says why not; its counters.
     pub(crate) fn finish(mut self, order: &LocalJob<'_>, stop: &Stop<'_>) -> Result<Counters> {
         let name = &order.spec.planned.name;

@@ -217,9 +217,13 @@ impl<'a> LocalClient<'a> {
             Ok(begun) => begun,
             Err(error) => return self.refuse(&error),
         };
-        self.driver.connection.send(&ToDriver::Accepted {
+        let accepted = self.driver.connection.send(&ToDriver::Accepted {
             id: format!("local.{number}"),
-        })?;
+        });
+        if let Err(error) = accepted {
+            run.give_up();
+            return Err(error.into());
+        }
         let interrupts = self.interrupts;
         let driver = std::cell::RefCell::new(&mut self.driver);
         let done = run.finish(&order, &|| {
