@@ -168,6 +168,6 @@ async fn ten_megabytes_of_values_cost_no_more_than_they_are() {
     assert_eq!(link.ended().await.how, Some(How::ExitCode(4)));
     assert!(am.stdout(0).await.contains("cmd=barrier_out rc=0"));
     let grown = launcher.status_kib("VmHWM:").saturating_sub(idle);
-    // Held by the space, on the way up, and on the way down.
-    assert!(grown < 5 * MIB * 1024 + GROWTH_MAX, "{grown} KiB");
+    // Held by the space, on the way up, and on the way down; and pages of the program that it had not yet run.
+    assert!(grown < 6 * MIB * 1024 + GROWTH_MAX, "{grown} KiB");
 }
