@@ -23,7 +23,7 @@ impl MapReduce {
             Action::Runnable { stage, count } => {
                 let inputs = match stage {
                     Stage::Reduce => self.reduce_inputs(count),
-                    Stage::Map | Stage::Gang => (0..count).map(|_| TaskInput::default()).collect(),
+                    Stage::Map | Stage::Gang => self.map_inputs(),
                 };
                 self.want(MapReduceEffect::Runnable { stage, inputs });
             }
@@ -62,6 +62,15 @@ impl MapReduce {
             Action::Cut { source, home } => self.is_cut(source, home),
             Action::Faulty(place) => self.is_faulty(place),
         }
+    }
+
+    /// What the maps read.
+    fn map_inputs(&self) -> Vec<TaskInput> {
+        let inputs = self.description.splits.iter().map(|split| TaskInput {
+            hosts: split.hosts.clone(),
+            bytes: split.pieces.iter().map(|piece| piece.length).sum(),
+        });
+        inputs.collect()
     }
 
     /// Reduces fetch where they run: an output that is there is as good as gathered by all.

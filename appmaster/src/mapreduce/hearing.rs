@@ -78,8 +78,8 @@ impl MapReduce {
         match heard {
             OfJob::Tasks(MapReduceEvent::Folder(FolderDone::SetUp(Ok(())))) => {
                 self.step = LifeState::Running;
-                if self.description.splits.is_empty() {
-                    // Nothing to read is no failure: the output is empty.
+                if self.description.splits.is_empty() && self.description.reduces == 0 {
+                    // Nothing to read is no failure: no task writes anything.
                     return self.done();
                 }
                 self.want(MapReduceEffect::Slots);

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use policy::lending::{TaskInput, TaskStart};
+use policy::lending::TaskStart;
 use policy::mapreduce::Event;
 use policy::schedule::{AttemptIx, AttemptOutcome, Stage, Why};
 use policy::{ContainerId, Millis};
@@ -39,7 +39,7 @@ impl MapReduce {
 
     fn hear_of_tasks(&mut self, event: MapReduceEvent) {
         match event {
-            MapReduceEvent::SlotsCome => self.begin_tasks(),
+            MapReduceEvent::SlotsCome => self.step_machine(Event::SlotsCome),
             MapReduceEvent::Homes(homes) => self.have_homes(homes),
             MapReduceEvent::Leaves { container, within } => self.leaves(container, within),
             MapReduceEvent::NoNode(lack) => self.no_node(&lack),
@@ -52,19 +52,6 @@ impl MapReduce {
             | MapReduceEvent::FolderWaits(_)
             | MapReduceEvent::Kept(_) => {}
         }
-    }
-
-    /// Slots come from now on: every map may start.
-    fn begin_tasks(&mut self) {
-        let inputs = self.description.splits.iter().map(|split| TaskInput {
-            hosts: split.hosts.clone(),
-            bytes: split.pieces.iter().map(|piece| piece.length).sum(),
-        });
-        let inputs = inputs.collect();
-        self.want(MapReduceEffect::Runnable {
-            stage: Stage::Map,
-            inputs,
-        });
     }
 
     /// A task has a slot.

@@ -42,7 +42,7 @@ pub struct MapReduceMachine {
 }
 
 impl MapReduceMachine {
-    /// One with so many maps, at least one, and partitions; without partitions a map's result is its
+    /// One with so many maps and partitions, at least one of either; without partitions a map's result is its
     /// committed output, which no launcher keeps.
     #[must_use]
     pub fn new(maps: u32, partitions: u32, max_attempts: MaxAttempts) -> Self {
@@ -130,6 +130,7 @@ impl MapReduceMachine {
             return Vec::new();
         }
         match event {
+            Event::SlotsCome => self.slots_come(),
             Event::Started {
                 attempt,
                 stage,
@@ -174,6 +175,22 @@ impl MapReduceMachine {
             Event::LauncherLeaves(launcher) => self.outputs_lost(launcher),
             Event::LauncherLost(launcher) => self.launcher_lost(launcher),
         }
+    }
+
+    /// Every map may start. Without maps no output ever comes that would complete a partition: each is complete.
+    fn slots_come(&mut self) -> Vec<Action> {
+        let maps = self.outputs.maps();
+        let partitions = self.reduces.count();
+        let (stage, count) = match maps {
+            0 => (Stage::Reduce, partitions),
+            _ => (Stage::Map, maps),
+        };
+        if stage == Stage::Reduce {
+            for partition in 0..partitions {
+                self.reduces.may_start(partition);
+            }
+        }
+        vec![Action::Runnable { stage, count }]
     }
 
     fn mapped(&mut self, attempt: AttemptIx, digest: Digest) -> Vec<Action> {

@@ -9,6 +9,8 @@ pub struct Digest(pub u128);
 /// Something that happened.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
+    /// Slots come from now on.
+    SlotsCome,
     /// An attempt was ordered to start at a launcher.
     Started {
         /// The attempt, by the number that the scheduler gave it.

@@ -36,6 +36,11 @@ impl Outputs {
         }
     }
 
+    /// How many maps there are.
+    pub(super) fn maps(&self) -> u32 {
+        u32::try_from(self.by_map.len()).unwrap_or(u32::MAX)
+    }
+
     /// An output is there; the digest of the one before it, if there was one.
     pub(super) fn put(&mut self, map: TaskIx, output: MapOutputPlace) -> Option<Digest> {
         let before = self.known.get_mut(map.0 as usize)?.replace(output.digest);

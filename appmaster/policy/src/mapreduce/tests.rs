@@ -73,6 +73,33 @@ fn again(maps: &[u32]) -> Vec<Action> {
 }
 
 #[test]
+fn every_map_may_start_as_soon_as_slots_come() {
+    let mut bed = Bed::new(3, 2);
+    let maps = Action::Runnable {
+        stage: Stage::Map,
+        count: 3,
+    };
+    assert_eq!(bed.job.step(Event::SlotsCome), [maps]);
+}
+
+#[test]
+fn without_maps_the_reduces_start_at_once_and_end_the_job() {
+    let mut bed = Bed::new(0, 2);
+    let reduces = Action::Runnable {
+        stage: Stage::Reduce,
+        count: 2,
+    };
+    assert_eq!(bed.job.step(Event::SlotsCome), [reduces]);
+    let first = bed.reduce(1);
+    assert_eq!(bed.job.step(Event::Reduced(first)), []);
+    let lost = bed.start(Stage::Reduce, 0, 5);
+    assert_eq!(bed.job.step(Event::LauncherLost(ContainerIx(5))), []);
+    assert!(!bed.job.counts(lost));
+    let second = bed.reduce(0);
+    assert_eq!(bed.job.step(Event::Reduced(second)), [Action::Done]);
+}
+
+#[test]
 fn a_job_is_done_when_every_partition_has_committed() {
     let (mut bed, _) = Bed::ready();
     let first = bed.reduce(0);

@@ -36,6 +36,33 @@ fn what_became_of_a_job_is_kept_before_its_verdict_is_told() {
 }
 
 #[test]
+fn a_job_without_input_has_the_result_of_every_reduce() {
+    let mut bed = Bed::new(0, 2);
+    for partition in 0..2 {
+        let reduce = bed.place(Stage::Reduce, partition, 1);
+        if partition == 0 {
+            bed.joined(1);
+        }
+        let (_, order) = bed.started(1, reduce);
+        let ToTask::Reduce(ReduceOrder { task: of, .. }) = order else {
+            panic!("{order:?}");
+        };
+        assert_eq!(of, partition);
+        bed.done(1, reduce, None);
+    }
+    let wanted = bed.wanted();
+    let commit = wanted.iter().filter(|wanted| wanted.starts_with("commit"));
+    assert_eq!(commit.count(), 1, "{wanted:?}");
+}
+
+#[test]
+fn a_job_without_input_and_reduces_needs_no_slot() {
+    let mut bed = Bed::begun(0, 0);
+    bed.folder(FolderDone::SetUp(Ok(())));
+    assert!(!bed.wanted().contains(&"slots".to_owned()));
+}
+
+#[test]
 fn a_job_that_ends_early_has_committed_nothing() {
     let mut bed = Bed::new(2, 0);
     let quick = bed.place(Stage::Map, 0, 1);
