@@ -9,6 +9,7 @@ use proto_hadoop::ApplicationId;
 use tonic::Code;
 
 use crate::name::Name;
+use crate::record::{Owned, SessionsFolder};
 
 /// One sentence, with the value and what to do.
 #[derive(Debug, thiserror::Error)]
@@ -188,6 +189,22 @@ pub enum SessionError {
         /// The application of the session that has the name.
         application: ApplicationId,
     },
+    /// The cluster on which it was started does not answer.
+    #[error(
+        "session {name} was started as {application} on a cluster that does not answer ({source}); try again when it \
+         does, or, if that cluster is gone for good, remove {}",
+        file.display()
+    )]
+    NoCluster {
+        /// The session.
+        name: Name,
+        /// Its application there.
+        application: ApplicationId,
+        /// What is kept of it on this machine.
+        file: PathBuf,
+        /// What its ResourceManagers said.
+        source: FollowError,
+    },
     /// YARN says that its application has ended.
     #[error(
         "session {name} is over ({application}): {why}; start another with gerbil session start {name}"
@@ -304,6 +321,21 @@ impl SessionError {
         }
     }
 
+    /// The same, which names the session where no ResourceManager of it answers: its cluster may be gone, and what is
+    /// kept of it here is in the way of another session of that name.
+    #[must_use]
+    pub fn of_session(self, name: &Name, owned: &Owned, folder: &SessionsFolder) -> Self {
+        match self {
+            Self::Follow(source @ FollowError::ResourceManager(_)) => Self::NoCluster {
+                name: name.clone(),
+                application: owned.application,
+                file: folder.path_of(name),
+                source,
+            },
+            other => other,
+        }
+    }
+
     /// What the command returns.
     #[must_use]
     pub const fn exit(&self) -> Exit {
@@ -329,6 +361,7 @@ impl SessionError {
             | Self::LogsOver { .. }
             | Self::ApplicationOver { .. }
             | Self::NoJobRuns { .. }
+            | Self::NoCluster { .. }
             | Self::Starting { .. }
             | Self::Unreachable { .. } => Exit::Unavailable,
             Self::Refused { code, .. } => match code {

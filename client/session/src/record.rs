@@ -289,7 +289,7 @@ impl SessionsFolder {
         }
     }
 
-    fn path_of(&self, name: &Name) -> PathBuf {
+    pub(crate) fn path_of(&self, name: &Name) -> PathBuf {
         self.path.join(format!("{name}{SUFFIX}"))
     }
 

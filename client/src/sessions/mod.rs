@@ -375,7 +375,8 @@ async fn ended(
         ControlFlow::Break(signal) => Stopped::Untold(signal),
         ControlFlow::Continue(Ok(kept)) => {
             let rm = reach::resource_managers(&kept.owned);
-            stop(&rm, folder, &kept, how, &mut progress, signals).await?
+            let stopped = stop(&rm, folder, &kept, how, &mut progress, signals).await;
+            stopped.map_err(|error| error.of_session(name, &kept.owned, folder))?
         }
         // It understands no word of ours, but YARN does.
         ControlFlow::Continue(Err(other @ SessionError::OtherBuild { .. })) => {
@@ -385,7 +386,9 @@ async fn ended(
                     say(format!("{other}; it is killed through YARN"));
                     let rm = reach::resource_managers(&owned);
                     match interruptible(signals, end(&rm, folder, name, &owned)).await {
-                        ControlFlow::Continue(ended) => ended?,
+                        ControlFlow::Continue(ended) => {
+                            ended.map_err(|error| error.of_session(name, &owned, folder))?
+                        }
                         ControlFlow::Break(signal) => Stopped::Untold(signal),
                     }
                 }

@@ -430,7 +430,8 @@ async fn still_there(
     if owned.other_host().is_some() {
         return Ok(Some(owned.application));
     }
-    match place(&reach::resource_managers(&owned), &owned).await? {
+    let found = place(&reach::resource_managers(&owned), &owned).await;
+    match found.map_err(|error| error.of_session(name, &owned, folder))? {
         SessionAddress::Over { .. } => {
             folder.forget(name, owned.application)?;
             Ok(None)

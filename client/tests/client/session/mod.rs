@@ -24,6 +24,7 @@ mod whole;
 
 #[cfg(test)]
 mod tests {
+    use std::net::TcpListener;
     use std::process::Stdio;
 
     use nix::sys::signal::Signal;
@@ -497,6 +498,28 @@ mod tests {
         assert_eq!(code, Some(69), "{said}");
         assert!(said.contains("session night is over"), "{said}");
         assert!(!night.file("night").exists());
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn of_a_session_whose_cluster_is_gone_its_file_is_named() {
+        let night = Night::start().await;
+        let nobody = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = nobody.local_addr().unwrap().to_string();
+        drop(nobody);
+        night.keep_of("old", job::BUILD, address.clone());
+        for words in [["start", "old"], ["stop", "old"]] {
+            let (code, _, said) = night.session(&words).await;
+            assert_eq!(code, Some(69), "{words:?}: {said}");
+            let file = night.file("old");
+            let advice = format!("gone for good, remove {}", file.display());
+            assert!(
+                said.contains("session old was started as")
+                    && said.contains(&address)
+                    && said.contains(&advice),
+                "{words:?}: {said}"
+            );
+            assert!(file.exists());
+        }
     }
 
     #[tokio::test(flavor = "multi_thread")]

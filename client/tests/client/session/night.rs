@@ -85,12 +85,17 @@ impl Night {
     }
 
     pub fn keep(&self, name: &str, build: &str) {
+        self.keep_of(name, build, self.manager.client_address());
+    }
+
+    /// Keeps a session that was started on the cluster of this ResourceManager.
+    pub fn keep_of(&self, name: &str, build: &str, manager: String) {
         let kept = SessionRecord {
             name: name.parse().unwrap(),
             owned: Owned {
                 build: build.into(),
                 application: self.id,
-                resource_managers: vec![self.manager.client_address()],
+                resource_managers: vec![manager],
                 user: USER.into(),
                 local: None,
                 host: None,
