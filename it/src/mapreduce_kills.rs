@@ -382,7 +382,7 @@ pub fn start(given: &Given) -> Result<()> {
 fn renew(given: &Given) -> Result<()> {
     let nodes = given.cluster.nodes().len();
     let whole = format!(
-        "{nodes} containers with {} slots, 0 of them lent",
+        "{nodes} containers with {} slots, 0 of them in use",
         2 * nodes
     );
     let avoids = wait::until(&format!("{nodes} containers again"), FIRST, || {

@@ -221,7 +221,7 @@ impl JobRunner {
             let status = holder.reached.clone().status(&holder.kept).await?;
             let (lent, slots) = status.slots();
             lines.push(format!(
-                "nothing would be asked of YARN: session {} has {slots} slots in {} containers, {lent} of them lent",
+                "nothing would be asked of YARN: session {} has {slots} slots in {} containers, {lent} of them in use",
                 status.name,
                 status.containers.len()
             ));

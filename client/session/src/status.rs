@@ -412,7 +412,7 @@ impl Status {
             }
         )];
         lines.push(format!(
-            "{} with {}, {lent} of them lent",
+            "{} with {}, {lent} of them in use",
             count(self.containers.len(), "container"),
             count(usize::try_from(slots).unwrap_or(usize::MAX), "slot"),
         ));
@@ -433,7 +433,7 @@ impl Status {
             let columns = [
                 Column::Left("host"),
                 Column::Right("slots"),
-                Column::Right("lent"),
+                Column::Right("used"),
                 Column::Left("to"),
                 Column::Left("container"),
             ];
@@ -622,9 +622,9 @@ mod tests {
         let lines = Status::new(id(), said()).lines().join("\n");
         let wanted = "\
 session default is application_1700000000000_0042, policy fifo
-2 containers with 8 slots, 5 of them lent
+2 containers with 8 slots, 5 of them in use
 1 container asked of YARN: the queue default has no more room
-  host  slots  lent  to       container
+  host  slots  used  to       container
   n2        4     4  s42.5:4  container_1700000000000_0042_01_000002
   n3        4     1  s42.5    container_1700000000000_0042_01_000003
   n3 leaves: node n3 is being decommissioned
@@ -666,7 +666,7 @@ detached jobs that have ended (gerbil logs JOB)
             lines,
             [
                 "session a is application_1700000000000_0042, policy fair; it takes no further job",
-                "0 containers with 0 slots, 0 of them lent",
+                "0 containers with 0 slots, 0 of them in use",
                 "its record ends: file:/r: the disk is full",
                 "no job runs, 0 waiting, 0 ended",
             ]

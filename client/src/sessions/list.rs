@@ -23,8 +23,14 @@ pub(super) async fn list(folder: &SessionsFolder, json: bool) -> Result<u8, Fail
         let folder = folder.clone();
         looking.spawn(async move {
             let looked = timeout(PATIENCE, looked(&folder, &name)).await;
-            let late = |_late| Some(Err("it does not answer".to_owned()));
-            (name, looked.unwrap_or_else(late))
+            let late = |_late| {
+                let seconds = PATIENCE.as_secs();
+                Some(Err(format!(
+                    "session {name} has not answered within {seconds} s"
+                )))
+            };
+            let looked = looked.unwrap_or_else(late);
+            (name, looked)
         });
     }
     let mut rows = Vec::new();
@@ -49,17 +55,26 @@ pub(super) async fn list(folder: &SessionsFolder, json: bool) -> Result<u8, Fail
     let columns = [
         Column::Left("session"),
         Column::Left("application"),
-        Column::Right("lent"),
+        Column::Right("used"),
         Column::Right("slots"),
         Column::Right("run"),
         Column::Right("wait"),
         Column::Left("policy"),
     ];
-    let rows = rows.into_iter().map(|(name, looked)| match looked {
-        Ok(status) => row(&name, status),
-        Err(sentence) => told(&name, &sentence),
-    });
-    print(Text::Lines(table(0, &columns, rows))).await?;
+    let mut silent = Vec::new();
+    let mut lines = Vec::new();
+    for (name, looked) in rows {
+        match looked {
+            Ok(status) => lines.push(row(&name, status)),
+            Err(sentence) => silent.push(sentence),
+        }
+    }
+    if !lines.is_empty() {
+        print(Text::Lines(table(0, &columns, lines))).await?;
+    }
+    for sentence in silent {
+        say(sentence);
+    }
     Ok(Exit::Success.code())
 }
 
@@ -98,10 +113,14 @@ pub(super) async fn job(folder: &SessionsFolder, name: &Name, job: JobName) -> O
 
 /// What is known of a session, or why nothing is; `None`: it is over.
 async fn looked(folder: &SessionsFolder, name: &Name) -> Option<Result<Status, String>> {
-    match status(folder, name).await {
-        Ok(status) => status.map(Ok),
-        Err(SessionError::Over { .. }) => None,
-        Err(error) => Some(Err(error.to_string())),
+    let owned = folder.owned(name);
+    match (status(folder, name).await, owned) {
+        (Ok(status), _) => status.map(Ok),
+        (Err(SessionError::Over { .. }), _) => None,
+        (Err(error), Ok(Some(owned))) => {
+            Some(Err(error.of_session(name, &owned, folder).to_string()))
+        }
+        (Err(error), Ok(None) | Err(_)) => Some(Err(error.to_string())),
     }
 }
 
@@ -126,12 +145,4 @@ async fn status(folder: &SessionsFolder, name: &Name) -> Result<Option<Status>, 
     let rm = reach::resource_managers(&kept.owned);
     let mut reached = Reached::now(&rm, folder, &kept).await?;
     reached.status(&kept).await.map(Some)
-}
-
-/// A session of which there is only a sentence.
-fn told(name: &Name, sentence: &str) -> Vec<String> {
-    let mut row = vec![name.to_string()];
-    row.extend(std::iter::repeat_n(String::new(), 5));
-    row.push(sentence.to_owned());
-    row
 }

@@ -214,7 +214,7 @@ fn launcher_killed(given: &Given) -> Result<()> {
     let ours = files(given, "/killed/out/x")?;
     let here = local(given, &faulty, &["--reduces", "2", &input], "killed")?;
     is_same(&ours, &here).with_context(|| finished.stderr_text())?;
-    shows(given, "3 containers with 6 slots, 0 of them lent")?;
+    shows(given, "3 containers with 6 slots, 0 of them in use")?;
     stop(given, "s")
 }
 
@@ -272,7 +272,7 @@ fn straggler(given: &Given) -> Result<()> {
         "{words:?}"
     );
     // Its loser is gone with it.
-    shows(given, "3 containers with 6 slots, 0 of them lent")?;
+    shows(given, "3 containers with 6 slots, 0 of them in use")?;
     let alone = ["-D", "mapreduce.map.speculative=false"];
     let running = line(&alone, "/straggler/out/alone")?.start()?;
     shows(given, "1 job runs")?;

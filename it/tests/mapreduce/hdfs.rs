@@ -122,7 +122,7 @@ fn vanished(given: &Given) -> Result<()> {
     let running = mr(given, &[&TWICE[..], &fixed, &job].concat())?.start()?;
     wait::until("a map that runs", DEADLINE, || {
         let shown = told(given, &["status", "s"], 0)?.stdout_text();
-        Ok(shown.contains("1 of them lent").then_some(()))
+        Ok(shown.contains("1 of them in use").then_some(()))
     })?;
     given.cluster.hdfs().remove("/vanish/in/b")?;
     let finished = running.finish()?;

@@ -83,7 +83,7 @@ fn session(given: &Given) -> Result<()> {
         given.applications()?.len() == before,
         "an application was submitted"
     );
-    shows(given, "3 containers with 6 slots, 2 of them lent")?;
+    shows(given, "3 containers with 6 slots, 2 of them in use")?;
     running.signal(Signal::SIGINT)?;
     let words = ["once more to leave it to the session"];
     expect::sentence(&running.finish()?, 130, &words)?;

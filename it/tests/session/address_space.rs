@@ -37,7 +37,7 @@ fn replaced(given: &Given) -> Result<()> {
         "yarn.nodemanager.vmem-check-enabled set to false",
     ];
     expect::sentence(&finished, 70, &words)?;
-    let shown = shows(given, "3 containers with 6 slots, 4 of them lent")?;
+    let shown = shows(given, "3 containers with 6 slots, 4 of them in use")?;
     ensure!(shown.contains("1 job runs, 0 waiting, 1 ended"), "{shown}");
     succeeds(given, &["-n", "2", "true"])?;
     interrupt(neighbour)?;

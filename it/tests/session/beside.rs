@@ -94,7 +94,7 @@ fn spawned(given: &Given) -> Result<()> {
     let printed = finished.stdout_text();
     ensure!(printed.matches(": sum 45").count() == 10, "{printed}");
     let shown = shows(given, "1 job runs, 0 waiting, 1 ended")?;
-    ensure!(shown.contains("2 of them lent"), "{shown}");
+    ensure!(shown.contains("2 of them in use"), "{shown}");
     interrupt(held)?;
     stop(given, "s")
 }
@@ -118,7 +118,7 @@ fn begins_again(given: &Given) -> Result<()> {
     ensure!(printed.matches("done").count() == 4, "{printed}");
     let host = given.cluster.nodes()[lost].host.to_string();
     ensure!(said.contains(&host), "{said}");
-    shows(given, "2 containers with 4 slots, 0 of them lent")?;
+    shows(given, "2 containers with 4 slots, 0 of them in use")?;
     stop(given, "s")?;
     given.cluster.start(Daemon::NodeManager(lost))?;
     given

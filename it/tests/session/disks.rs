@@ -74,7 +74,7 @@ fn on_disks(given: &Given, disks: &[&SmallDisk]) -> Result<()> {
     let said = finished.stderr_text();
     ensure!(hosts.iter().any(|words| said.contains(words)), "{said}");
     shows(given, "1 job runs, 0 waiting, 1 ended")?;
-    shows(given, "2 containers with 4 slots, 3 of them lent")?;
+    shows(given, "2 containers with 4 slots, 3 of them in use")?;
     // What it has written is gone, and so YARN has nothing to complain of later.
     for _ in 0..6 {
         are_healthy(given)?;

@@ -23,7 +23,7 @@ fn interrupted(given: &Given) -> Result<()> {
     let (one, other) = (lingering(given, "3")?, lingering(given, "3")?);
     interrupt(one)?;
     let shown = shows(given, "1 job runs, 0 waiting, 1 ended")?;
-    ensure!(shown.contains("3 of them lent"), "{shown}");
+    ensure!(shown.contains("3 of them in use"), "{shown}");
     succeeds(given, &["-n", "3", "true"])?;
     interrupt(other)?;
     let stubborn = given.program("stubborn")?;
@@ -98,7 +98,7 @@ fn overfed(given: &Given) -> Result<()> {
     let words = ["rank 0", "more than its share of its container's memory"];
     fails(given, &["-n", "1", "sh", "-c", eats], 128 + 9, &words)?;
     shows(given, "1 job runs, 0 waiting, 1 ended")?;
-    shows(given, "3 containers with 6 slots, 5 of them lent")?;
+    shows(given, "3 containers with 6 slots, 5 of them in use")?;
     succeeds(given, &["-n", "1", "true"])?;
     interrupt(other)?;
     stop(given, "s")

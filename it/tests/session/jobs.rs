@@ -157,7 +157,7 @@ fn waits(given: &Given) -> Result<()> {
     let next = job(given, &["-n", "2", "echo", "next"])?.start()?;
     let shown = shows(given, "waits for 2 slots")?;
     ensure!(
-        shown.contains("1 job runs, 1 waiting") && shown.contains("5 of them lent"),
+        shown.contains("1 job runs, 1 waiting") && shown.contains("5 of them in use"),
         "{shown}"
     );
     let seen = succeeds(given, &["-n", "1", "--dry-run", "true"])?.stdout_text();

@@ -149,7 +149,7 @@ fn taken(given: &Given) -> Result<()> {
     let report = application(given, &session)?;
     ensure!(report.preempted == 1, "{report:?}");
     urgent.ends()?;
-    shows(given, "3 containers with 6 slots, 6 of them lent")?;
+    shows(given, "3 containers with 6 slots, 6 of them in use")?;
     let finished = lent.ends()?;
     let (printed, said) = (finished.stdout_text(), finished.stderr_text());
     ensure!(printed.matches("done").count() == 6, "{printed}");
@@ -178,7 +178,7 @@ fn decommissioned(given: &Given) -> Result<()> {
     ensure!(why == wanted, "{why}");
     shows(given, "1 job runs, 0 waiting")?;
     // Another has come on the third node, and has what comes now.
-    shows(given, "3 containers with 6 slots, 4 of them lent")?;
+    shows(given, "3 containers with 6 slots, 4 of them in use")?;
     let beside = Patient::up(given, "beside", "2")?;
     let waits = Patient::new(given, "waits", |program| {
         job(given, &[&["-n", "4"], program].concat())
@@ -188,7 +188,7 @@ fn decommissioned(given: &Given) -> Result<()> {
     let said = there.ends()?.stderr_text();
     let words = format!("{wanted}: what runs there has");
     ensure!(said.contains(&words), "{said}");
-    let shown = shows(given, "2 containers with 4 slots, 2 of them lent")?;
+    let shown = shows(given, "2 containers with 4 slots, 2 of them in use")?;
     ensure!(!shown.contains(&host), "{shown}");
     beside.ends()?;
     waits.ends()?;

@@ -67,7 +67,7 @@ fn launcher_killed(given: &Given) -> Result<()> {
     kill_launcher(given)?;
     let finished = once.finish()?;
     ensure!(finished.code() == 70, "{}", finished.stderr_text());
-    shows(given, "3 containers with 6 slots, 0 of them lent")?;
+    shows(given, "3 containers with 6 slots, 0 of them in use")?;
     // In its first run each rank waits for what never comes.
     let (folder, before) = (tempfile::tempdir()?, r#"mkdir "$0/$PMI_RANK" 2>/dev/null"#);
     let script = format!("if {before}; then echo up; sleep 600; fi; echo again $PMI_RANK");
@@ -88,7 +88,7 @@ fn launcher_killed(given: &Given) -> Result<()> {
     shows(given, "no job runs, 0 waiting, 2 ended")?;
     succeeds(given, &["-n", "4", "true"])?;
     // Another comes in the place of the container that was lost.
-    shows(given, "3 containers with 6 slots, 0 of them lent")?;
+    shows(given, "3 containers with 6 slots, 0 of them in use")?;
     succeeds(given, &["-n", "6", "true"])?;
     stop(given, "s")
 }
@@ -131,7 +131,7 @@ fn node_lost(given: &Given) -> Result<()> {
     })?;
     let ended = ended.context("none ended")?.finish()?;
     expect::sentence(&ended, 70, &[&given.cluster.nodes()[lost].host.to_string()])?;
-    shows(given, "2 containers with 4 slots, 2 of them lent")?;
+    shows(given, "2 containers with 4 slots, 2 of them in use")?;
     succeeds(given, &["-n", "2", "true"])?;
     interrupt(jobs.remove(0))?;
     stop(given, "s")?;

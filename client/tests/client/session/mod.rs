@@ -425,7 +425,7 @@ mod tests {
         let (code, shown, said) = night.session(&["status", "night"]).await;
         assert_eq!(code, Some(0), "{said}");
         assert!(
-            shown.contains("1 container with 2 slots, 1 of them lent"),
+            shown.contains("1 container with 2 slots, 1 of them in use"),
             "{shown}"
         );
         let (_, shown, _) = night.session(&["status", "night", "--json"]).await;
@@ -520,6 +520,13 @@ mod tests {
             );
             assert!(file.exists());
         }
+        let (code, listed, said) = night.session(&["list"]).await;
+        assert_eq!(code, Some(0), "{said}");
+        assert!(
+            !listed.contains("old") && listed.lines().count() == 2,
+            "{listed}"
+        );
+        assert!(said.contains("session old was started as"), "{said}");
     }
 
     #[tokio::test(flavor = "multi_thread")]

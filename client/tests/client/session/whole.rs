@@ -227,14 +227,16 @@ async fn a_job_that_loses_a_container_begins_again_in_others() {
     let all = ["again 0", "again 1", "again 2", "again 3"];
     assert_eq!((code, again), (Some(0), all.to_vec()), "{said}");
     assert!(said.contains("the program is started again"), "{said}");
-    bed.shows("2 containers with 4 slots, 0 of them lent").await;
+    bed.shows("2 containers with 4 slots, 0 of them in use")
+        .await;
 
     for rank in 0..4 {
         std::fs::remove_dir(format!("{seen}-{rank}")).unwrap();
     }
     let (code, printed, said) = lose_one(&["-n", "4", "--no-restart"]).await;
     assert_eq!((code, printed.as_str()), (Some(70), ""), "{said}");
-    bed.shows("2 containers with 4 slots, 0 of them lent").await;
+    bed.shows("2 containers with 4 slots, 0 of them in use")
+        .await;
     bed.stop().await;
 }
 
