@@ -41,7 +41,14 @@ const OF_A_PROCESS: [&str; 9] = [
 ];
 
 /// Beginnings of names by which a launcher speaks to its processes.
-const OF_A_LAUNCHER: [&str; 5] = ["GERBIL_", "HYDRA_", "HYDI_", "PMI_", "PMIX_"];
+const OF_A_LAUNCHER: [&str; 6] = [
+    "GERBIL_",
+    "HYDRA_",
+    "HYDI_",
+    "OMPI_COMM_WORLD_",
+    "PMI_",
+    "PMIX_",
+];
 
 /// Names that each machine and each login has its own of.
 const OF_A_LOGIN: [&str; 18] = [
@@ -302,6 +309,8 @@ mod tests {
             ("PWD", Stays, Stays),
             ("PMI_RANK", Stays, Stays),
             ("RANK", Stays, Stays),
+            ("OMPI_COMM_WORLD_RANK", Stays, Stays),
+            ("OMPI_MCA_btl", Travels, Travels),
             ("GERBIL_JOB", Stays, Stays),
             ("", Stays, Stays),
         ] {

@@ -35,6 +35,7 @@ mod list;
 mod local;
 mod mapreduce;
 mod missing_files;
+mod open_mpi;
 mod outcome;
 mod placement_request;
 mod plan;

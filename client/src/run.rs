@@ -38,7 +38,7 @@ use crate::ps::ps;
 use crate::results::come_home;
 use crate::system::{SystemError, system};
 use crate::upload::{BroughtFiles, staged, staging_meanwhile};
-use crate::{data, dry_run, frame, generate, list, preflight, sessions};
+use crate::{data, dry_run, frame, generate, list, open_mpi, preflight, sessions};
 
 /// For YARN to hear that an application is to end that it may just have been given.
 const LAST_ORDER: Duration = Duration::from_secs(2);
@@ -317,6 +317,9 @@ async fn job(
         ControlFlow::Continue(ready) => ready,
         ControlFlow::Break(signal) => return Ok(Ended::unsubmitted(signal)),
     };
+    if let Some(remark) = open_mpi::remark(&plan.program, &staged) {
+        progress.remark(remark);
+    }
     for remark in &checked.remarks {
         progress.remark(remark);
     }

@@ -14,7 +14,7 @@ use std::vec::IntoIter;
 use super::launchers::{self, Meaning};
 use super::optional::{self, NextWord, is_yes_or_no};
 
-use Meaning::{File, Is, LabelOrList, Means, NoEffect, Ours, Refused, Same};
+use Meaning::{File, Is, LabelOrList, Means, NoEffect, Ours, ProgramOrManager, Refused, Same};
 
 /// An option as the parser behind this one knows it.
 #[derive(Clone, Debug)]
@@ -145,6 +145,13 @@ fn one(
                 *words = (files.configuration)(&name)?.into_iter().peekable();
                 continue;
             }
+            Some(ProgramOrManager) => match option.value.and_then(launchers::manager) {
+                Some(manager) => {
+                    lexed.words.push(format!("--pm={manager}").into());
+                    continue;
+                }
+                None => option.name,
+            },
             Some(LabelOrList) if option.value.is_some() => "list",
             Some(LabelOrList) => match words.peek() {
                 Some(next) if !next.as_bytes().starts_with(b"-") && (files.is_list)(next) => "list",
@@ -312,7 +319,9 @@ impl<'a> Given<'a> {
             Some(NoEffect { values: 1.., .. }) => None,
             Some(Is(long)) => Some(*long),
             Some(Same | Ours(_)) | None => Some(name),
-            Some(NoEffect { .. } | Means(_) | LabelOrList | File) => return self,
+            Some(NoEffect { .. } | Means(_) | LabelOrList | ProgramOrManager | File) => {
+                return self;
+            }
         };
         let takes = |option: &KnownOption| matches!(option.value, Value::Required | Value::Switch);
         match long {

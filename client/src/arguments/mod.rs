@@ -14,6 +14,7 @@ mod launchers;
 mod lexer;
 mod local;
 mod local_disk;
+mod mca;
 pub(crate) mod optional;
 mod parse;
 mod parse_error;

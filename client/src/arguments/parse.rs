@@ -189,4 +189,4 @@ pub(super) fn known() -> Vec<lexer::KnownOption> {
 const SWITCHES: [&str; 3] = ["oversubscribe", "kill_on_bad_exit", "in_place"];
 
 /// Options with a name and a value.
-const PAIRS: [&str; 2] = ["env", "genv"];
+const PAIRS: [&str; 6] = ["env", "genv", "mca", "gmca", "pmixmca", "gpmixmca"];

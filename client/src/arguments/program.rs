@@ -4,11 +4,15 @@ use std::ffi::OsString;
 
 use clap::{Args, Parser};
 
+use super::mca::{AllMcaArguments, McaArguments};
 use super::values::Whole;
 use crate::environment::{EnvironmentRules, Inherited, Variable};
 use crate::hostfile::{self, HostList, PROCESSES_MAX};
 use crate::split_words;
 use crate::usage::UsageError;
+
+/// The heading of --help for what all programs share.
+pub(super) const OF_ALL: &str = "Environment of all programs";
 
 /// The options that are one program's alone.
 #[derive(Clone, Debug, Default, Args)]
@@ -45,11 +49,14 @@ pub(crate) struct ProgramOptions {
     /// Folders here in which the program is searched before those of PATH
     #[arg(long, value_name = "FOLDER[:...]")]
     pub path: Option<OsString>,
+
+    #[command(flatten)]
+    pub mca: McaArguments,
 }
 
 /// The options on the environment of all programs.
 #[derive(Clone, Debug, Default, Args)]
-#[command(next_help_heading = "Environment of all programs")]
+#[command(next_help_heading = OF_ALL)]
 pub(crate) struct Environment {
     /// As -env, for all programs
     #[arg(long, value_name = "NAME VALUE", value_parser = pair)]
@@ -71,6 +78,9 @@ pub(crate) struct Environment {
     #[arg(long, value_name = "ALL|NONE|NAME[=VALUE],...", value_parser = export,
         conflicts_with_all = ["genvlist", "genvnone", "genvall"])]
     pub export: Option<EnvironmentRules>,
+
+    #[command(flatten)]
+    pub mca: AllMcaArguments,
 }
 
 impl Environment {
@@ -86,7 +96,15 @@ impl Environment {
             (None, None) if self.genvnone => Inherited::None,
             (None, None) => export.inherited,
         };
-        let variables = [&export.variables, &self.genv, &start.pass, &start.env];
+        let (of_all, own) = (self.mca.variables(), start.mca.variables());
+        let variables = [
+            &export.variables,
+            &self.genv,
+            &of_all,
+            &start.pass,
+            &start.env,
+            &own,
+        ];
         EnvironmentRules {
             inherited,
             variables: variables.into_iter().flatten().cloned().collect(),
@@ -156,14 +174,14 @@ pub(super) fn named(
     }
 }
 
-fn pair(text: &str) -> Result<Variable, String> {
+pub(super) fn pair(text: &str) -> Result<Variable, String> {
     match one(text)? {
         Variable { value: None, name } => Err(format!("{name} has no value")),
         variable => Ok(variable),
     }
 }
 
-fn one(text: &str) -> Result<Variable, String> {
+pub(super) fn one(text: &str) -> Result<Variable, String> {
     let (name, value) = match text.split_once('=') {
         Some((name, value)) => (name, Some(value.to_owned())),
         None => (text, None),

@@ -53,6 +53,8 @@ pub(crate) struct Executable {
     pub first_in: Option<OsString>,
     pub args: Vec<String>,
     pub environment: Vec<(String, String)>,
+    /// The option by which parameters of Open MPI's are set for it, if any are.
+    pub told_open_mpi: Option<&'static str>,
     /// Of the nodes, to start in.
     pub folder: Option<String>,
 }
@@ -94,6 +96,7 @@ impl ProgramPlan {
                 first_in: typed.start.path,
                 args: typed.args,
                 environment,
+                told_open_mpi: typed.start.mca.given().or(given.environment.mca.given()),
                 folder: match &here {
                     Some(here) => Some(inside(here, typed.start.wdir)?),
                     None => typed.start.wdir,

@@ -26,6 +26,7 @@ use crate::arguments::Arguments;
 use crate::cluster::Cluster;
 use crate::describe;
 use crate::failure::Failure;
+use crate::open_mpi;
 use crate::run::{planned, thread};
 use crate::upload::{BroughtFiles, staged, staging_meanwhile};
 use crate::usage::UsageError;
@@ -82,6 +83,9 @@ pub(crate) async fn job(
         ControlFlow::Continue(ready) => ready,
         ControlFlow::Break(signal) => return Ok(Ended::unsubmitted(signal)),
     };
+    if let Some(remark) = open_mpi::remark(&plan.program, &staged) {
+        progress.remark(remark);
+    }
     // The launchers are there, and their file is this one.
     let files = staged.staged.iter().filter(|file| file.link != BINARY_LINK);
     let files: Vec<_> = files.cloned().collect();

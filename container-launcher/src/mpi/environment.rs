@@ -98,6 +98,22 @@ pub(crate) fn of_rank(rank: u32, local_rank: usize) -> [(&'static str, String); 
     ]
 }
 
+/// A rank's place, under the names that Open MPI's own launcher gives it: scripts choose devices by them.
+pub(crate) fn of_open_mpi(
+    rank: u32,
+    size: u32,
+    local: usize,
+    here: usize,
+) -> [(&'static str, String); 5] {
+    [
+        ("OMPI_COMM_WORLD_RANK", rank.to_string()),
+        ("OMPI_COMM_WORLD_SIZE", size.to_string()),
+        ("OMPI_COMM_WORLD_LOCAL_RANK", local.to_string()),
+        ("OMPI_COMM_WORLD_LOCAL_SIZE", here.to_string()),
+        ("OMPI_COMM_WORLD_NODE_RANK", local.to_string()),
+    ]
+}
+
 /// Whether processes here may read each other's memory: tried on this one, which tells whether the
 /// system call is let through at all.
 pub(crate) fn may_read_across_processes() -> bool {

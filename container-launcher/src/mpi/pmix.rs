@@ -13,7 +13,6 @@ mod variables;
 
 pub use role::pmix_main;
 pub(super) use server::{PmixServer, Served, Wants};
-pub(super) use variables::of_rank;
 
 /// Longest message between a launcher and its server, bytes: a fence's data, and what is around them.
 const MESSAGE_MAX: usize = 65 << 20;

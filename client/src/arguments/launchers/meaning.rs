@@ -19,6 +19,8 @@ pub(in crate::arguments) enum Meaning {
     Refused(&'static str),
     /// Hydra's switch for labels, or GERBIL's list of jobs.
     LabelOrList,
+    /// GERBIL's option for the program; with one of srun's words behind `=`, what is spoken to its ranks.
+    ProgramOrManager,
     /// The rest of the line stands in a file.
     File,
 }

@@ -1,6 +1,8 @@
 //! Every option of Hydra's mpiexec, the common ones of Open MPI's mpirun and of srun, and what becomes of
 //! them here. The lexer reads by these rows; the page OPTIONS.md is written from them.
 
+use std::ffi::OsStr;
+
 mod hydra;
 mod meaning;
 mod open_mpi;
@@ -49,7 +51,6 @@ const UNITS: &str = "-bind-to UNIT:N and -map-by say which processors a process 
     processes a node";
 const NO_DAEMONS: &str =
     "there are no daemons; the launchers' logs are their containers' (yarn logs)";
-const OPEN_MPIS_OWN: &str = "it steers parts of Open MPI that are not used here";
 const ALWAYS_SHIPPED: &str = "the program is always brought to the nodes";
 const AS_IT_COMES: &str = "output is shown as it comes";
 const LAUNCH_NODE: &str = "the launch node is no node of the job; --exclude leaves nodes out";
@@ -87,6 +88,16 @@ pub(super) fn meaning(word: &str) -> Option<&'static Meaning> {
         .filter(|row| row.word == word)
         .map(|row| &row.meaning)
         .find(|meaning| !matches!(meaning, Same | Ours(_)))
+}
+
+/// What `--pm` calls a value of srun's `--mpi`; `None`: it is none.
+pub(super) fn manager(value: &OsStr) -> Option<&'static str> {
+    match value.to_str()? {
+        "pmix" | "pmix_v2" | "pmix_v3" | "pmix_v4" | "pmix_v5" => Some("pmix"),
+        "pmi" | "pmi1" | "pmi2" => Some("pmi"),
+        "none" => Some("auto"),
+        _ => None,
+    }
 }
 
 #[cfg(test)]

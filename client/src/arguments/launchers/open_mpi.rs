@@ -2,10 +2,13 @@
 
 use super::meaning::Meaning::{File, Is, Means, Ours, Refused, Same};
 use super::{
-    ALWAYS_SHIPPED, AS_IT_COMES, CORES, LAUNCH_NODE, LauncherOption, NO_DAEMONS, NODES,
-    OPEN_MPIS_OWN, QUIET, SHARED, UNITS, nothing, row,
+    ALWAYS_SHIPPED, AS_IT_COMES, CORES, LAUNCH_NODE, LauncherOption, NO_DAEMONS, NODES, QUIET,
+    SHARED, UNITS, nothing, row,
 };
 
+const STEERS_DAEMONS: &str = "it steers the daemons of Open MPI's mpirun, and there are none here";
+const BY_LIBRARY: &str =
+    "what is spoken to processes goes by the program's MPI library, and by --pm";
 const FAULTS: &str =
     "a job that loses a process ends, but with -disable-auto-cleanup; let a script start it again";
 const APPLICATION: &str =
@@ -75,13 +78,14 @@ pub(super) const ROWS: &[LauncherOption] = &[
         "merge-stderr-to-stdout",
         Refused("--merge-stderr-to-stdout: write 2>&1 behind the line"),
     ),
-    row("mca", nothing(2, OPEN_MPIS_OWN)),
-    row("gmca", nothing(2, OPEN_MPIS_OWN)),
-    row("prtemca", nothing(2, OPEN_MPIS_OWN)),
-    row("pmixmca", nothing(2, OPEN_MPIS_OWN)),
-    row("omca", nothing(2, OPEN_MPIS_OWN)),
-    row("am", nothing(1, OPEN_MPIS_OWN)),
-    row("tune", nothing(1, OPEN_MPIS_OWN)),
+    row("mca", Same),
+    row("gmca", Same),
+    row("prtemca", nothing(2, STEERS_DAEMONS)),
+    row("pmixmca", Same),
+    row("gpmixmca", Same),
+    row("omca", Is("mca")),
+    row("am", Is("tune")),
+    row("tune", Same),
     row("app", File),
     row("display-map", Is("dry-run")),
     row("display-allocation", Is("dry-run")),
@@ -199,5 +203,5 @@ pub(super) const ROWS: &[LauncherOption] = &[
         nothing(0, "progress is shown on a terminal"),
     ),
     row("do-not-resolve", nothing(0, NO_DAEMONS)),
-    row("personality", nothing(1, OPEN_MPIS_OWN)),
+    row("personality", nothing(1, BY_LIBRARY)),
 ];

@@ -1,7 +1,9 @@
 //! The reference page OPTIONS.md.
 
 use super::LAUNCHERS;
-use super::meaning::Meaning::{self, File, Is, LabelOrList, Means, NoEffect, Ours, Refused, Same};
+use super::meaning::Meaning::{
+    self, File, Is, LabelOrList, Means, NoEffect, Ours, ProgramOrManager, Refused, Same,
+};
 
 /// The reference page.
 pub(crate) fn page() -> String {
@@ -39,7 +41,7 @@ const ENVIRONMENT: &str = "
 | functions that a shell has exported (`BASH_FUNC_name%%`), such as `module` | travel | travel |
 | `LD_LIBRARY_PATH`, `LD_PRELOAD`, `CLASSPATH`, `TMPDIR`, `TMP`, `TEMP` | travel | stay here, which is said in one line; the libraries that the program is linked to come along without them |
 | what each machine, each login and each Hadoop client has of its own: `PATH`, `HOME`, `USER`, `SHELL`, `TERM`, `DISPLAY`, `TZ`, `JAVA_HOME`, `KRB5CCNAME`, and all that begins with `BASH_`, `CARGO`, `HADOOP_`, `RUST`, `SSH_`, `SUDO_`, `SYSTEMD_`, `XDG_`, `YARN_` | travel | stay here; the nodes have their own |
-| those by which a launcher speaks to its processes: `PMI_…`, `PMIX_…`, `HYDRA_…`, `GERBIL_…`, `RANK`, `LOCAL_RANK`, `WORLD_SIZE`, `LOCAL_WORLD_SIZE`, `MASTER_ADDR`, `MASTER_PORT`, and `PWD`, `OLDPWD` | stay here | stay here |
+| those by which a launcher speaks to its processes: `PMI_…`, `PMIX_…`, `HYDRA_…`, `GERBIL_…`, `OMPI_COMM_WORLD_…`, `RANK`, `LOCAL_RANK`, `WORLD_SIZE`, `LOCAL_WORLD_SIZE`, `MASTER_ADDR`, `MASTER_PORT`, and `PWD`, `OLDPWD` | stay here | stay here |
 | what is no UTF-8 | stays here, which is said | stays here, which is said |
 
 `-x NAME` takes any of them along, `-envnone` none, `-envlist` those that it names. Where `-yield` wants it a library of \
@@ -66,6 +68,9 @@ fn here(word: &str, meaning: &Meaning) -> String {
             let plain = instead.trim_start_matches('-');
             format!("refused: {}", plain.strip_prefix(&own).unwrap_or(instead))
         }
+        ProgramOrManager => "`--mpi=pmix` is the same as `--pm pmix`, `--mpi=pmi2` as `--pm pmi`, `--mpi=none` as `--pm \
+             auto`; any other value names the program"
+            .into(),
         LabelOrList => "the same; with the name of a list of jobs behind it, that list".into(),
         File => "the same: a program a line, nothing behind it".into(),
     }

@@ -1,6 +1,6 @@
 //! Slurm's srun: its common options.
 
-use super::meaning::Meaning::{Is, LabelOrList, Ours, Refused, Same};
+use super::meaning::Meaning::{Is, LabelOrList, Ours, ProgramOrManager, Refused, Same};
 use super::{
     ALWAYS_SHIPPED, AS_IT_COMES, BY_PROCESS, CORES, LauncherOption, NODES, QUIET, SHARED, UNITS,
     nothing, row,
@@ -88,10 +88,7 @@ pub(super) const ROWS: &[LauncherOption] = &[
     row("K", Is("kill-on-bad-exit")),
     row("kill-on-bad-exit", Same),
     row("W", Is("wait")),
-    row(
-        "mpi",
-        Ours("names the program; --pm pmi and --pm pmix choose what is spoken to its ranks"),
-    ),
+    row("mpi", ProgramOrManager),
     row("cpu-bind", Same),
     row("mem-bind", Refused(UNITS)),
     row("hint", Refused(UNITS)),

@@ -2,7 +2,7 @@ use std::ffi::OsString;
 
 use clap::error::ErrorKind;
 
-use super::meaning::Meaning::{File, Is, LabelOrList, Means, Refused};
+use super::meaning::Meaning::{File, Is, LabelOrList, Means, ProgramOrManager, Refused};
 use super::*;
 use crate::arguments::parse::known;
 use crate::arguments::{Arguments, Help, ParseError, lexer};
@@ -19,7 +19,7 @@ fn every_row_says_what_is_so() {
     for row in rows() {
         let word = row.word;
         match row.meaning {
-            Same | Ours(_) => assert!(own(word), "{word} is no option"),
+            Same | Ours(_) | ProgramOrManager => assert!(own(word), "{word} is no option"),
             Is(other) => assert!(own(other) && !own(word), "{word}, {other}"),
             Means(words) => {
                 let other = words.trim_start_matches('-').split('=').next().unwrap();
@@ -59,9 +59,9 @@ fn no_option_of_hydra_is_left_out() {
 /// A value that the option takes.
 fn sample(long: &str) -> &'static str {
     match long {
-        "genv" | "env" | "pass" => "A=1",
+        "genv" | "env" | "pass" | "mca" | "gmca" | "pmixmca" | "gpmixmca" => "A=1",
         "hosts" => "a:2",
-        "input" | "files" => "/dev/null",
+        "input" | "files" | "tune" => "/dev/null",
         "rankmap" => "0",
         "bind-to" => "core",
         "map-by" | "rank-by" => "node",
@@ -187,6 +187,19 @@ fn every_row_behaves_as_it_says() {
                         let label = parsed(&program(vec!["--label".into()]));
                         assert_eq!(parsed(&program(vec![word.clone()])), label, "{shown}");
                     }
+                    ProgramOrManager => {
+                        for (value, manager) in
+                            [("pmix", "pmix"), ("pmi2", "pmi"), ("none", "auto")]
+                        {
+                            let here = parsed(&[format!("{word}={value}"), "./cpi".into()]);
+                            let there = parsed(&[format!("--pm={manager}"), "./cpi".into()]);
+                            assert!(here.is_ok(), "{shown}={value}: {here:?}");
+                            assert_eq!(here, there, "{shown}={value}");
+                        }
+                        let program = parsed(&["-a".into(), "./cpi".into()]);
+                        assert_eq!(parsed(&[format!("{word}=./cpi")]), program, "{shown}");
+                        assert_eq!(parsed(&[word, "./cpi".into()]), program, "{shown}");
+                    }
                     File => {
                         let here = parsed(&[word.clone(), configuration.clone()]);
                         let there = ["-n", "3", "./cpi"].map(str::to_owned);
@@ -206,7 +219,10 @@ fn launchers_do_not_contradict_each_other() {
         for other in others {
             let same = matches!(
                 (&row.meaning, &other.meaning),
-                (Same | Ours(_), Same | Ours(_)) | (LabelOrList, LabelOrList) | (File, File)
+                (Same | Ours(_), Same | Ours(_))
+                    | (LabelOrList, LabelOrList)
+                    | (ProgramOrManager, ProgramOrManager)
+                    | (File, File)
             ) || match (&row.meaning, &other.meaning) {
                 (Is(one), Is(two)) | (Means(one), Means(two)) | (Refused(one), Refused(two)) => {
                     one == two

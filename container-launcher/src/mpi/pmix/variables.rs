@@ -38,22 +38,6 @@ pub(super) fn suggested(
     variables
 }
 
-/// A rank's place, under the names that Open MPI's own launcher gives it: scripts choose devices by them.
-pub(crate) fn of_rank(
-    rank: u32,
-    size: u32,
-    local: usize,
-    here: usize,
-) -> [(&'static str, String); 5] {
-    [
-        ("OMPI_COMM_WORLD_RANK", rank.to_string()),
-        ("OMPI_COMM_WORLD_SIZE", size.to_string()),
-        ("OMPI_COMM_WORLD_LOCAL_RANK", local.to_string()),
-        ("OMPI_COMM_WORLD_LOCAL_SIZE", here.to_string()),
-        ("OMPI_COMM_WORLD_NODE_RANK", local.to_string()),
-    ]
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

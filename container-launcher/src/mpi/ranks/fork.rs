@@ -16,7 +16,7 @@ use crate::forward::Origin;
 use crate::mpi::checkpoint;
 use crate::mpi::crowd::Crowd;
 use crate::mpi::environment;
-use crate::mpi::pmix::{self, PmixServer};
+use crate::mpi::pmix::PmixServer;
 use crate::mpi::yielding::WAITS_VARIABLE;
 use crate::out_of_memory::Kills;
 use crate::process::exec::INHERITED_FD;
@@ -118,19 +118,18 @@ pub(crate) async fn fork(
                 .suggest(suggested.iter().flatten().cloned())
                 .suggest(terminal.map(|terminal| ("TERM", terminal.name.as_str())))
                 .suggest(grants.gpus.iter().flat_map(devices::Grant::variables))
+                .set(environment::of_open_mpi(
+                    own,
+                    share.size,
+                    local_rank,
+                    share.ranks.len(),
+                ))
                 .set(checkpoint::environment(share, folder, rank, first))
                 .set(waits.as_ref().map(|file| (WAITS_VARIABLE, file)))
                 .bind(processors);
             let start = match (socket, pmix) {
                 (Some(socket), _) => start.set(pmi_variables(own, local_rank)).inherit(socket),
-                (None, Some(pmix)) => start
-                    .set(pmix::of_rank(
-                        own,
-                        share.size,
-                        local_rank,
-                        share.ranks.len(),
-                    ))
-                    .set(pmix.variables(local_rank).iter().cloned()),
+                (None, Some(pmix)) => start.set(pmix.variables(local_rank).iter().cloned()),
                 (None, None) => start,
             };
             let pid = container.nursery.start(start).await?;

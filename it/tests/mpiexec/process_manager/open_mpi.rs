@@ -68,8 +68,8 @@ fn aborted(given: &Given) -> Result<()> {
 
 /// Two containers of this machine are two nodes, and a rank may ask for another one's address when it needs it.
 fn apart(given: &Given) -> Result<()> {
-    let late = ["-x", "OMPI_MCA_pmix_base_async_modex=1"];
-    let late = [&late[..], &["-x", "OMPI_MCA_pmix_base_collect_data=0"]].concat();
+    let late = ["-mca", "pmix_base_async_modex", "1"];
+    let late = [&late[..], &["-gmca", "pmix_base_collect_data", "0"]].concat();
     for more in [Vec::new(), late] {
         let program = text_of(&OpenMpi::install()?.program("neighbours", &given.folder)?)?;
         let line = [
