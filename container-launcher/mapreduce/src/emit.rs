@@ -13,6 +13,7 @@ use crate::map::Mapper;
 use crate::output::sync::settings_of_file;
 use crate::output::{RecordWriter, WriterOf};
 use crate::sort::Collector;
+use crate::sort::combine::Combined;
 use crate::task::sample::KeySample;
 
 /// What a mapper emits to.
@@ -33,6 +34,8 @@ pub(crate) enum Sink {
     Collect(Box<Collector>),
     /// To the job's output.
     Write(Writers),
+    /// Back to the run whose groups are combined.
+    Combined(Box<Combined>),
     /// Nowhere: only some keys are kept.
     Keys(KeySample),
 }
@@ -50,9 +53,30 @@ impl Sink {
                     None => Err(Error::new("the task's output is closed")),
                 }
             }
+            Self::Combined(combined) => combined.take(key, value),
             Self::Keys(keys) => keys.take(key),
         }
     }
+
+    /// What combiners have emitted.
+    pub(crate) fn combined(&mut self) -> Result<&mut Combined> {
+        match self {
+            Self::Combined(combined) => Ok(combined),
+            Self::Collect(_) | Self::Write(_) | Self::Keys(_) => Err(not_combined()),
+        }
+    }
+
+    /// The same, for good.
+    pub(crate) fn into_combined(self) -> Result<Combined> {
+        match self {
+            Self::Combined(combined) => Ok(*combined),
+            Self::Collect(_) | Self::Write(_) | Self::Keys(_) => Err(not_combined()),
+        }
+    }
+}
+
+fn not_combined() -> Error {
+    Error::new("these records come from no combiner")
 }
 
 /// What cannot be written is no fault of the record at hand, and none is left out for it.
@@ -164,7 +188,7 @@ impl<'a, K: Value, V: Value> Output<'a, K, V> {
         let (key, value) = (key.bytes(&mut self.key)?, value.bytes(&mut self.value)?);
         match self.sink {
             Sink::Keys(_) => Ok(()),
-            Sink::Collect(_) => Err(Error::new(
+            Sink::Collect(_) | Sink::Combined(_) => Err(Error::new(
                 "named outputs are written by reduces, or by maps of a job without any",
             )),
             Sink::Write(writers) => {

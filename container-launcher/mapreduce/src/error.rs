@@ -106,7 +106,6 @@ impl Error {
     }
 
     /// The same error, which says itself which records it is of.
-    #[cfg(feature = "fpga")]
     pub(crate) fn placed(self) -> Self {
         Self {
             is_placed: true,

@@ -12,6 +12,7 @@ use std::sync::Arc;
 use gerbil_task::{Piece, PlannedJob};
 
 use crate::app::App;
+use crate::combiner::{Combining, Groups};
 use crate::context::Counters;
 use crate::datum::{EncodeAs as _, Value};
 use crate::error::{Error, Result};
@@ -24,6 +25,7 @@ use crate::partition::{Dealing, Partitioner};
 use crate::reduce::{Combiner, Reducer};
 use crate::settings::Settings;
 use crate::sort::collect::{Fold, PartitionFn};
+use crate::sort::combine::Combine;
 use crate::task::map::{MapDone, MapRun, run_map};
 use crate::task::reduce::{Grouping, ReduceRun, run_reduce};
 use crate::task::sample::sample;
@@ -59,7 +61,6 @@ pub(crate) fn option_setting(name: &str) -> String {
     format!("option.{name}")
 }
 
-pub(crate) type MakeFold = Arc<dyn Fn() -> Box<dyn Fold>>;
 pub(crate) type MakePartitionFn = Arc<dyn Fn(u32, &Settings) -> Result<PartitionFn>>;
 type Map = dyn Fn(MapRun<'_>) -> Result<MapDone>;
 type Reduce = dyn Fn(ReduceRun) -> Result<Counters>;
@@ -190,7 +191,7 @@ impl Job {
         Mapped {
             job: self,
             make: Arc::new(make),
-            fold: None,
+            combining: None,
             combiner: None,
             combiner_need: None,
             partitioner: None,
@@ -205,7 +206,7 @@ impl Job {
 pub struct Mapped<M: Mapper> {
     pub(crate) job: Job,
     make: Arc<dyn Fn() -> M>,
-    fold: Option<MakeFold>,
+    combining: Option<Combining>,
     combiner: Option<String>,
     combiner_need: Option<&'static str>,
     /// One of the job's own, by the name of its type.
@@ -258,7 +259,7 @@ impl<M: Mapper> Mapped<M> {
         };
         self.combiner = Some(std::any::type_name::<C>().to_owned());
         self.combiner_need = C::NEED;
-        self.fold = Some(Arc::new(move || -> Box<dyn Fold> {
+        self.combining = Some(Combining::Fold(Arc::new(move || -> Box<dyn Fold> {
             let mut combiner = make();
             Box::new(
                 move |left: &[u8], right: &[u8], out: &mut Vec<u8>| -> Result<()> {
@@ -267,7 +268,62 @@ impl<M: Mapper> Mapped<M> {
                         .append(out)
                 },
             )
-        }));
+        })));
+        self
+    }
+
+    /// With combiners that are reducers, which `make` makes and which captures nothing: each takes the sorted records that
+    /// a map has for one reduce, whenever the map writes some, and emits fewer, as Hadoop's do. It is for what two values
+    /// at a time cannot say, such as the ten largest of a key; sums and the like are faster with
+    /// [`combine`](Self::combine), whose place it takes.
+    ///
+    /// Each record goes through none of them, one or several; what they emit goes to the reduce that its group was for,
+    /// so it has the group's key.
+    ///
+    /// ```
+    /// # use gerbil_mapreduce::prelude::*;
+    /// /// The two largest values of each key: as combiner and as reducer.
+    /// struct Largest;
+    ///
+    /// impl Reducer<Text, u64> for Largest {
+    ///     type Key = Text;
+    ///     type Value = u64;
+    ///     fn reduce(&mut self, key: &[u8], values: &mut Values<'_, Text, u64>, out: &mut Output<'_, Text, u64>) -> Result<()> {
+    ///         let mut largest = [0; 3];
+    ///         while let Some(value) = values.next()? {
+    ///             largest[0] = value;
+    ///             largest.sort_unstable();
+    ///         }
+    ///         largest[1..].iter().try_for_each(|value| out.emit(key, value))
+    ///     }
+    /// }
+    ///
+    /// let job = Job::new("largest").map_lines::<Text, u64, _>(|line, out| out.emit("length", &(line.len() as u64)));
+    /// let job = job.combine_groups(|| Largest).reduce(|| Largest);
+    /// # let done = job.test().input("a\nabc\nab\n").run()?;
+    /// # assert_eq!(done.text(), "length\t2\nlength\t3\n");
+    /// # assert_eq!(done.counter("org.apache.hadoop.mapreduce.TaskCounter", "REDUCE_INPUT_RECORDS"), 2);
+    /// # Ok::<(), Error>(())
+    /// ```
+    #[must_use]
+    pub fn combine_groups<C, F>(mut self, make: F) -> Self
+    where
+        C: Reducer<M::Key, M::Value, Key = M::Key, Value = M::Value>,
+        F: Fn() -> C + Copy + 'static,
+    {
+        const {
+            assert!(
+                size_of::<F>() == 0,
+                "the constructor of a combiner captures something"
+            )
+        };
+        self.combiner = Some(std::any::type_name::<C>().to_owned());
+        self.combiner_need = C::NEED;
+        self.combining = Some(Combining::Groups(Arc::new(
+            move |context, order| -> Box<dyn Combine> {
+                Box::new(Groups::<M::Key, M::Value, C, F>::new(make, context, order))
+            },
+        )));
         self
     }
 
@@ -389,7 +445,7 @@ impl<M: Mapper> Mapped<M> {
             needs,
             expansion: M::EXPANSION,
         };
-        let (make, fold, place) = (Arc::clone(&self.make), self.fold, dealing.place);
+        let (make, combining, place) = (Arc::clone(&self.make), self.combining, dealing.place);
         let sampled = self.make;
         let spec = Spec {
             planned,
@@ -401,7 +457,9 @@ impl<M: Mapper> Mapped<M> {
             } else {
                 Some(Box::new(M::Input::splits))
             },
-            map: Box::new(move |run: MapRun<'_>| run_map(&*make, fold.as_ref(), &place, keys, run)),
+            map: Box::new(move |run: MapRun<'_>| {
+                run_map(&*make, combining.as_ref(), &place, keys, run)
+            }),
             reduce,
             direct: if reducer.is_some() {
                 WriterOf::new::<TextOutput, M::Key, M::Value>()

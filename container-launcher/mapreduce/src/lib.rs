@@ -27,6 +27,7 @@ mod app;
 mod arguments;
 mod closure;
 mod codecs;
+mod combiner;
 mod context;
 mod counting;
 mod datum;

@@ -28,13 +28,16 @@ macro_rules! sum {
                 values: &mut Values<'_, K, $type>,
                 out: &mut Output<'_, K, $type>,
             ) -> Result<()> {
+                // Groups of a part of the key go out under the first whole one.
+                let first = values.by_first.then(|| values.run.key().to_vec());
                 let mut sum = <$number>::default();
                 while let Some(value) = values.next()? {
                     let ($left, $right) = (sum, value);
                     sum = $sum;
                 }
                 let mut encoded = Vec::new();
-                out.pass(values.group, EncodeAs::<$type>::bytes(&sum, &mut encoded)?)
+                let key = first.as_deref().unwrap_or(values.group);
+                out.pass(values.order.key(key), EncodeAs::<$type>::bytes(&sum, &mut encoded)?)
             }
         }
     )+};
@@ -65,7 +68,7 @@ impl<K: Key, V: Value> Reducer<K, V> for Identity {
         out: &mut Output<'_, K, V>,
     ) -> Result<()> {
         while values.step()? {
-            out.pass(values.order.key(values.merge.key()), values.merge.value())?;
+            out.pass(values.order.key(values.run.key()), values.run.value())?;
         }
         Ok(())
     }

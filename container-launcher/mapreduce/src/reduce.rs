@@ -9,7 +9,7 @@ use crate::datum::{Key, Value};
 use crate::emit::Output;
 use crate::error::Result;
 use crate::order::Order;
-use crate::sort::merge::Merge;
+use crate::sort::combine::Run;
 
 /// What is done with each key and its values.
 pub trait Reducer<K: Key, V: Value>: Sized + 'static {
@@ -65,7 +65,7 @@ pub trait Combiner<V: Value>: 'static {
 
 /// The values of one key, one after the other; there may be more of them than any memory holds.
 pub struct Values<'a, K, V> {
-    pub(crate) merge: &'a mut Merge,
+    pub(crate) run: Run<'a>,
     /// The key of the group, or as much of it as makes the group.
     pub(crate) group: &'a [u8],
     /// Whether the group is made by the first part of a tuple.
@@ -74,8 +74,8 @@ pub struct Values<'a, K, V> {
     pub(crate) state: GroupState,
     /// Values of this group so far.
     pub(crate) records: u64,
-    /// Values of all groups before it.
-    pub(crate) before: u64,
+    /// Values of all groups before it, where they are how far the task is.
+    pub(crate) before: Option<u64>,
     /// Each value shows there that the reduce gets on, however many a group has and however long they take.
     pub(crate) page: &'a Page,
     /// What the maps have left could not be read on.
@@ -86,11 +86,11 @@ pub struct Values<'a, K, V> {
 /// Where a group is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum GroupState {
-    /// The merge stands on the group's first record, which was not handed out.
+    /// The run stands on the group's first record, which was not handed out.
     First,
-    /// The merge stands on a record of the group that was handed out.
+    /// The run stands on a record of the group that was handed out.
     Within,
-    /// The merge stands on the first record of the next group.
+    /// The run stands on the first record of the next group.
     Next,
     /// There is nothing more.
     End,
@@ -103,13 +103,13 @@ impl<K: Key, V: Value> Values<'_, K, V> {
         match self.state {
             GroupState::First => self.state = GroupState::Within,
             GroupState::Within => {
-                let more = self.merge.advance();
+                let more = self.run.advance();
                 self.is_broken = more.is_err();
                 if !more? {
                     self.state = GroupState::End;
                     return Ok(false);
                 }
-                let key = self.merge.key();
+                let key = self.run.key();
                 let same = if self.by_first {
                     key.starts_with(self.group) && K::first_length(key)? == self.group.len()
                 } else {
@@ -123,7 +123,10 @@ impl<K: Key, V: Value> Values<'_, K, V> {
             GroupState::Next | GroupState::End => return Ok(false),
         }
         self.records += 1;
-        self.page.done(self.before + self.records);
+        match self.before {
+            Some(before) => self.page.done(before + self.records),
+            None => self.page.alive(),
+        }
         Ok(true)
     }
 
@@ -138,7 +141,7 @@ impl<K: Key, V: Value> Values<'_, K, V> {
     #[inline]
     pub fn next(&mut self) -> Result<Option<V::View<'_>>> {
         Ok(if self.step()? {
-            Some(V::decode(self.merge.value())?)
+            Some(V::decode(self.run.value())?)
         } else {
             None
         })
@@ -151,8 +154,8 @@ impl<K: Key, V: Value> Values<'_, K, V> {
     /// As [`next`](Self::next).
     pub fn next_pair(&mut self) -> Result<Option<(K::View<'_>, V::View<'_>)>> {
         Ok(if self.step()? {
-            let key = self.order.key(self.merge.key());
-            Some((K::decode(key)?, V::decode(self.merge.value())?))
+            let key = self.order.key(self.run.key());
+            Some((K::decode(key)?, V::decode(self.run.value())?))
         } else {
             None
         })

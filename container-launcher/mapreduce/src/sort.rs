@@ -10,6 +10,7 @@
 pub(crate) mod block;
 pub(crate) mod codec;
 pub(crate) mod collect;
+pub(crate) mod combine;
 pub(crate) mod digest;
 pub(crate) mod entries;
 pub(crate) mod merge;

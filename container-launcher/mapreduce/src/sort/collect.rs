@@ -1,14 +1,17 @@
 //! What mappers emit, kept until it is sorted and spilled.
 
+mod groups;
+
 use std::sync::Arc;
 
 use gerbil_task::{Page, Partition, Phase};
 
 use super::block::{BlockWriter, SortedRun};
 use super::codec::Codec;
+use super::combine::{Combine, RUNS_MIN, key_of, value_of};
 use super::digest::Seeds;
 use super::entries::Entries;
-use super::merge::{self, Merging};
+use super::merge::{self, Merge, Merging};
 use super::pages::{self, AHEAD};
 use super::radix::{self, SortEntry};
 use super::scratch::{Scratch, Spill};
@@ -55,6 +58,9 @@ impl Fold for Limited {
     }
 }
 
+/// A file of runs, one for each partition, and where they lie.
+type Written = (Arc<Spill>, Vec<Partition>);
+
 /// To which partition a key belongs.
 pub(crate) type PartitionFn = Box<dyn FnMut(&[u8]) -> Result<u32>>;
 
@@ -76,6 +82,8 @@ pub(crate) struct Collected {
     pub(crate) bytes: u64,
     pub(crate) spilled: u64,
     pub(crate) spills: u64,
+    /// Records that combiners took, and emitted.
+    pub(crate) combined: (u64, u64),
 }
 
 /// Records on their way from a mapper to the reducers.
@@ -86,8 +94,10 @@ pub(crate) struct Collector {
     touched: (usize, usize),
     table: Option<CombineTable>,
     fold: Option<Limited>,
+    /// A combiner that is a reducer, instead of a fold.
+    groups: Option<Box<dyn Combine>>,
     place: PartitionFn,
-    spills: Vec<(Arc<Spill>, Vec<Partition>)>,
+    spills: Vec<Written>,
     scratch: Arc<Scratch>,
     sizes: Sizes,
     order: Order,
@@ -133,6 +143,7 @@ impl Collector {
             touched: (0, 0),
             table,
             fold,
+            groups: None,
             place,
             spills: Vec::new(),
             scratch,
@@ -147,6 +158,12 @@ impl Collector {
     /// Collects for reduces that are handed their keys in this order.
     pub(crate) const fn in_order(mut self, order: Order) -> Self {
         self.order = order;
+        self
+    }
+
+    /// Hands each sorted run to this combiner before it is written.
+    pub(crate) fn combined_by(mut self, groups: Box<dyn Combine>) -> Self {
+        self.groups = Some(groups);
         self
     }
 
@@ -315,21 +332,15 @@ impl Collector {
 
     /// Sorts what is in the arena and writes it to `file`.
     fn spill(&mut self, file: Spill) -> Result<()> {
+        if self.groups.is_some() {
+            return self.spill_groups(file);
+        }
         let before = self.page.read().phase;
         self.page.phase(Phase::Sort);
         let mut writer = BlockWriter::new(file, self.sizes.codec, &self.page)?;
         let arena = self.arena.as_slice();
-        let key_of = |entry: SortEntry| {
-            let (offset, length) = radix::place_of(entry);
-            arena.get(offset..offset + length).unwrap_or_default()
-        };
-        let value_of = |entry: SortEntry| {
-            let (offset, length) = radix::place_of(entry);
-            let rest = arena.get(offset + length..).unwrap_or_default();
-            let (length, rest) = rest.split_first_chunk::<4>().unwrap_or((&[0; 4], &[]));
-            rest.get(..u32::from_le_bytes(*length) as usize)
-                .unwrap_or_default()
-        };
+        let key_of = |entry: SortEntry| key_of(arena, entry);
+        let value_of = |entry: SortEntry| value_of(arena, entry);
         let (mut value, mut folded) = (Vec::new(), Vec::new());
         // Sorting takes the list that they came in for its working space.
         self.touched.1 = self.touched.1.max(self.entries.len());
@@ -374,19 +385,21 @@ impl Collector {
             self.page.alive();
         }
         self.clear();
-        let (file, partitions) = writer.finish();
-        self.collected.spilled += partitions
-            .iter()
-            .map(|partition| partition.records)
-            .sum::<u64>();
-        self.collected.spills += 1;
-        self.spills.push((Arc::new(file), partitions));
+        self.spilled(writer);
         self.page.phase(before);
         Ok(())
     }
 
+    /// Another run was written.
+    fn spilled(&mut self, writer: BlockWriter) {
+        let (file, partitions) = writer.finish();
+        self.collected.spilled += records_in(&partitions);
+        self.collected.spills += 1;
+        self.spills.push((Arc::new(file), partitions));
+    }
+
     /// Everything was emitted: the map's output, and where its partitions lie.
-    pub(crate) fn finish(&mut self) -> Result<(Arc<Spill>, Vec<Partition>)> {
+    pub(crate) fn finish(&mut self) -> Result<Written> {
         if self.table.is_some() {
             self.drain()?;
         }
@@ -405,7 +418,7 @@ impl Collector {
                 .pop()
                 .ok_or_else(|| Error::new("a spill is missing"));
         }
-        self.merge_spills()
+        self.merge_spills(self.groups.is_some())
     }
 
     /// The file of the map's output, of about `bytes`: in memory up to the arena's size, however small that is.
@@ -426,7 +439,7 @@ impl Collector {
         }
     }
 
-    fn merge_spills(&mut self) -> Result<(Arc<Spill>, Vec<Partition>)> {
+    fn merge_spills(&mut self, combines: bool) -> Result<Written> {
         self.page.phase(Phase::Sort);
         // The merge's blocks take the place of arena and table.
         self.arena = Vec::new();
@@ -440,29 +453,21 @@ impl Collector {
                 .map_or(0, |last: &Partition| last.offset + last.length)
         };
         let about = spills.iter().map(length_of).sum();
-        let mut writer = BlockWriter::new(self.output_file(about)?, self.sizes.codec, &self.page)?;
+        let file = self.output_file(about)?;
+        if combines && spills.len() >= RUNS_MIN {
+            return self.merge_groups(&spills, file);
+        }
+        let mut writer = BlockWriter::new(file, self.sizes.codec, &self.page)?;
         let merging = self.merging();
         for partition in 0..self.entries.partitions() {
-            let merge = merging.of(spills.len(), &mut |spill| {
-                let (file, partitions) = &spills[spill];
-                let place = partitions.get(partition).copied().unwrap_or_default();
-                Ok(SortedRun::new(
-                    Arc::clone(file),
-                    place.offset,
-                    place.length,
-                    merging.record_max,
-                ))
-            })?;
+            let merge = merge_of(&merging, &spills, partition)?;
             let fold = self.fold.as_mut().map(|fold| fold as &mut dyn Fold);
             merge::write(merge, &mut writer, fold)?;
             writer.end_partition()?;
             self.page.alive();
         }
         let (file, partitions) = writer.finish();
-        self.collected.spilled += partitions
-            .iter()
-            .map(|partition| partition.records)
-            .sum::<u64>();
+        self.collected.spilled += records_in(&partitions);
         Ok((Arc::new(file), partitions))
     }
 
@@ -473,6 +478,24 @@ impl Collector {
         self.entries.exchange(&mut spare.entries);
         std::mem::swap(&mut self.touched, &mut spare.touched);
     }
+}
+
+/// The merge of what all spills have of a partition.
+fn merge_of(merging: &Merging, spills: &[Written], partition: usize) -> Result<Merge> {
+    merging.of(spills.len(), &mut |spill| {
+        let (file, partitions) = &spills[spill];
+        let place = partitions.get(partition).copied().unwrap_or_default();
+        Ok(SortedRun::new(
+            Arc::clone(file),
+            place.offset,
+            place.length,
+            merging.record_max,
+        ))
+    })
+}
+
+fn records_in(partitions: &[Partition]) -> u64 {
+    partitions.iter().map(|partition| partition.records).sum()
 }
 
 #[cfg(test)]

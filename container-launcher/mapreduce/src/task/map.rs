@@ -6,18 +6,19 @@ use std::sync::atomic::Ordering;
 
 use gerbil_task::{MapOrder, Page, Partition, Phase};
 
+use crate::combiner::Combining;
 use crate::context::{Context, Counters};
 use crate::emit::{Output, Sink, Writers};
 use crate::error::{Context as _, Error, Result};
 use crate::input::{Consumed, InputFormat, Source};
-use crate::job::{MakeFold, MakePartitionFn};
+use crate::job::MakePartitionFn;
 use crate::map::Mapper;
 use crate::order::Order;
 use crate::output::WriterOf;
 use crate::output::sync::SEED;
 use crate::settings::{
-    ACC_FALLBACK, ACC_MODULES, ACC_TIMEOUT, CODEC_MAP, COMPRESS_MAP, NEEDS_MAP, NEEDS_REDUCE,
-    SPLIT_MAX, SPLIT_PACK, Settings,
+    ACC_FALLBACK, ACC_MODULES, ACC_TIMEOUT, CODEC_MAP, COMBINE, COMPRESS_MAP, NEEDS_MAP,
+    NEEDS_REDUCE, SPLIT_MAX, SPLIT_PACK, Settings,
 };
 use crate::sort::Collector;
 use crate::sort::codec::Codec;
@@ -56,7 +57,7 @@ pub(crate) fn sizes(settings: &Settings) -> Result<Sizes> {
 
 pub(crate) fn run_map<M: Mapper>(
     make: &dyn Fn() -> M,
-    fold: Option<&MakeFold>,
+    combining: Option<&Combining>,
     place: &MakePartitionFn,
     keys: Order,
     run: MapRun<'_>,
@@ -69,6 +70,8 @@ pub(crate) fn run_map<M: Mapper>(
         direct,
     } = run;
     let settings = context.settings.clone();
+    let combines = settings.parse_if::<bool>(COMBINE)?.unwrap_or(true);
+    let combining = combining.filter(|_| combines);
     context.split.clone_from(&order.pieces);
     let page = context.page.clone();
     page.begin(
@@ -79,7 +82,8 @@ pub(crate) fn run_map<M: Mapper>(
         Sink::Write(Writers::new(direct, &mut context)?)
     } else {
         let place = place(order.partitions, &settings)?;
-        let fold = fold.map(|fold| fold());
+        let fold = combining.and_then(Combining::fold);
+        let groups = combining.and_then(|combining| combining.groups(&mut context, keys));
         let mut collector = Collector::new(
             order.partitions,
             sizes(&settings)?,
@@ -90,6 +94,9 @@ pub(crate) fn run_map<M: Mapper>(
         )
         .in_order(keys)
         .seeded(seeds(order, &settings));
+        if let Some(groups) = groups {
+            collector = collector.combined_by(groups);
+        }
         collector.recycle(spare);
         Sink::Collect(Box::new(collector))
     };
@@ -120,6 +127,8 @@ pub(crate) fn run_map<M: Mapper>(
         Sink::Collect(collector) => {
             let (file, partitions) = collector.finish()?;
             let collected = collector.collected;
+            context.counting.absorb(collector.counted());
+            context.counted()?;
             collector.recycle(spare);
             context.count_task("MAP_OUTPUT_RECORDS", collected.records);
             context.count_task("MAP_OUTPUT_BYTES", collected.bytes);
@@ -127,14 +136,18 @@ pub(crate) fn run_map<M: Mapper>(
             context.counting.add("gerbil", "SPILLS", collected.spills);
             let stored = partitions.iter().map(|partition| partition.length).sum();
             context.count_task("MAP_OUTPUT_MATERIALIZED_BYTES", stored);
-            if fold.is_some() {
-                context.count_task("COMBINE_INPUT_RECORDS", collected.records);
-                let left = partitions.iter().map(|partition| partition.records).sum();
-                context.count_task("COMBINE_OUTPUT_RECORDS", left);
+            let left = || partitions.iter().map(|partition| partition.records).sum();
+            let combined = combining.map(|combining| match combining {
+                Combining::Fold(_) => (collected.records, left()),
+                Combining::Groups(_) => collected.combined,
+            });
+            if let Some((taken, emitted)) = combined {
+                context.count_task("COMBINE_INPUT_RECORDS", taken);
+                context.count_task("COMBINE_OUTPUT_RECORDS", emitted);
             }
             output = Some((file, partitions));
         }
-        Sink::Keys(_) => {}
+        Sink::Combined(_) | Sink::Keys(_) => {}
     }
     page.phase(Phase::Idle);
     Ok(MapDone {

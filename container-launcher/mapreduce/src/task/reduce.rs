@@ -14,6 +14,7 @@ use crate::output::WriterOf;
 use crate::reduce::{GroupState, Reducer, Values};
 use crate::sentence::quoted;
 use crate::sort::block::SortedRun;
+use crate::sort::combine::Run;
 use crate::sort::merge::Merging;
 use crate::sort::scratch::Scratch;
 
@@ -100,13 +101,13 @@ pub(crate) fn run_reduce<K: Key, V: Value, R: Reducer<K, V>>(
         let group = key.get(..length).unwrap_or_default();
         page.record(0, groups);
         let mut values = Values {
-            merge: &mut merge,
+            run: Run::Merged(&mut merge),
             group,
             by_first,
             order: by,
             state: GroupState::First,
             records: 0,
-            before: records,
+            before: Some(records),
             page: &page,
             is_broken: false,
             of: PhantomData::<fn(K, V)>,

@@ -122,6 +122,29 @@ impl Aggregator {
         Ok(())
     }
 
+    /// What all of them are together, as values of the same key for an aggregator to join with others.
+    ///
+    /// # Errors
+    /// As [`result`](Self::result), and those of `emit`.
+    pub(crate) fn partial(self, mut emit: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
+        match self {
+            Self::Unique(counted) => counted.of.into_keys().try_for_each(|value| emit(&value)),
+            Self::Histogram(counted) => {
+                counted.of.into_iter().try_for_each(|(mut value, count)| {
+                    value.push(b'\t');
+                    value.extend_from_slice(count.to_string().as_bytes());
+                    emit(&value)
+                })
+            }
+            Self::LongSum(_)
+            | Self::LongMax(_)
+            | Self::LongMin(_)
+            | Self::DoubleSum(_)
+            | Self::StringMax(_)
+            | Self::StringMin(_) => emit(&self.result()?),
+        }
+    }
+
     /// What all of them are together.
     ///
     /// # Errors

@@ -125,6 +125,7 @@ fn is_option(word: &str) -> bool {
 #[derive(Default)]
 struct Given {
     mapper: Option<String>,
+    combiner: Option<String>,
     reducer: Option<String>,
     reduces: Option<u32>,
     format: Option<Format>,
@@ -141,6 +142,7 @@ impl Given {
             "input" => asked.inputs.extend(values.iter().cloned()),
             "output" => asked.output = first,
             "mapper" => self.mapper = Some(first),
+            "combiner" => self.combiner = Some(first),
             "reducer" => self.reducer = Some(first),
             "numReduceTasks" => {
                 let reduces = first.trim().parse().ok();

@@ -46,6 +46,7 @@ use std::process::ExitCode;
 
 use gerbil_mapreduce::{App, Job, Ready, Text};
 use gerbil_task::ROLE_VARIABLE;
+use gerbil_task::settings::COMBINE;
 
 pub use asked::{Asked, asked};
 pub use child::exit_code;
@@ -113,12 +114,16 @@ fn job() -> Ready<Text, Text> {
     Job::new(NAME)
         // A file is a split at least, as commands that look at its name count on.
         .set("gerbil.split.pack", "1")
+        // Only where one was asked for.
+        .set(COMBINE, "false")
         // Nothing is known of commands, and nothing is looked for in this executable.
         .needs("map", "cpu")
+        .needs("combine", "cpu")
         .needs("reduce", "cpu")
         .map(CommandMapper::default)
         .partition(KeyPartitioner::default)
-        .reduce(CommandReducer::default)
+        .combine_groups(CommandReducer::combiner)
+        .reduce(CommandReducer::new)
         .output::<PartOutput>()
         .output_of_maps::<Text, Text, PartOutput>()
 }

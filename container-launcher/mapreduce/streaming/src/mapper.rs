@@ -4,7 +4,7 @@ use gerbil_mapreduce::{Context, Emit, Mapper, Result, Text};
 
 use crate::input::StreamInput;
 use crate::pump::Listener as _;
-use crate::stage::{Emitting, Ready, ready};
+use crate::stage::{At, Emitting, Ready, ready};
 
 /// Hands its input to the command, and emits what that prints.
 #[derive(Debug, Default)]
@@ -20,7 +20,7 @@ impl Mapper for CommandMapper {
     type Value = Text;
 
     fn setup(&mut self, context: &mut Context) -> Result<()> {
-        self.ready = Some(ready(|plan| &plan.map, "map", context)?);
+        self.ready = Some(ready(At::Map, context)?);
         Ok(())
     }
 

@@ -102,11 +102,11 @@ pub(crate) const OPTIONS: &[StreamOption] = &[
         "COMMAND",
         "what each reduce runs; NONE: there are no reduces; aggregate: keys say how their values are joined, as LongValueSum:words; without it records go on as they are",
     ),
-    idle(
+    taken(
         "combiner",
         Takes::One,
         "COMMAND",
-        "it is not run, which changes no result: Hadoop leaves a combiner out where it likes",
+        "what each map runs on its sorted records before it hands them on, lines in and out as of a reducer; or aggregate",
     ),
     taken(
         "numReduceTasks",

@@ -28,6 +28,8 @@ pub struct Brought {
 pub(crate) struct StreamPlan {
     /// Each map.
     pub(crate) map: Stage,
+    /// Each sorted run of a map, if anything is done with it.
+    pub(crate) combine: Option<Stage>,
     /// Each reduce.
     pub(crate) reduce: Stage,
     /// Names in the working folder of the job, which each command finds in its own.

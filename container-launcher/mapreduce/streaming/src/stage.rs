@@ -1,4 +1,4 @@
-//! What mapper and reducer have in common: a command with its folder, and where its lines go.
+//! What mapper, combiner and reducer have in common: a command with its folder, and where its lines go.
 
 use std::path::PathBuf;
 
@@ -30,17 +30,46 @@ pub(crate) struct Ready {
     pub(crate) aggregates: bool,
 }
 
-/// Starts what the task at hand does; `stage` is `map` or `reduce`.
-pub(crate) fn ready(
-    of: impl Fn(&StreamPlan) -> &Stage,
-    stage: &str,
-    context: &Context,
-) -> Result<Ready> {
+/// What a task is at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum At {
+    Map,
+    /// A sorted run within a map; as to Hadoop, it is handed and prints records as a reduce does.
+    Combine,
+    Reduce,
+}
+
+impl At {
+    /// As settings call it.
+    const fn setting(self) -> &'static str {
+        match self {
+            Self::Map => "map",
+            Self::Combine | Self::Reduce => "reduce",
+        }
+    }
+
+    /// In the name of the folder.
+    const fn letter(self) -> char {
+        match self {
+            Self::Map => 'm',
+            Self::Combine => 'c',
+            Self::Reduce => 'r',
+        }
+    }
+}
+
+/// Starts what is done at hand.
+pub(crate) fn ready(at: At, context: &Context) -> Result<Ready> {
     let plan: StreamPlan = context.params()?;
-    let cut = settings::cut(context.settings(), stage)?;
-    let running = match of(&plan) {
+    let stage = match at {
+        At::Map => plan.map.clone(),
+        At::Combine => plan.combine.clone().unwrap_or_default(),
+        At::Reduce => plan.reduce.clone(),
+    };
+    let cut = settings::cut(context.settings(), at.setting())?;
+    let running = match &stage {
         Stage::Identity | Stage::Aggregate => None,
-        Stage::Command(command) => Some(start(command, &plan, context)?),
+        Stage::Command(command) => Some(start(command, at, &plan, context)?),
     };
     let has_reduces = context
         .settings()
@@ -51,13 +80,13 @@ pub(crate) fn ready(
         running,
         cut,
         order,
-        aggregates: *of(&plan) == Stage::Aggregate,
+        aggregates: stage == Stage::Aggregate,
     })
 }
 
-fn start(command: &str, plan: &StreamPlan, context: &Context) -> Result<Running> {
+fn start(command: &str, at: At, plan: &StreamPlan, context: &Context) -> Result<Running> {
     let (number, attempt) = (context.number(), context.attempt());
-    let stage = if context.is_map() { 'm' } else { 'r' };
+    let stage = at.letter();
     let job = match &plan.folder {
         Some(folder) => PathBuf::from(folder),
         None => std::env::current_dir().context(|| "the working folder")?,

@@ -91,3 +91,20 @@ fn none_is_the_order_of_emission() {
         ["k1\tb,", "k9\ta,"]
     );
 }
+
+#[test]
+fn sums_go_out_under_the_user_s_keys_whatever_is_stored_before_them() {
+    let job = Job::new("lengths").map_lines::<Text, u64, _>(|line, out| out.emit(line, &1));
+    let test = job.order(Order::Grouped).reduce(|| Sum).test();
+    let text = test.input("a\nbc\na\n").run().unwrap().text();
+    let mut lines: Vec<&str> = text.lines().collect();
+    lines.sort_unstable();
+    assert_eq!(lines, ["a\t2", "bc\t1"]);
+    // The first key of a group that a part of it makes.
+    let job = Job::new("pairs").map_lines::<(Text, Text), u64, _>(|line, out| {
+        out.emit(&(line.get(..1).unwrap_or_default(), line), &1)
+    });
+    let test = job.group_by_first().reduce(|| Sum).test();
+    let text = test.input("ay\nb\nax\n").run().unwrap().text();
+    assert_eq!(text, "a\tax\t2\nb\tb\t1\n");
+}

@@ -158,6 +158,11 @@ pub const KNOWN: &[KnownSetting] = &[
         meaning: "groups, keys with their values, that each reduce may leave out for the same reason (--skip-bad)",
     },
     KnownSetting {
+        name: COMBINE,
+        default: "true",
+        meaning: "whether the job's combiner is run, if it has one: false measures what it is worth",
+    },
+    KnownSetting {
         name: REPEAT,
         default: "false",
         meaning: "whether each map is done twice, which must give the same records: for finding code that does not",

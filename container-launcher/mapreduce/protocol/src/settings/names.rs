@@ -58,6 +58,8 @@ pub const MEMORY: &str = "gerbil.task.memory.mb";
 pub const SKIP: &str = "mapreduce.map.skip.maxrecords";
 /// See [`KNOWN`](super::KNOWN).
 pub const SKIP_GROUPS: &str = "mapreduce.reduce.skip.maxgroups";
+/// Whether a job's combiner is run.
+pub const COMBINE: &str = "gerbil.combine";
 /// See [`KNOWN`](super::KNOWN).
 pub const REPEAT: &str = "gerbil.map.repeat";
 /// See [`KNOWN`](super::KNOWN).

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use gerbil_task::renamed::current;
+use gerbil_task::settings::COMBINE;
 
 use super::{Asked, Given};
 use crate::archive::Packed;
@@ -106,6 +107,20 @@ impl Given {
             Some(command) => stage("reducer", command.to_owned(), asked, here)?,
             None => Stage::Identity,
         };
+        // Hadoop has what aggregates combine by itself, whatever is asked for.
+        asked.plan.combine = match (&asked.plan.reduce, self.combiner.as_deref()) {
+            (Stage::Aggregate, _) => Some(Stage::Aggregate),
+            (Stage::Identity | Stage::Command(_), None | Some("NONE")) => None,
+            (Stage::Identity | Stage::Command(_), Some(command)) => {
+                let stage = stage("combiner", command.to_owned(), asked, here)?;
+                Some(stage).filter(|stage| *stage != Stage::Identity)
+            }
+        };
+        if asked.plan.combine.is_some() {
+            asked
+                .options
+                .extend(["-D".to_owned(), format!("{COMBINE}=true")]);
+        }
         if asked.plan.map == Stage::Identity
             && self.format.unwrap_or(Format::Text) != Format::KeyValueText
         {
@@ -149,7 +164,7 @@ fn stage(option: &str, given: String, asked: &Asked, here: &dyn Here) -> Result<
     if given == identity || given == format!("org.apache.hadoop.mapred.lib.{identity}") {
         return Ok(Stage::Identity);
     }
-    if option == "reducer" && given.eq_ignore_ascii_case("aggregate") {
+    if option != "mapper" && given.eq_ignore_ascii_case("aggregate") {
         return Ok(Stage::Aggregate);
     }
     if is_class(&given) {

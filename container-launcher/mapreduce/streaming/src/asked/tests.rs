@@ -285,6 +285,8 @@ fn settings_of_keys_are_taken_under_either_name() {
             "-D",
             "stream.comparator.options=-k2,2nr",
             "-D",
+            "gerbil.combine=true",
+            "-D",
             "stream.key.field.separator=.",
             "-D",
             "stream.partition.options=-k1,2",
@@ -311,4 +313,37 @@ fn identities_need_keys() {
     let named = "-input a -output b -inputformat org.apache.hadoop.mapred.KeyValueTextInputFormat \
                  -mapper org.apache.hadoop.mapred.lib.IdentityMapper -reducer org.apache.hadoop.mapred.lib.IdentityReducer";
     assert_eq!(line(named).unwrap().plan.map, Stage::Identity);
+}
+
+#[test]
+fn a_combiner_is_a_command_or_what_aggregates_have_by_themselves() {
+    let base = "-input a -output o -mapper cat";
+    for (more, wanted) in [
+        ("", None),
+        ("-reducer cat", None),
+        ("-combiner cut", Some(Stage::Command("cut".into()))),
+        ("-combiner aggregate", Some(Stage::Aggregate)),
+        ("-combiner NONE", None),
+        (
+            "-combiner org.apache.hadoop.mapred.lib.IdentityReducer",
+            None,
+        ),
+        ("-reducer aggregate", Some(Stage::Aggregate)),
+        ("-combiner cut -reducer aggregate", Some(Stage::Aggregate)),
+    ] {
+        let found = line(&format!("{base} {more}")).unwrap();
+        assert_eq!(found.plan.combine, wanted, "{more}");
+        let is_run = found
+            .options
+            .iter()
+            .any(|word| word == "gerbil.combine=true");
+        assert_eq!(is_run, wanted.is_some(), "{more}");
+    }
+    let said = line(&format!("{base} -combiner mapper.py")).unwrap_err();
+    assert!(said.contains("mapper.py"), "{said}");
+    let said = line(&format!("{base} -combiner org.example.Adder")).unwrap_err();
+    assert!(
+        said.starts_with("-combiner org.example.Adder is a Java class"),
+        "{said}"
+    );
 }

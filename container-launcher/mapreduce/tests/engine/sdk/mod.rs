@@ -1,5 +1,6 @@
 //! What a user may write himself: keys, partitioners, formats, and what tasks do before and after their records.
 
+mod combiners;
 mod formats;
 mod handles;
 mod keys;
