@@ -83,6 +83,22 @@ pub enum MapReduceError {
         /// In full.
         url: String,
     },
+    /// A file stands where a folder above the output would.
+    #[error(
+        "the output {url} cannot be made: {file} is a file; choose another, or remove the file"
+    )]
+    OutputBelowFile {
+        /// In full.
+        url: String,
+        /// The file, in full.
+        file: String,
+    },
+    /// HDFS takes no such name.
+    #[error("the output {url} has a colon in its name, which HDFS does not take; choose another")]
+    OutputHasColon {
+        /// In full.
+        url: String,
+    },
     /// The output is the root.
     #[error("{url} is the root of its file system, which is no output; choose a folder in it")]
     OutputIsRoot {
@@ -124,6 +140,8 @@ impl MapReduceError {
             | Self::Absent { .. }
             | Self::OutputExists { .. }
             | Self::OutputIsFile { .. }
+            | Self::OutputBelowFile { .. }
+            | Self::OutputHasColon { .. }
             | Self::OutputIsRoot { .. } => Exit::Usage,
             Self::Storage(error) => staging::error::exit_of(error),
             Self::Stage(error) => error.exit(),

@@ -22,6 +22,7 @@ use crate::device_split;
 use crate::error::MapReduceError;
 use crate::input::{self, InputFile};
 use crate::needs::{Needs, OfJob};
+use crate::output::OutputPlace;
 use crate::overwrite::Overwrite;
 use crate::places::{FileSystems, Location, of_a_disk};
 use crate::plan::Planned;
@@ -75,14 +76,6 @@ pub struct JobOrders {
     smallest_device: Option<MiB>,
     /// Files that the driver knows of, by whole name.
     listed: Mutex<BTreeMap<String, InputFile>>,
-}
-
-/// What was found where the output of a job is to be.
-struct Place {
-    /// An old output makes place.
-    overwrite: Option<Overwrite>,
-    /// There is nothing.
-    is_new: bool,
 }
 
 impl JobOrders {
@@ -220,7 +213,8 @@ impl JobOrders {
         let priority = priority(&settings)?;
         let queue = settings.get(QUEUE).map(|queue| queue.trim().to_owned());
         let output = self.places.find(&submission.output)?;
-        let Place { overwrite, is_new } = self.place(&output).await?;
+        let OutputPlace { overwrite, is_new } =
+            OutputPlace::of(&output, &self.places, self.overwrites).await?;
         let mut addresses = vec![output.address.clone()];
         let (splits, block_places) = self
             .splits(
@@ -291,34 +285,6 @@ impl JobOrders {
             needs: needs.report(),
             notes,
         })
-    }
-
-    /// Nothing has the name of the output, or a folder that is to be overwritten.
-    async fn place(&self, output: &Location) -> Result<Place, MapReduceError> {
-        let storage = self.places.storage(&output.address)?;
-        let url = || output.url();
-        if output.path == "/" {
-            return Err(MapReduceError::OutputIsRoot { url: url() });
-        }
-        let is_there = Place {
-            overwrite: None,
-            is_new: false,
-        };
-        match storage.stat(&output.path).await? {
-            None => Ok(Place {
-                is_new: true,
-                ..is_there
-            }),
-            Some(status) if !status.is_folder => Err(MapReduceError::OutputIsFile { url: url() }),
-            Some(_) if self.overwrites => {
-                let overwrite = Overwrite::new(&self.places, output).await?;
-                Ok(Place {
-                    overwrite: Some(overwrite),
-                    ..is_there
-                })
-            }
-            Some(_) => Err(MapReduceError::OutputExists { url: url() }),
-        }
     }
 
     async fn splits(

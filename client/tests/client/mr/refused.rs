@@ -52,6 +52,15 @@ async fn what_makes_no_sense_is_refused_before_anything_is_staged() {
     let sentence = "out exists already; choose another";
     refused(&[], &[], 64, sentence).await;
     std::fs::remove_dir(night.folder.path().join("out")).unwrap();
+    // A file has the name of the output, or of a folder above it.
+    std::fs::write(night.folder.path().join("out"), "").unwrap();
+    refused(&[], &[], 64, "out is a file: the output is a folder").await;
+    let (input, below) = (at(&night, "in"), at(&night, "out/x/y"));
+    let words = [input.as_str(), below.as_str()];
+    let (code, _, said) = told(output(mr(&night, &[], &program(), &words)).await);
+    assert_eq!(code, Some(64), "{said}");
+    assert!(said.contains("out is a file; choose another"), "{said}");
+    std::fs::remove_file(night.folder.path().join("out")).unwrap();
     refused(
         &["-D", "fake.does=fail"],
         &[],

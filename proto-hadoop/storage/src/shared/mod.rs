@@ -135,8 +135,11 @@ pub(crate) async fn stat(path: &str) -> Result<Option<Status>, StorageError> {
     let name = path.to_owned();
     on_a_thread("looking at", path, move |path| match fs::metadata(path) {
         Ok(metadata) => Ok(Some(status(&name, &metadata))),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(error),
+        // Nothing is there where a file stands for a folder of its path, too.
+        Err(error) => match error.kind() {
+            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => Ok(None),
+            _ => Err(error),
+        },
     })
     .await
 }
