@@ -1,6 +1,7 @@
 //! `gerbil mr` on a real cluster of three nodes: its output beside that of Hadoop and of a local run, and what is
 //! left of jobs that do not end well.
 
+mod agreement;
 mod calls;
 mod commits;
 mod cores;
@@ -34,6 +35,7 @@ use it::{Cluster, Finished, Run, mapreduce, wait};
 fn main() -> ExitCode {
     let mut cases = vec![
         outputs::CASES,
+        agreement::CASES,
         failures::CASES,
         hdfs::CASES,
         homes::CASES,
