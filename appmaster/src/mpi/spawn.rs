@@ -122,6 +122,10 @@ impl Mpi {
         request: wire::SpawnRequest,
     ) -> Vec<LifecycleAction> {
         let rank = request.rank;
+        if !request.refusal.is_empty() {
+            self.remark_spawn(rank, &request.refusal);
+            return Vec::new();
+        }
         match self.try_spawn(&container, request) {
             Ok(actions) => actions,
             Err(why) => {
@@ -270,6 +274,17 @@ impl Mpi {
     }
 
     fn refuse_spawn(&mut self, container: &ContainerId, rank: u32, why: &str) {
+        self.remark_spawn(rank, why);
+        let answer = wire::SpawnAnswer {
+            rank,
+            // One word on the wire to the rank.
+            refusal: why.to_owned(),
+        };
+        self.order(container, ToLauncher::Spawned(answer));
+    }
+
+    /// Tells the user of a spawn that cannot be.
+    fn remark_spawn(&mut self, rank: u32, why: &str) {
         let (group, own) = self.groups.of(&self.firsts, rank);
         let who = match group {
             0 => format!("rank {own}"),
@@ -278,12 +293,6 @@ impl Mpi {
         self.story
             .outbox
             .notice(format!("what {who} wants to spawn cannot be: {why}"));
-        let answer = wire::SpawnAnswer {
-            rank,
-            // One word on the wire to the rank.
-            refusal: why.to_owned(),
-        };
-        self.order(container, ToLauncher::Spawned(answer));
     }
 
     /// Every rank that a group has in one container is in the barrier.

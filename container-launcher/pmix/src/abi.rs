@@ -9,22 +9,32 @@ pub(crate) type Status = c_int;
 
 pub(crate) const SUCCESS: Status = 0;
 pub(crate) const ERROR: Status = -1;
+/// `PMIX_ERR_NOT_FOUND`.
+pub(crate) const NOT_FOUND: Status = -46;
+/// `PMIX_ERR_DUPLICATE_KEY`.
+pub(crate) const DUPLICATE_KEY: Status = -53;
 /// `PMIX_ERR_NOT_SUPPORTED`.
 pub(crate) const NOT_SUPPORTED: Status = -47;
 
 /// Bytes of `pmix_nspace_t`, its null included.
 pub(crate) const NAMESPACE: usize = 256;
 /// Bytes of `pmix_key_t`, its null included.
-const KEY: usize = 512;
+pub(crate) const KEY: usize = 512;
 
 /// `pmix_data_type_t`.
 pub(crate) mod kind {
     pub(crate) const BOOL: u16 = 1;
+    pub(crate) const BYTE: u16 = 2;
     pub(crate) const STRING: u16 = 3;
+    pub(crate) const INT: u16 = 6;
+    pub(crate) const INT32: u16 = 9;
+    pub(crate) const UINT: u16 = 11;
+    pub(crate) const UINT8: u16 = 12;
     pub(crate) const UINT16: u16 = 13;
     pub(crate) const UINT32: u16 = 14;
     pub(crate) const INFO: u16 = 24;
     pub(crate) const BYTES: u16 = 27;
+    pub(crate) const PERSISTENCE: u16 = 30;
     pub(crate) const DATA_ARRAY: u16 = 39;
     pub(crate) const RANK: u16 = 40;
 }
@@ -72,6 +82,14 @@ pub(crate) struct Value {
 pub(crate) struct Info {
     pub(crate) key: [u8; KEY],
     pub(crate) flags: u32,
+    pub(crate) value: Value,
+}
+
+/// `pmix_pdata_t`: a value that somebody has published.
+#[repr(C)]
+pub(crate) struct PData {
+    pub(crate) proc: Proc,
+    pub(crate) key: [u8; KEY],
     pub(crate) value: Value,
 }
 
@@ -127,6 +145,47 @@ pub(crate) type Modex =
 /// `pmix_dmodex_response_fn_t`.
 pub(crate) type Modexed = unsafe extern "C" fn(Status, *mut c_char, usize, *mut c_void);
 
+pub(crate) type Publish =
+    unsafe extern "C" fn(*const Proc, *const Info, usize, Option<Done>, *mut c_void) -> Status;
+/// `pmix_lookup_cbfunc_t`.
+pub(crate) type LookedUp = unsafe extern "C" fn(Status, *const PData, usize, *mut c_void);
+pub(crate) type Lookup = unsafe extern "C" fn(
+    *const Proc,
+    *mut *mut c_char,
+    *const Info,
+    usize,
+    Option<LookedUp>,
+    *mut c_void,
+) -> Status;
+pub(crate) type Unpublish = unsafe extern "C" fn(
+    *const Proc,
+    *mut *mut c_char,
+    *const Info,
+    usize,
+    Option<Done>,
+    *mut c_void,
+) -> Status;
+/// Of `connect` and `disconnect`.
+pub(crate) type Connect = unsafe extern "C" fn(
+    *const Proc,
+    usize,
+    *const Info,
+    usize,
+    Option<Done>,
+    *mut c_void,
+) -> Status;
+/// `pmix_spawn_cbfunc_t`.
+pub(crate) type Spawned = unsafe extern "C" fn(Status, *const c_char, *mut c_void);
+pub(crate) type Spawn = unsafe extern "C" fn(
+    *const Proc,
+    *const Info,
+    usize,
+    *const c_void,
+    usize,
+    Option<Spawned>,
+    *mut c_void,
+) -> Status;
+
 pub(crate) type Log = unsafe extern "C" fn(
     *const Proc,
     *const Info,
@@ -148,8 +207,14 @@ pub(crate) struct Module {
     pub(crate) abort: Abort,
     pub(crate) fence: Fence,
     pub(crate) modex: Modex,
-    /// From `publish` to `tool_connected`.
-    pub(crate) between: Absent<12>,
+    pub(crate) publish: Publish,
+    pub(crate) lookup: Lookup,
+    pub(crate) unpublish: Unpublish,
+    pub(crate) spawn: Spawn,
+    pub(crate) connect: Connect,
+    pub(crate) disconnect: Connect,
+    /// From `register_events` to `tool_connected`.
+    pub(crate) between: Absent<6>,
     pub(crate) log: Log,
     /// From `allocate` to `fabric`.
     pub(crate) absent: Absent<9>,
@@ -170,6 +235,8 @@ mod tests {
         assert_eq!(size_of::<Info>(), 552);
         assert_eq!(offset_of!(Info, value), 520);
         assert_eq!(size_of::<DataArray>(), 24);
+        assert_eq!(offset_of!(PData, value), 776);
+        assert_eq!(offset_of!(Module, publish), 5 * size_of::<usize>());
         assert_eq!(offset_of!(Module, modex), 4 * size_of::<usize>());
         assert_eq!(offset_of!(Module, log), 17 * size_of::<usize>());
         // The 28th function.

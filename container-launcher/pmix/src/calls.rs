@@ -9,8 +9,12 @@ use std::ptr::{null, null_mut};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use crate::abi::{Collected, Done, ERROR, Info, Module, NOT_SUPPORTED, Proc, SUCCESS, Status};
+use crate::abi::{
+    Collected, DUPLICATE_KEY, Done, ERROR, Info, LookedUp, Module, NOT_FOUND, NOT_SUPPORTED, Proc,
+    SUCCESS, Spawned, Status,
+};
 use crate::logged;
+use crate::names::{self, Found, Names};
 
 /// `PMIX_RANK_WILDCARD`: all ranks of a namespace.
 const ALL: u32 = u32::MAX - 1;
@@ -53,6 +57,18 @@ pub enum Call {
         /// As much as belongs on each of its streams, in its order, [`TEXTS_MAX`](crate::TEXTS_MAX) bytes together at most.
         texts: Vec<(Channel, Vec<u8>)>,
     },
+    /// A local rank asks the name service.
+    Names {
+        /// Which.
+        rank: u32,
+        /// What.
+        names: Names,
+    },
+    /// A local rank wants processes to be started, which is told that this cannot be.
+    Spawn {
+        /// Which.
+        rank: u32,
+    },
     /// A local rank wants to know what a rank of another node has told its server.
     Modex {
         /// Which rank of another node.
@@ -76,6 +92,12 @@ pub enum Answer {
     Done(Vec<u8>),
     /// It cannot be done.
     Failed,
+    /// Of a look-up: names, and what was published under each.
+    Found(Vec<(String, String)>),
+    /// There is no such name.
+    Missing,
+    /// There is such a name already.
+    Known,
 }
 
 /// A pointer of the library's, which it is handed back and nobody else follows.
@@ -89,6 +111,9 @@ unsafe impl Send for Theirs {}
 enum Waiting {
     Done(Option<Done>, Theirs),
     Collected(Option<Collected>, Theirs),
+    Found(Option<LookedUp>, Theirs),
+    /// Nobody: it has been answered.
+    Nobody,
 }
 
 type Told = dyn Fn(u64, Call) + Send + Sync;
@@ -134,18 +159,35 @@ pub(crate) fn answer(number: u64, answer: Answer) {
     match (waiting, answer) {
         (Waiting::Done(Some(done), theirs), answer) => {
             let status = match answer {
-                Answer::Done(_) => SUCCESS,
+                Answer::Done(_) | Answer::Found(_) => SUCCESS,
                 Answer::Failed => ERROR,
+                Answer::Missing => NOT_FOUND,
+                Answer::Known => DUPLICATE_KEY,
             };
             call_done(done, status, theirs);
+        }
+        (Waiting::Found(Some(found), theirs), answer) => {
+            let (status, entries) = match answer {
+                Answer::Found(entries) => (SUCCESS, entries),
+                Answer::Missing => (NOT_FOUND, Vec::new()),
+                Answer::Done(_) | Answer::Failed | Answer::Known => (ERROR, Vec::new()),
+            };
+            call_found(found, status, &entries, theirs);
         }
         (Waiting::Collected(Some(collected), theirs), Answer::Done(data)) => {
             call_collected(collected, data, theirs);
         }
-        (Waiting::Collected(Some(collected), theirs), Answer::Failed) => {
-            call_failed(collected, theirs);
-        }
-        (Waiting::Done(None, _) | Waiting::Collected(None, _), _) => {}
+        (
+            Waiting::Collected(Some(collected), theirs),
+            Answer::Failed | Answer::Found(_) | Answer::Missing | Answer::Known,
+        ) => call_failed(collected, theirs),
+        (
+            Waiting::Done(None, _)
+            | Waiting::Collected(None, _)
+            | Waiting::Found(None, _)
+            | Waiting::Nobody,
+            _,
+        ) => {}
     }
 }
 
@@ -180,6 +222,15 @@ fn call_failed(collected: Collected, theirs: Theirs) {
     unsafe { collected(ERROR, null(), 0, theirs.0, None, null_mut()) }
 }
 
+#[expect(unsafe_code, reason = "the library waits for a call")]
+fn call_found(found: LookedUp, status: Status, entries: &[(String, String)], theirs: Theirs) {
+    let entries = Found::new(entries);
+    let (first, count) = (entries.data.as_ptr(), entries.data.len());
+    // SAFETY: the library gave both with one call, which is answered once; it has packed what it points to when the
+    // function returns.
+    unsafe { found(status, first, count, theirs.0) }
+}
+
 #[expect(unsafe_code, reason = "the library is done with data that were given")]
 unsafe extern "C" fn release(own: *mut c_void) {
     // SAFETY: `call_collected` made it of such a box, and the library calls this once.
@@ -194,6 +245,12 @@ pub(crate) const fn module() -> Module {
         abort,
         fence,
         modex,
+        publish,
+        lookup,
+        unpublish,
+        spawn,
+        connect,
+        disconnect: connect,
         between: [0; _],
         log,
         absent: [0; _],
@@ -313,14 +370,8 @@ unsafe extern "C" fn fence(
     collected: Option<Collected>,
     theirs: *mut c_void,
 ) -> Status {
-    let ranks: Vec<u32> = match procs.is_null() {
-        true => Vec::new(),
-        // SAFETY: so many ranks' names, for the time of the call.
-        false => unsafe { std::slice::from_raw_parts(procs, count) }
-            .iter()
-            .map(|proc| proc.rank)
-            .collect(),
-    };
+    // SAFETY: so many ranks' names, for the time of the call.
+    let ranks = ranks_of(unsafe { all(procs, count) });
     let told = match data.is_null() {
         true => Vec::new(),
         // SAFETY: so many bytes, which are this function's to free.
@@ -328,14 +379,36 @@ unsafe extern "C" fn fence(
     };
     // SAFETY: the library has it from malloc and leaves it to its host; null is none.
     unsafe { libc::free(data.cast()) };
-    let call = Call::Fence {
-        ranks: match ranks.contains(&ALL) {
-            true => Vec::new(),
-            false => ranks,
-        },
-        data: told,
-    };
+    let call = Call::Fence { ranks, data: told };
     begin(call, Waiting::Collected(collected, Theirs(theirs)))
+}
+
+/// None: all of the job.
+fn ranks_of(procs: &[Proc]) -> Vec<u32> {
+    let ranks: Vec<u32> = procs.iter().map(|proc| proc.rank).collect();
+    match ranks.contains(&ALL) {
+        true => Vec::new(),
+        false => ranks,
+    }
+}
+
+/// Groups of one job that connect, or part again, know each other: they have to wait for each other alone.
+#[expect(unsafe_code, reason = "a function of the module")]
+unsafe extern "C" fn connect(
+    procs: *const Proc,
+    count: usize,
+    _infos: *const Info,
+    _info_count: usize,
+    done: Option<Done>,
+    theirs: *mut c_void,
+) -> Status {
+    // SAFETY: so many ranks' names, for the time of the call.
+    let ranks = ranks_of(unsafe { all(procs, count) });
+    let call = Call::Fence {
+        ranks,
+        data: Vec::new(),
+    };
+    begin(call, Waiting::Done(done, Theirs(theirs)))
 }
 
 #[expect(unsafe_code, reason = "a function of the module")]
@@ -350,6 +423,72 @@ unsafe extern "C" fn modex(
         rank: rank_at(proc),
     };
     begin(call, Waiting::Collected(collected, Theirs(theirs)))
+}
+
+#[expect(unsafe_code, reason = "a function of the module")]
+unsafe extern "C" fn publish(
+    proc: *const Proc,
+    infos: *const Info,
+    count: usize,
+    done: Option<Done>,
+    theirs: *mut c_void,
+) -> Status {
+    // SAFETY: so many, for the time of the call.
+    let Some(names) = names::published(unsafe { all(infos, count) }) else {
+        return NOT_SUPPORTED;
+    };
+    let rank = rank_at(proc);
+    let waiting = Waiting::Done(done, Theirs(theirs));
+    begin(Call::Names { rank, names }, waiting)
+}
+
+#[expect(unsafe_code, reason = "a function of the module")]
+unsafe extern "C" fn lookup(
+    proc: *const Proc,
+    wanted: *mut *mut c_char,
+    infos: *const Info,
+    count: usize,
+    found: Option<LookedUp>,
+    theirs: *mut c_void,
+) -> Status {
+    // SAFETY: a list with a null behind its last, and so many directives, for the time of the call.
+    let names = unsafe { names::looked_up(wanted, all(infos, count)) };
+    let rank = rank_at(proc);
+    let waiting = Waiting::Found(found, Theirs(theirs));
+    begin(Call::Names { rank, names }, waiting)
+}
+
+#[expect(unsafe_code, reason = "a function of the module")]
+unsafe extern "C" fn unpublish(
+    proc: *const Proc,
+    wanted: *mut *mut c_char,
+    _infos: *const Info,
+    _count: usize,
+    done: Option<Done>,
+    theirs: *mut c_void,
+) -> Status {
+    // SAFETY: a list with a null behind its last, for the time of the call.
+    let names = unsafe { names::list(wanted) };
+    let call = Call::Names {
+        rank: rank_at(proc),
+        names: Names::Unpublish { names },
+    };
+    begin(call, Waiting::Done(done, Theirs(theirs)))
+}
+
+#[expect(unsafe_code, reason = "a function of the module")]
+unsafe extern "C" fn spawn(
+    proc: *const Proc,
+    _infos: *const Info,
+    _info_count: usize,
+    _programs: *const c_void,
+    _count: usize,
+    _spawned: Option<Spawned>,
+    _theirs: *mut c_void,
+) -> Status {
+    let rank = rank_at(proc);
+    begin(Call::Spawn { rank }, Waiting::Nobody);
+    NOT_SUPPORTED
 }
 
 #[expect(unsafe_code, reason = "a function of the module")]
@@ -434,6 +573,7 @@ mod tests {
             data.add(1).write(8);
             (module.fence)(&raw const all, 1, null(), 0, data, 2, Some(collected), of);
             (module.modex)(&raw const here, null(), 0, Some(collected), of);
+            (module.connect)(&raw const here, 1, null(), 0, Some(done), of);
             let text = Information::new(&[Attribute::text("pmix.log.stderr", "why")]).unwrap();
             let texts = text.infos();
             let none = null();
@@ -459,12 +599,17 @@ mod tests {
             topic: None,
             texts: vec![(Channel::Stderr, b"why".to_vec())],
         };
-        assert_eq!(only, [&connected, &abort, &fence, &modex, &log]);
+        let meet = Call::Fence {
+            ranks: vec![3],
+            data: Vec::new(),
+        };
+        assert_eq!(only, [&connected, &abort, &fence, &modex, &meet, &log]);
         for _ in 0..2 {
             answer(calls[0].0, Answer::Done(Vec::new()));
             answer(calls[1].0, Answer::Failed);
             answer(calls[2].0, Answer::Done(vec![1, 2, 3]));
             answer(calls[3].0, Answer::Done(vec![4]));
+            answer(calls[4].0, Answer::Done(Vec::new()));
         }
         let answers = ANSWERS.lock().unwrap();
         let expected = [
@@ -473,6 +618,7 @@ mod tests {
             (ERROR, vec![]),
             (SUCCESS, vec![1, 2, 3]),
             (SUCCESS, vec![4]),
+            (SUCCESS, vec![]),
         ];
         assert_eq!(*answers, expected);
     }

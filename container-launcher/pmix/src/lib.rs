@@ -16,9 +16,11 @@ mod job_data;
 mod library;
 mod logged;
 mod modex;
+mod names;
 mod server;
 
 pub use calls::{Answer, Call, Channel};
 pub use job_data::{JobData, Node};
 pub use logged::TEXTS_MAX;
+pub use names::Names;
 pub use server::{Server, ServerError};

@@ -103,7 +103,7 @@ fn number(packed: &mut &[u8]) -> Option<u32> {
 }
 
 /// Without the null at its end.
-fn key(info: &Info) -> &[u8] {
+pub(crate) fn key(info: &Info) -> &[u8] {
     let end = info.key.iter().position(|&byte| byte == 0);
     info.key
         .get(..end.unwrap_or(info.key.len()))
@@ -118,7 +118,7 @@ fn is_set(info: &Info) -> bool {
 }
 
 #[expect(unsafe_code, reason = "a value is a union")]
-fn text_of(info: &Info) -> Option<&[u8]> {
+pub(crate) fn text_of(info: &Info) -> Option<&[u8]> {
     if info.value.kind != kind::STRING {
         return None;
     }
@@ -132,7 +132,7 @@ fn text_of(info: &Info) -> Option<&[u8]> {
 }
 
 #[expect(unsafe_code, reason = "a value is a union")]
-fn bytes_of(info: &Info) -> Option<&[u8]> {
+pub(crate) fn bytes_of(info: &Info) -> Option<&[u8]> {
     if info.value.kind != kind::BYTES {
         return None;
     }

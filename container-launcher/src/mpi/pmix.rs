@@ -6,6 +6,7 @@
 //! between the two go `wire::PmixOrder` and `wire::PmixEvent`.
 
 mod calls;
+mod names;
 mod places;
 mod role;
 mod server;

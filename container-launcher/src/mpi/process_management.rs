@@ -10,7 +10,7 @@ use pmi::{Effect, PmiStage};
 
 use super::pmix::{Served, Wants};
 use super::socket::RankMessage;
-use super::spawn::{ask_name, ask_spawn};
+use super::spawn::{ask_name, ask_spawn, refuse_spawn};
 use super::topology::{self, Topology};
 use super::{CommWorld, Mpi};
 use crate::container::OwnContainer;
@@ -87,6 +87,10 @@ impl Mpi {
                 let wants = server.on(call);
                 self.on_wants(group, wants, container).await;
             }
+            Served::Again(rank) => {
+                let wants = server.ask_again(rank);
+                self.on_wants(group, wants, container).await;
+            }
             Served::Late(call) => {
                 let wants = server.modexed(call, None);
                 self.on_wants(group, wants, container).await;
@@ -102,7 +106,12 @@ impl Mpi {
         }
     }
 
-    async fn on_wants(&mut self, group: u32, mut wants: Wants, container: &mut OwnContainer<'_>) {
+    pub(super) async fn on_wants(
+        &mut self,
+        group: u32,
+        mut wants: Wants,
+        container: &mut OwnContainer<'_>,
+    ) {
         if let Some((call, log)) = wants.logged.take()
             && let Some(world) = self.worlds.get_mut(&group)
         {
@@ -114,6 +123,11 @@ impl Mpi {
             }
         }
         self.outbox.extend(wants.event);
+        if let Some(rank) = wants.spawn
+            && let Some(world) = self.worlds.get(&group)
+        {
+            refuse_spawn(world.first.saturating_add(rank), &self.outbox);
+        }
         self.on_effects(group, wants.effects, container).await;
     }
 

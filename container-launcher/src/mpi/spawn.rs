@@ -51,6 +51,16 @@ pub(super) fn ask_spawn(rank: u32, request: pmi::SpawnRequest, outbox: &RankOutb
         rank,
         commands: commands.collect(),
         preputs: wire_pairs(request.preputs),
+        refusal: String::new(),
+    }));
+}
+
+/// A rank of a program of Open MPI calls it.
+pub(super) fn refuse_spawn(rank: u32, outbox: &RankOutbox) {
+    outbox.push_back(Event::Spawn(SpawnRequest {
+        rank,
+        refusal: "MPI_Comm_spawn is served for MPICH and Intel MPI, not for Open MPI".to_owned(),
+        ..SpawnRequest::default()
     }));
 }
 
@@ -67,6 +77,10 @@ impl Mpi {
         if let Some(world) = self.of(answer.rank) {
             let own = answer.rank.saturating_sub(world.first);
             let group = world.group;
+            if let Some(server) = world.manager.pmix_mut() {
+                let wants = server.name_answered(own, outcome);
+                return self.on_wants(group, wants, container).await;
+            }
             let effects = match world.manager.pmi() {
                 Some(node) => node.name_answer(own, outcome),
                 None => Vec::new(),

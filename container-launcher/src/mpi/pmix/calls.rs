@@ -12,6 +12,7 @@ use pmi::{Effect, PmiStage};
 use prost::bytes::Bytes;
 
 use super::FENCE_MAX;
+use super::names::Names;
 
 const MIB: usize = 1 << 20;
 /// A program that has so many has its texts shown as often as they come.
@@ -34,6 +35,7 @@ pub(super) struct Calls {
     last: u64,
     /// What texts were of that ranks here have said to the user.
     topics: BTreeSet<String>,
+    names: Names,
 }
 
 /// A fence that the ApplicationMaster has been told of.
@@ -56,6 +58,10 @@ pub(super) struct Outcome {
     pub(super) event: Option<Event>,
     /// What a rank says to the user, by the call that is answered when it is said.
     pub(super) logged: Option<(u64, PmixLog)>,
+    /// Whose look-up is to be tried again after a pause.
+    pub(super) again: Option<u32>,
+    /// Who wants processes to be started.
+    pub(super) spawn: Option<u32>,
 }
 
 impl Outcome {
@@ -66,7 +72,7 @@ impl Outcome {
         }
     }
 
-    fn answer(answer: PmixAnswer) -> Self {
+    pub(super) fn answer(answer: PmixAnswer) -> Self {
         Self {
             answer: Some(answer),
             ..Self::default()
@@ -81,15 +87,15 @@ impl Outcome {
     }
 }
 
-fn done(call: u64, data: Bytes) -> PmixAnswer {
+pub(super) fn done(call: u64, data: Bytes) -> PmixAnswer {
     PmixAnswer {
         call,
-        failed: false,
         data,
+        ..PmixAnswer::default()
     }
 }
 
-fn failed(call: u64) -> PmixAnswer {
+pub(super) fn failed(call: u64) -> PmixAnswer {
     PmixAnswer {
         call,
         failed: true,
@@ -147,8 +153,23 @@ impl Calls {
                 logged: Some((number, log)),
                 ..Outcome::default()
             },
+            Some(pmix_call::Call::Names(names)) => self.names.ask(number, names),
+            Some(pmix_call::Call::Spawn(rank)) => Outcome {
+                spawn: Some(rank),
+                ..Outcome::answer(done(number, Bytes::new()))
+            },
             None => Outcome::answer(failed(number)),
         }
+    }
+
+    /// The job's name service has answered a rank.
+    pub(super) fn name_answered(&mut self, rank: u32, outcome: Result<&str, &str>) -> Outcome {
+        self.names.answered(rank, outcome)
+    }
+
+    /// The pause before a look-up is tried again is over.
+    pub(super) fn ask_again(&self, rank: u32) -> Outcome {
+        self.names.again(rank)
     }
 
     /// Whether a text of this topic has been shown; notes that one is.

@@ -9,14 +9,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use job::exit::Exit;
+use job::wire::name_request::Kind;
 use job::wire::{
     KeyValue, PmixAbort, PmixAnswer, PmixCall, PmixEvent, PmixFence, PmixJob, PmixLog, PmixModex,
-    PmixModexed, PmixOrder, PmixReady, PmixText, PmixVariables, Stream, pmix_call, pmix_event,
-    pmix_order,
+    PmixModexed, PmixNames, PmixOrder, PmixReady, PmixText, PmixVariables, Stream, pmix_call,
+    pmix_event, pmix_order,
 };
 use nix::sys::prctl::set_pdeathsig;
 use nix::sys::signal::{Signal, raise};
-use pmix::{Answer, Call, Channel, JobData, Node, Server};
+use pmix::{Answer, Call, Channel, JobData, Names, Node, Server};
 
 use super::MESSAGE_MAX;
 use crate::frames;
@@ -67,13 +68,7 @@ fn serve() -> io::Result<()> {
     };
     while let Ok(PmixOrder { order: Some(order) }) = frames::receive(&mut launcher, MESSAGE_MAX) {
         match order {
-            pmix_order::Order::Answer(PmixAnswer { call, failed, data }) => {
-                let answer = match failed {
-                    true => Answer::Failed,
-                    false => Answer::Done(data.into()),
-                };
-                server.answer(call, answer);
-            }
+            pmix_order::Order::Answer(answer) => server.answer(answer.call, answer_of(answer)),
             pmix_order::Order::Modex(PmixModex { number, rank }) => {
                 let to = Arc::clone(&told);
                 server.modex(rank, move |data| tell(&to, of_modexed(number, data)));
@@ -83,6 +78,59 @@ fn serve() -> io::Result<()> {
         }
     }
     Ok(())
+}
+
+fn answer_of(answer: PmixAnswer) -> Answer {
+    let PmixAnswer {
+        failed,
+        data,
+        found,
+        missing,
+        known,
+        ..
+    } = answer;
+    match failed {
+        true if missing => Answer::Missing,
+        true if known => Answer::Known,
+        true => Answer::Failed,
+        false if found.is_empty() => Answer::Done(data.into()),
+        false => Answer::Found(
+            found
+                .into_iter()
+                .map(|pair| (pair.key, pair.value))
+                .collect(),
+        ),
+    }
+}
+
+fn of_names(rank: u32, names: Names) -> PmixNames {
+    let of = |kind: Kind, entries: Vec<(String, String)>| PmixNames {
+        rank,
+        kind: kind.into(),
+        entries: entries
+            .into_iter()
+            .map(|(key, value)| KeyValue { key, value })
+            .collect(),
+        ..PmixNames::default()
+    };
+    let bare = |names: Vec<String>| {
+        names
+            .into_iter()
+            .map(|name| (name, String::new()))
+            .collect()
+    };
+    match names {
+        Names::Publish { entries, once } => PmixNames {
+            once,
+            ..of(Kind::Publish, entries)
+        },
+        Names::Lookup { names, wait } => PmixNames {
+            waits: wait.is_some(),
+            patience_s: wait.unwrap_or_default(),
+            ..of(Kind::Lookup, bare(names))
+        },
+        Names::Unpublish { names } => of(Kind::Unpublish, bare(names)),
+    }
 }
 
 fn of_modexed(number: u64, data: Option<Vec<u8>>) -> pmix_event::Event {
@@ -146,6 +194,8 @@ fn of_call(number: u64, call: Call) -> PmixCall {
             ranks,
             data: data.into(),
         }),
+        Call::Names { rank, names } => pmix_call::Call::Names(of_names(rank, names)),
+        Call::Spawn { rank } => pmix_call::Call::Spawn(rank),
         Call::Modex { rank } => pmix_call::Call::Modex(rank),
         Call::Log { rank, topic, texts } => {
             let texts = texts.into_iter().map(|(channel, text)| PmixText {

