@@ -116,6 +116,34 @@ pub enum StageError {
         /// How many processes the job has.
         processes: u32,
     },
+    /// It speaks no PMIx that gerbil speaks.
+    #[error(
+        "{} is linked to Open MPI {release} ({}), which is not spoken; 4.0 or later is",
+        program.display(),
+        library.display()
+    )]
+    OldOpenMpi {
+        /// The program.
+        program: PathBuf,
+        /// The library.
+        library: PathBuf,
+        /// Which Open MPI that is of.
+        release: &'static str,
+    },
+    /// What was asked for is not what it speaks.
+    #[error(
+        "{} is linked to Open MPI ({library}), which speaks no PMI: each of the {processes} processes would be a job of \
+         its own; leave --pm out",
+        program.display()
+    )]
+    PmiForOpenMpi {
+        /// The program.
+        program: PathBuf,
+        /// Name of the library.
+        library: String,
+        /// How many processes the job has.
+        processes: u32,
+    },
     /// It is to speak PMIx.
     #[error(
         "{}: no libpmix.so.2 is found among its libraries; give --pmix LIBPMIX, or leave --pm out",
@@ -239,7 +267,10 @@ impl StageError {
         match self {
             Self::ProgramNotFound { .. } => Exit::NotFound,
             Self::NotShipped { .. } | Self::NoLink { .. } => Exit::Usage,
-            Self::OpenMpi { .. } | Self::NoPmix { .. } => Exit::Impossible,
+            Self::OpenMpi { .. }
+            | Self::OldOpenMpi { .. }
+            | Self::PmiForOpenMpi { .. }
+            | Self::NoPmix { .. } => Exit::Impossible,
             Self::ProgramIsFolder { .. }
             | Self::NotExecutable { .. }
             | Self::NotAProgram { .. }

@@ -109,6 +109,26 @@ pub(crate) fn roots_of(root: &Path, name: &str) -> Vec<(String, String)> {
         .collect()
 }
 
+/// The release of a `library` that a program with this closure has, and its file, where that is older than 4.0. Its
+/// interface has had one number since 3.0; what follows the number tells the releases apart: `libmpi.so.40.10.4` is 3.1's.
+pub(crate) fn too_old(library: &str, closure: &Closure) -> Option<(&'static str, PathBuf)> {
+    let found = closure
+        .shipped
+        .iter()
+        .find(|shipped| shipped.inside == library);
+    let path = found.map_or_else(|| PathBuf::from(library), |found| found.source.clone());
+    let name = path.file_name()?.to_str()?;
+    let mut numbers = name.strip_prefix("libmpi.so.")?.split('.');
+    let mut next = || numbers.next()?.parse::<u32>().ok();
+    let release = match (next()?, next()) {
+        (..40, _) => "2 or 1",
+        (40, Some(0..10)) => "3.0",
+        (40, Some(10..20)) => "3.1",
+        (40.., _) => return None,
+    };
+    Some((release, path))
+}
+
 /// The files of `folder` that are `wanted`, which are to be in `inside`. What cannot be read is done without.
 fn files(folder: &Path, inside: &str, wanted: impl Fn(&str) -> bool) -> Vec<(String, PathBuf)> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
@@ -178,6 +198,34 @@ mod tests {
         let name = root.path().display().to_string();
         assert_eq!(roots(&closure(MPI)), [("OPAL_PREFIX".to_owned(), name)]);
         assert_eq!(roots(&closure("libmpi.so.12")), []);
+    }
+
+    #[test]
+    fn releases_before_4_are_told_by_the_library_s_file() {
+        let of = |file: &str| {
+            let source = Path::new("/l").join(file);
+            let closure = Closure {
+                shipped: vec![Shipped {
+                    inside: MPI.to_owned(),
+                    source,
+                }],
+                ..Closure::default()
+            };
+            too_old(MPI, &closure).map(|(release, _)| release)
+        };
+        assert_eq!(of("libmpi.so.40.0.1"), Some("3.0"));
+        assert_eq!(of("libmpi.so.40.10.4"), Some("3.1"));
+        for later in [
+            "libmpi.so.40",
+            "libmpi.so.40.20.0",
+            "libmpi.so.40.30.4",
+            "libmpi.so.41.0.0",
+        ] {
+            assert_eq!(of(later), None, "{later}");
+        }
+        let none = Closure::default();
+        assert_eq!(too_old("libmpi.so.20", &none).unwrap().0, "2 or 1");
+        assert_eq!(too_old(MPI, &none), None);
     }
 
     #[test]

@@ -169,6 +169,26 @@ pub fn plan(local: &Local) -> Result<StagingPlan, StageError> {
         let open = mpi.as_ref().filter(|mpi| mpi.is_open_mpi);
         let own = pmix::library(&closure);
         let pmix_library = local.manager.library(&program.path, own, open.is_some())?;
+        let old = open.and_then(|open| open_mpi::too_old(&open.library, &closure));
+        if let Some((release, library)) = old
+            && local.processes > 1
+        {
+            return Err(StageError::OldOpenMpi {
+                program: program.path,
+                library,
+                release,
+            });
+        }
+        if let Some(open) = open
+            && local.processes > 1
+            && local.manager == ProcessManager::Pmi
+        {
+            return Err(StageError::PmiForOpenMpi {
+                program: program.path,
+                library: open.library.clone(),
+                processes: local.processes,
+            });
+        }
         if let Some(open) = open
             && local.processes > 1
             && (pmix_library.is_none() || inside.is_some())

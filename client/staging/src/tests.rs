@@ -536,6 +536,13 @@ async fn a_program_of_open_mpi_runs_with_its_libpmix_where_it_lies_and_on_nodes(
     let staged = stage(at(Place::Here)).await.unwrap();
     let library = library.canonicalize().unwrap().display().to_string();
     assert_eq!(staged.programs[0].pmix_library, Some(library));
+    let manager = ProcessManager::Pmi;
+    let refused = stage(StagingRequest {
+        manager,
+        ..at(Place::Here)
+    });
+    let refused = refused.await.unwrap_err();
+    assert!(refused.to_string().contains("leave --pm out"), "{refused}");
     // The nodes of a cluster may have neither: it comes with the program.
     let staged = stage(at(Place::Usual)).await.unwrap();
     let placed = &staged.programs[0];
