@@ -231,6 +231,25 @@ impl Distribution {
         ))
     }
 
+    /// The jar of Hadoop Streaming: fetched if the cache does not have it.
+    ///
+    /// # Errors
+    ///
+    /// As [`Distribution::fetch`].
+    pub fn streaming_jar(&self) -> Result<PathBuf> {
+        let cache = Cache::find();
+        let name = format!("hadoop-streaming-{}", self.version);
+        let folder = cache.entry(&name, |half| {
+            let mut mvn = maven(&cache, "dependency:copy", half, half);
+            mvn.arg(format!(
+                "-Dartifact=org.apache.hadoop:hadoop-streaming:{}",
+                self.version
+            ));
+            run_maven(mvn, &name)
+        })?;
+        Ok(folder.join(format!("{name}.jar")))
+    }
+
     /// The jar of the MapReduce examples.
     #[must_use]
     pub fn examples_jar(&self) -> PathBuf {
