@@ -1,27 +1,22 @@
 //! `gerbil hadoop fs`: what it does to files, and what it prints, as Hadoop's shell does.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
-use follow::timing::now_us;
 use mapreduce_client::places::{FileSystems, Location};
 use mapreduce_client::trash::Gone;
-use storage::{Storage, StorageError};
+use storage::Storage;
 use terminal::{Text, print};
 
 use super::entries::{Found, MOST, line, matching, origin};
 use super::words::FilesTask;
 use crate::failure::Failure;
 
-/// What the name of a file ends with while it is written, as Hadoop's shell has it.
-const COPYING: &str = "._COPYING_";
-/// How often a file is replaced that others replace, too.
-const TRIES: u32 = 5;
 /// What Hadoop's shell returns where something is not there.
 const FAILED: u8 = 1;
 
 /// What lies above a path that is not there.
-enum Above {
+pub(super) enum Above {
     Folder,
     /// This is no folder.
     File(String),
@@ -30,7 +25,7 @@ enum Above {
 }
 
 /// Looks at the folders above, the nearest first.
-async fn folder_above(storage: &Storage, path: &str) -> Result<Above, Failure> {
+pub(super) async fn folder_above(storage: &Storage, path: &str) -> Result<Above, Failure> {
     let nearest = storage::parent(path);
     let parts = nearest.match_indices('/').filter(|(at, _)| *at > 0);
     let mut all = vec!["/"];
@@ -61,7 +56,7 @@ pub(super) async fn run(task: FilesTask, places: &FileSystems) -> Result<u8, Fai
     Ok(shell.code)
 }
 
-struct Shell<'a> {
+pub(super) struct Shell<'a> {
     places: &'a FileSystems,
     code: u8,
     lines: Vec<String>,
@@ -87,20 +82,7 @@ impl Shell<'_> {
             }
             FilesTask::Get { from, to } => {
                 for found in self.found("get", &[from], false).await? {
-                    let mut local = PathBuf::from(&to);
-                    if local.is_dir() {
-                        local.push(found.status.name());
-                    }
-                    if found.status.is_folder || local.exists() {
-                        let why = if found.status.is_folder {
-                            "Is a directory"
-                        } else {
-                            "File exists"
-                        };
-                        self.failed("get", &local.to_string_lossy(), why);
-                    } else {
-                        found.storage.take(&found.status.path, &local).await?;
-                    }
+                    self.get(&found, PathBuf::from(&to)).await?;
                 }
             }
             FilesTask::Print { paths, unpacks } => {
@@ -174,26 +156,26 @@ impl Shell<'_> {
         Ok(())
     }
 
-    fn failed(&mut self, command: &str, path: &str, why: &str) {
+    pub(super) fn failed(&mut self, command: &str, path: &str, why: &str) {
         // Word for word as programs look for it there, without our own name in front.
         eprint_line(&format!("{command}: `{path}': {why}"));
         self.code = FAILED;
     }
 
     /// Of a file that something was to lie in, as HDFS says it.
-    fn no_folder(&mut self, command: &str, path: &str) {
+    pub(super) fn no_folder(&mut self, command: &str, path: &str) {
         eprint_line(&format!("{command}: {path} (is not a directory)"));
         self.code = FAILED;
     }
 
-    fn place(&self, name: &str) -> Result<(Location, Arc<Storage>), Failure> {
+    pub(super) fn place(&self, name: &str) -> Result<(Location, Arc<Storage>), Failure> {
         let place = self.places.find(name)?;
         let storage = self.places.storage(&place.address)?;
         Ok((place, storage))
     }
 
     /// What these paths and patterns name; of one that names nothing it is said so, unless `is_calm`.
-    async fn found(
+    pub(super) async fn found(
         &mut self,
         command: &str,
         paths: &[String],
@@ -262,68 +244,6 @@ impl Shell<'_> {
             },
         }
         Ok(())
-    }
-
-    async fn put(&mut self, from: &str, to: &str, replaces: bool) -> Result<(), Failure> {
-        let (place, storage) = self.place(to)?;
-        let local = Path::new(from);
-        if !local.is_file() {
-            let why = match local.is_dir() {
-                true => "Is a directory: name the files in it",
-                false => "No such file or directory",
-            };
-            self.failed("put", from, why);
-            return Ok(());
-        }
-        let mut path = place.path;
-        if let Above::File(above) = folder_above(&storage, &path).await? {
-            self.no_folder("put", &above);
-            return Ok(());
-        }
-        if storage
-            .stat(&path)
-            .await?
-            .is_some_and(|there| there.is_folder)
-        {
-            let name = local.file_name().unwrap_or_default().to_string_lossy();
-            path = format!("{}/{name}", path.trim_end_matches('/'));
-        }
-        match storage.stat(&path).await? {
-            Some(there) if there.is_folder || !replaces => {
-                self.failed("put", &path, "File exists");
-                return Ok(());
-            }
-            Some(_) | None => {}
-        }
-        // Nobody takes half of it for the file, no other -put writes into it, and the old one stays until the new one is whole.
-        let (process, since) = (std::process::id(), now_us());
-        let partial = format!("{path}.{process}-{since}{COPYING}");
-        let put = async {
-            storage.put(local, &partial).await?;
-            for _ in 0..TRIES {
-                if replaces {
-                    storage.remove(&path).await?;
-                }
-                match storage.rename(&partial, &path).await {
-                    // Another one with -f was between.
-                    Err(StorageError::Exists { .. }) if replaces => {}
-                    done => return done,
-                }
-            }
-            storage.rename(&partial, &path).await
-        };
-        match put.await {
-            Ok(()) => Ok(()),
-            Err(error) => {
-                // It is the first error that counts.
-                let _removed = storage.remove(&partial).await.is_ok();
-                match error {
-                    StorageError::Exists { .. } => self.failed("put", &path, "File exists"),
-                    error => return Err(error.into()),
-                }
-                Ok(())
-            }
-        }
     }
 
     /// To the trash, unless it `is_final`.

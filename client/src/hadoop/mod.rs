@@ -1,6 +1,7 @@
 //! `gerbil hadoop`, or this file under the name `hadoop`: as much of Hadoop's own command as programs need that start
 //! Hadoop Streaming by it, mrjob above all.
 
+mod copies;
 mod entries;
 mod files;
 mod jar;

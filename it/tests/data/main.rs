@@ -6,6 +6,7 @@ mod incoming;
 mod name_node;
 mod near;
 mod outgoing;
+mod shell;
 mod slow;
 mod small_files;
 mod tasks;
@@ -102,6 +103,7 @@ fn main() -> ExitCode {
                 checkpoints::CASES,
                 name_node::CASES,
                 small_files::CASES,
+                shell::CASES,
                 guide::CASES,
                 // It ends daemons, and starts them again.
                 slow::CASES,
