@@ -18,6 +18,7 @@ mod needs;
 mod outputs;
 mod own;
 mod sorted;
+mod streaming;
 
 use std::process::ExitCode;
 use std::time::Duration;
@@ -50,6 +51,7 @@ fn main() -> ExitCode {
         calls::CASES,
         hadoops_files::CASES,
         sorted::CASES,
+        streaming::CASES,
     ];
     if Needs::PacketFilter.are_met() {
         cases.push(cut::CASES);
