@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail};
 use serde::Deserialize;
@@ -10,6 +11,13 @@ use ureq::http::Method;
 
 use crate::calls;
 use crate::resource_manager::{http, json};
+use crate::wait::pause;
+
+/// Between two tries.
+const PAUSE: Duration = Duration::from_millis(200);
+
+/// For a change to be answered, asked for as often as it takes.
+const CHANGED: Duration = Duration::from_secs(120);
 
 /// The HDFS of one cluster.
 #[derive(Debug, Clone)]
@@ -62,8 +70,11 @@ impl Hdfs {
         Ok(all.into_iter().collect())
     }
 
+    /// Each of these changes may be made twice: one that is not answered, as by a NameNode that has just started beside a
+    /// dozen others, is asked for again.
     fn change(&self, method: Method, path: &str, operation: &str) -> Result<()> {
-        let (status, text) = http(method, &self.url(path, operation))?;
+        let url = self.url(path, operation);
+        let (status, text) = answered(CHANGED, || http(method.clone(), &url))?;
         if status != 200 {
             bail!("{operation} of {path}: {status}: {text}");
         }
@@ -205,5 +216,36 @@ impl Hdfs {
         );
         let all = json(&url)?;
         Ok(all.pointer("/beans/0").cloned().unwrap_or_default())
+    }
+}
+
+/// What `ask` answers, which is tried again until `limit` is over; then its last error.
+fn answered<T>(limit: Duration, mut ask: impl FnMut() -> Result<T>) -> Result<T> {
+    let begin = Instant::now();
+    loop {
+        match ask() {
+            Err(_) if begin.elapsed() < limit => pause(PAUSE),
+            done => return done,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_answered_is_asked_for_again_for_a_while() {
+        let mut asked = 0;
+        let third = answered(CHANGED, || {
+            asked += 1;
+            match asked {
+                3 => Ok(asked),
+                _ => bail!("no answer"),
+            }
+        });
+        assert_eq!(third.unwrap(), 3);
+        let never = answered::<()>(Duration::ZERO, || bail!("no answer to the last"));
+        assert_eq!(never.unwrap_err().to_string(), "no answer to the last");
     }
 }
