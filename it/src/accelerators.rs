@@ -8,7 +8,7 @@ use std::time::Duration;
 use anyhow::{Context as _, Result, bail};
 use nix::sys::signal::Signal;
 
-use crate::cargo::cargo;
+use crate::cargo::{cargo, target_folder};
 use crate::command::{Finished, Run, Running};
 use crate::wait;
 
@@ -35,15 +35,13 @@ impl Programs {
     ///
     /// They cannot be built.
     pub fn build() -> Result<Self> {
-        let own = std::env::current_exe().context("finding the target folder")?;
-        // TARGET/PROFILE/deps/NAME
-        let target = own.ancestors().nth(3).context("no target folder")?;
+        let target = target_folder()?;
         let mut command = cargo();
         command
             // With the features of everything, as the fast tests.
             .args(["build", "--quiet", "--locked", "--workspace"])
             .args(["--bin", "fpgad", "--example", "spherical"])
-            .env("CARGO_TARGET_DIR", target)
+            .env("CARGO_TARGET_DIR", &target)
             .current_dir(env!("CARGO_MANIFEST_DIR"));
         let built = Run::new(command).deadline(BUILD).finish()?;
         built.success("cargo build of fpgad and spherical")?;

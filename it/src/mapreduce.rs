@@ -12,7 +12,7 @@ use std::time::Duration;
 use anyhow::{Context as _, Result, bail};
 use storage::{Address, Storage};
 
-use crate::cargo::cargo;
+use crate::cargo::{cargo, target_folder};
 use crate::cluster::{Builder, Cluster};
 use crate::command::{Finished, Run};
 use crate::gerbil;
@@ -27,49 +27,52 @@ const FILE_MAX: usize = 1 << 30;
 /// Files by name.
 pub type Files = BTreeMap<String, Vec<u8>>;
 
-/// The example `name` of `gerbil-mapreduce`: a release build, made where there is none or an old one; a debug
-/// build where `gerbil-run` is one.
+/// The example `name` of `gerbil-mapreduce`: the debug build that `cargo test` made, made anew where it is old.
 ///
 /// # Errors
 ///
 /// It cannot be built.
 pub fn example(name: &str) -> Result<PathBuf> {
-    built(name, None)
+    built(name, None, false)
 }
 
-/// The same with a feature of `gerbil-mapreduce`, as a copy in `folder`: Cargo has one place for all of them.
+/// The same, built as users of its speed build it: for what is measured.
+///
+/// # Errors
+///
+/// It cannot be built.
+pub fn release_example(name: &str) -> Result<PathBuf> {
+    built(name, None, true)
+}
+
+/// A debug build with a feature of `gerbil-mapreduce`, as a copy in `folder`: Cargo has one place for all of them.
 ///
 /// # Errors
 ///
 /// It cannot be built, or copied.
 pub fn example_with(name: &str, feature: &str, folder: &Path) -> Result<PathBuf> {
     let copy = folder.join(format!("{name}-{feature}"));
-    std::fs::copy(built(name, Some(feature))?, &copy)?;
+    std::fs::copy(built(name, Some(feature), false)?, &copy)?;
     // What lies there is again what everybody expects.
-    built(name, None)?;
+    built(name, None, false)?;
     Ok(copy)
 }
 
-fn built(name: &str, feature: Option<&str>) -> Result<PathBuf> {
-    let binary = gerbil::binary()?;
-    let profile = binary.parent().context("the build folder")?;
-    let target = profile.parent().context("the target folder")?;
-    let is_release = profile.ends_with("release");
+fn built(name: &str, feature: Option<&str>, is_release: bool) -> Result<PathBuf> {
+    let target = target_folder()?;
     let mut command = cargo();
     command
-        .args(["build", "--quiet", "--locked", "-p", "gerbil-mapreduce"])
+        // With the features of everything, as `cargo test` builds it.
+        .args(["build", "--quiet", "--locked", "--workspace"])
         .args(["--example", name])
         .args(is_release.then_some("--release"))
-        .args(
-            feature
-                .into_iter()
-                .flat_map(|feature| ["--features", feature]),
-        )
-        .env("CARGO_TARGET_DIR", target)
+        .args(feature.map(|feature| format!("--features=gerbil-mapreduce/{feature}")))
+        .env("CARGO_TARGET_DIR", &target)
         .current_dir(env!("CARGO_MANIFEST_DIR"));
     let built = Run::new(command).deadline(BUILD).finish()?;
     built.success(&format!("cargo build --example {name}"))?;
-    let path = profile.join("examples").join(name);
+    let profile = if is_release { "release" } else { "debug" };
+    let path = target.join(profile).join("examples").join(name);
     match path.is_file() {
         true => Ok(path),
         false => bail!("{} is not there after its build", path.display()),

@@ -85,7 +85,7 @@ impl Bench {
             )?;
         }
         Ok(Self {
-            hold: text_of(&mapreduce::example("hold")?)?,
+            hold: text_of(&mapreduce::release_example("hold")?)?,
             given,
             _folder: folder,
             gpus,

@@ -58,7 +58,7 @@ fn write(given: &Given, mut bytes: u64) -> Result<()> {
 
 /// The job ends with code 1 and a sentence with these words, and leaves nothing.
 fn fails(given: &Given, options: &[&str], words: &[&str]) -> Result<()> {
-    let program = text_of(&mapreduce::example("wordcount")?)?;
+    let program = text_of(&mapreduce::release_example("wordcount")?)?;
     let line = [
         &["--memory", "512"],
         options,

@@ -61,7 +61,7 @@ pub fn run(options: &SmallOptions) -> Result<()> {
 }
 
 fn once(given: &Given) -> Result<Took> {
-    let program = text_of(&mapreduce::example("pi")?)?;
+    let program = text_of(&mapreduce::release_example("pi")?)?;
     let report = text_of(&given.folder.join("report.json"))?;
     let report_to = format!("--report={report}");
     let line = ["--session", "s", "-q", &report_to, &program, MAPS, "1"];

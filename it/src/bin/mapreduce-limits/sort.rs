@@ -82,7 +82,7 @@ pub fn run(options: &SortOptions) -> Result<()> {
 }
 
 fn tera(given: &Given, job: &str, from: &str, to: &str) -> Result<()> {
-    let program = text_of(&mapreduce::example("tera")?)?;
+    let program = text_of(&mapreduce::release_example("tera")?)?;
     let line = ["--session", "s", "-q", &program, "--job", job, from, to];
     let run = mapreduce::mr(&given.cluster, &given.folder, &line)?;
     run.deadline(DEADLINE).finish()?.success(job).map(drop)

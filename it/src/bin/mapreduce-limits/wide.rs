@@ -97,7 +97,7 @@ fn text(lines: u32) -> String {
 fn job(given: &Given, maps: u32, reduces: u32) -> Result<WideRow> {
     let folder = format!("/wide-{maps}");
     let input = mapreduce::put(given, &format!("{folder}/in"), &[("a", &text(maps))])?;
-    let program = text_of(&mapreduce::example("wordcount")?)?;
+    let program = text_of(&mapreduce::release_example("wordcount")?)?;
     let reduces = format!("mapreduce.job.reduces={reduces}");
     let wanted = mapreduce::local(given, &program, &["-D", &reduces, &input], "wanted")?;
     let master = master(given)?;

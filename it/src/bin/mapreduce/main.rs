@@ -261,7 +261,7 @@ impl Bench {
     /// Text and rows, in files of 64 MB.
     fn prepare(&self, options: &MapReduceOptions) -> Result<()> {
         let text = self.folder.path().join("text");
-        let made = Command::new(mapreduce::example("maketext")?)
+        let made = Command::new(mapreduce::release_example("maketext")?)
             .arg(options.megabytes.to_string())
             .stdout(std::fs::File::create(&text)?)
             .status()?;
@@ -277,7 +277,7 @@ impl Bench {
             .as_deref()
             .is_none_or(|only| only == "terasort");
         if wanted {
-            let tera = mapreduce::example("tera")?.display().to_string();
+            let tera = mapreduce::release_example("tera")?.display().to_string();
             let local = self.folder.path().join("rows").display().to_string();
             let made = Command::new(tera)
                 .args(["--local", "--job", "teragen", "--quiet", &rows, &local])
@@ -304,7 +304,7 @@ impl Bench {
         let before = processors()?;
         let wall = match side {
             Side::Gerbil => {
-                let program = mapreduce::example(work.ours.0)?.display().to_string();
+                let program = mapreduce::release_example(work.ours.0)?.display().to_string();
                 let words = fill(&work.ours.1);
                 let mut line = vec!["--session", "mr", "-q", program.as_str()];
                 line.extend(words.iter().map(String::as_str));
