@@ -55,9 +55,8 @@ fn programs_of_many_kinds_are_told_apart() {
 
 #[test]
 fn examples_without_a_gpu_have_none() {
-    let examples = examples();
     for name in ["wordcount", "grep", "kmeans", "pi", "tera", "faulty"] {
-        let program = examples.join(name);
+        let program = it::mapreduce::example(name).unwrap();
         let request = ScanRequest {
             program,
             ..ScanRequest::default()
@@ -65,25 +64,4 @@ fn examples_without_a_gpu_have_none() {
         let finding = detect(&request).finding(ProgramStage::Map);
         assert_eq!(finding.need, None, "{name}: {finding}");
     }
-}
-
-/// Where the examples of `gerbil-mapreduce` lie, built as this test is.
-#[cfg(test)]
-fn examples() -> std::path::PathBuf {
-    let own = std::env::current_exe().unwrap();
-    let profile = own.ancestors().nth(2).unwrap();
-    let mut build = std::process::Command::new(env!("CARGO"));
-    build.args([
-        "build",
-        "--quiet",
-        "--locked",
-        "-p",
-        "gerbil-mapreduce",
-        "--examples",
-    ]);
-    build.args(profile.ends_with("release").then_some("--release"));
-    build.env("CARGO_TARGET_DIR", profile.parent().unwrap());
-    build.current_dir(env!("CARGO_MANIFEST_DIR"));
-    assert!(build.status().unwrap().success());
-    profile.join("examples")
 }
