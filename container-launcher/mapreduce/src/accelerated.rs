@@ -29,11 +29,14 @@ mod leases;
 mod mapper;
 mod reducer;
 mod rules;
+mod serial;
+mod table;
 mod traffic;
 
 pub use mapper::{Accelerated, AcceleratedMapper};
 pub use reducer::{AcceleratedReducer, AcceleratedReduction};
-pub use traffic::{Receiving, Sending, Traffic};
+pub use table::Table;
+pub use traffic::{Ordered, Receiving, Sending, Traffic};
 
 use fpga_client::Function;
 use fpga_client::Status;

@@ -70,6 +70,13 @@ impl Handle {
             .say(|said| said.counting.count(group, counter, by));
     }
 
+    /// Adds one to a counter of the framework's.
+    #[cfg(feature = "fpga")]
+    pub(crate) fn add_one(&self, group: &str, counter: &str) {
+        self.page.alive();
+        self.beside.say(|said| said.counting.add(group, counter, 1));
+    }
+
     /// Says in one line what the task is at, as [`Context::status`](crate::Context::status) does; it is sent with the
     /// next record.
     pub fn status(&self, text: &str) {

@@ -59,8 +59,8 @@ mod width;
 
 #[cfg(feature = "fpga")]
 pub use accelerated::{
-    Accelerated, AcceleratedMapper, AcceleratedReducer, AcceleratedReduction, Receiving, Sending,
-    Traffic,
+    Accelerated, AcceleratedMapper, AcceleratedReducer, AcceleratedReduction, Ordered, Receiving,
+    Sending, Table, Traffic,
 };
 pub use app::App;
 pub use closure::{ClosureReducer, LineMapper};

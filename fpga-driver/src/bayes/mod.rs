@@ -37,33 +37,34 @@ impl BayesTable {
 
     /// Trains a table: counts, with one added to each so that no probability is zero.
     pub fn train(documents: &[Document], classes: usize, terms: usize) -> Self {
-        let mut of_class = vec![0u32; classes];
-        let mut of_term = vec![0u32; terms * classes];
-        let mut in_class = vec![0u32; classes];
+        let mut counts = vec![0; (terms + 1) * classes];
         for document in documents {
             let class = usize::try_from(document.key).unwrap_or(0) % classes.max(1);
-            of_class[class] += 1;
-            for &term in &document.terms {
-                if let Some(count) = usize::try_from(term)
-                    .ok()
-                    .filter(|&term| term < terms)
-                    .and_then(|term| of_term.get_mut(term * classes + class))
-                {
-                    *count += 1;
-                    in_class[class] += 1;
-                }
+            count(&mut counts, classes, class, &document.terms);
+        }
+        Self::of_counts(&counts, classes)
+    }
+
+    /// The table of counts in its own shape: documents of each class, then how often each term is in those.
+    pub fn of_counts(counts: &[u64], classes: usize) -> Self {
+        let each = classes.max(1);
+        let (of_class, of_term) = counts.split_at(classes.min(counts.len()));
+        let mut in_class = vec![0u64; classes];
+        for row in of_term.chunks_exact(each) {
+            for (sum, &count) in in_class.iter_mut().zip(row) {
+                *sum += count;
             }
         }
-        let documents: u32 = of_class.iter().sum();
-        let log = |count: u32, total: u32, kinds: usize| {
-            let kinds = f64::from(u32::try_from(kinds).unwrap_or(u32::MAX));
-            q24(((f64::from(count) + 1.0) / (f64::from(total) + kinds)).ln())
+        let terms = of_term.len() / each;
+        let log = |count: u64, total: u64, kinds: usize| {
+            q24(((float(count) + 1.0) / (float(total) + float(kinds as u64))).ln())
         };
+        let documents: u64 = of_class.iter().sum();
         let mut logs: Vec<i32> = of_class
             .iter()
             .map(|&count| log(count, documents, classes))
             .collect();
-        for row in of_term.chunks_exact(classes.max(1)) {
+        for row in of_term.chunks_exact(each) {
             let row = row.iter().zip(&in_class);
             logs.extend(row.map(|(&count, &total)| log(count, total, terms)));
         }
@@ -72,18 +73,50 @@ impl BayesTable {
 
     /// The likeliest class, on the processor; `None` where a term does not exist.
     pub fn classify(&self, terms: &[u32]) -> Option<u32> {
-        let mut best: Option<(u32, i64)> = None;
-        for class in 0..self.classes {
-            let mut score = i64::from(*self.logs.get(class)?);
-            for &term in terms {
-                let row = usize::try_from(term).ok()?.checked_add(1)?;
-                score += i64::from(*self.logs.get(row * self.classes + class)?);
+        let (priors, rows) = self.logs.split_at_checked(self.classes)?;
+        let mut scores: Vec<i64> = priors.iter().map(|&prior| prior.into()).collect();
+        for &term in terms {
+            let start = usize::try_from(term).ok()?.checked_mul(self.classes)?;
+            let row = rows.get(start..)?.get(..self.classes)?;
+            for (score, &log) in scores.iter_mut().zip(row) {
+                *score = score.wrapping_add(log.into());
             }
+        }
+        let mut best: Option<(u32, i64)> = None;
+        for (class, &score) in (0u32..).zip(&scores) {
             if best.is_none_or(|(_, highest)| score > highest) {
-                best = Some((u32::try_from(class).ok()?, score));
+                best = Some((class, score));
             }
         }
         best.map(|(class, _)| class)
+    }
+
+    /// What documents name it by: a digest, so that the same table has the same id; not 0.
+    pub fn model(&self) -> u64 {
+        // FNV-1a of 64 bits.
+        let digest = self
+            .logs
+            .iter()
+            .flat_map(|log| log.to_le_bytes())
+            .fold(0xcbf2_9ce4_8422_2325_u64, |digest, byte| {
+                (digest ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+            });
+        digest.max(1)
+    }
+}
+
+/// Counts a document of `class` in counts of a table's shape; terms that are beyond it are left out.
+pub fn count(counts: &mut [u64], classes: usize, class: usize, terms: &[u32]) {
+    if let Some(count) = counts.get_mut(class) {
+        *count += 1;
+    }
+    for &term in terms {
+        let cell = usize::try_from(term)
+            .ok()
+            .and_then(|term| (term + 1).checked_mul(classes)?.checked_add(class));
+        if let Some(count) = cell.and_then(|cell| counts.get_mut(cell)) {
+            *count += 1;
+        }
     }
 }
 
@@ -208,6 +241,14 @@ impl DeserializePacket for Classes {
         let classes = words(result).skip(1).step_by(2);
         Ok(Self(keys.zip(classes).collect()))
     }
+}
+
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "counts beyond 2^53 are no counts of documents"
+)]
+const fn float(count: u64) -> f64 {
+    count as f64
 }
 
 fn narrow(length: usize) -> u32 {

@@ -104,6 +104,47 @@ fn tables_are_each_leases_own() {
 }
 
 #[test]
+fn a_table_that_others_push_out_is_missed_and_loaded_again() {
+    let bed = Bed::start(board());
+    let (mut writer, mut reader) = bed.lease(Function::BayesMap).open().unwrap();
+    let (mut other, mut others) = bed.lease(Function::BayesMap).open().unwrap();
+    let table = bayes::BayesTable::train(&bayes::generate(1, 400, 4, 64, 20), 4, 64);
+    let load = bayes::LoadPacket {
+        model: table.model(),
+        table: &table,
+    };
+    let documents = bayes::generate(2, 100, 4, 64, 20);
+    let packet = bayes::DocumentsPacket {
+        model: table.model(),
+        terms: 64,
+        documents: &documents,
+    };
+    let mut missed = Vec::new();
+    for loads in [0, 31, 32] {
+        writer.write(&load).unwrap();
+        reader.read::<Vec<u8>>(SOON).unwrap();
+        for model in 0..loads {
+            let model = 1 + model % 9;
+            other.write(&bayes::LoadPacket { model, ..load }).unwrap();
+            others.read::<Vec<u8>>(SOON).unwrap();
+        }
+        writer.write(&packet).unwrap();
+        missed.push(match reader.read::<bayes::Classes>(SOON) {
+            Ok((_, bayes::Classes(found))) => {
+                assert_eq!(found.len(), 100);
+                false
+            }
+            Err(AcceleratorError::Packet {
+                status: Status::NoModel,
+                ..
+            }) => true,
+            Err(other) => panic!("{other}"),
+        });
+    }
+    assert_eq!(missed, [false, false, true]);
+}
+
+#[test]
 fn a_bad_packet_is_answered_with_its_field_and_others_go_on() {
     let bed = Bed::start(board());
     let (mut writer, mut reader) = bed.lease(Function::Echo).open().unwrap();

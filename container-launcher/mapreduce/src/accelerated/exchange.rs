@@ -9,10 +9,12 @@ use fpga_client::Function;
 use fpga_client::client::{DeserializePacket, SerializePacket};
 use fpga_client::ring::Geometry;
 
+use super::counted;
 use super::leases::{Device, devices};
 use super::rules::{Fallback, Rules};
-use super::traffic::Traffic;
-use super::{counted, unanswered};
+use super::serial::SerialDevice;
+use super::table::Table;
+use super::traffic::{Ordered, Traffic};
 use crate::context::Context;
 use crate::error::{Error, Result};
 
@@ -21,7 +23,7 @@ const LOOK: Duration = Duration::from_millis(100);
 /// Packets that are ready while the ring is full.
 const READY: usize = 2;
 /// Counters.
-const GROUP: &str = "gerbil";
+pub(super) const GROUP: &str = "gerbil";
 const ON_DEVICES: &str = "DEVICE_PACKETS";
 const ON_PROCESSORS: &str = "PROCESSOR_PACKETS";
 
@@ -29,14 +31,16 @@ const ON_PROCESSORS: &str = "PROCESSOR_PACKETS";
 enum Way<P, A> {
     Processor,
     /// One after the other.
-    Serial(Vec<Device>),
+    Serial(Vec<SerialDevice>),
     /// With two threads a device.
     Overlap(Vec<Lane<P, A>>),
 }
 
 /// The attempt's end of what goes to one device.
 struct Lane<P, A> {
-    packets: SyncSender<Arc<P>>,
+    /// Held by this end alone, so that the threads end when it goes.
+    packets: Arc<SyncSender<Ordered<P>>>,
+    pushed: u64,
     answers: Receiver<Result<A>>,
 }
 
@@ -58,7 +62,42 @@ pub(super) struct Exchange<P, A> {
     /// Packets that may be under way.
     window: usize,
     sent: usize,
-    block: usize,
+}
+
+/// The attempt's devices, before anything goes to them.
+pub(super) struct Opened {
+    function: Function,
+    devices: Vec<Device>,
+    rules: Rules,
+}
+
+impl Opened {
+    /// The attempt's devices of `function`.
+    pub(super) fn of((function, count): (Function, u32), context: &mut Context) -> Result<Self> {
+        let rules = Rules::of(context.settings())?;
+        Ok(Self {
+            function,
+            devices: devices((function, count), rules, context)?,
+            rules,
+        })
+    }
+
+    /// Bytes that a packet may have, and its result.
+    pub(super) fn block(&self) -> usize {
+        geometry(&self.devices).block
+    }
+
+    /// Whether there is a device.
+    pub(super) const fn is_any(&self) -> bool {
+        !self.devices.is_empty()
+    }
+}
+
+fn geometry(devices: &[Device]) -> Geometry {
+    let first = devices.first();
+    first
+        .map(|device| device.writer.geometry())
+        .unwrap_or_default()
 }
 
 /// The packet that is next.
@@ -74,38 +113,35 @@ where
     P: SerializePacket + Send + Sync + 'static,
     A: DeserializePacket + Send + 'static,
 {
-    /// With the attempt's devices of `function`, each of which does `process`.
+    /// With these devices, each of which does `process` and keeps `table`.
     pub(super) fn begin(
-        (function, count): (Function, u32),
+        opened: Opened,
+        table: Option<Table>,
         process: fn(Traffic<P, A>) -> Result<()>,
         context: &mut Context,
     ) -> Result<Self> {
-        let rules = Rules::of(context.settings())?;
-        let devices = devices((function, count), rules, context)?;
-        Self::with(function, devices, rules, process, context)
-    }
-
-    fn with(
-        function: Function,
-        devices: Vec<Device>,
-        rules: Rules,
-        process: fn(Traffic<P, A>) -> Result<()>,
-        context: &mut Context,
-    ) -> Result<Self> {
-        let geometry = devices.first().map(|device| device.writer.geometry());
-        let Geometry { blocks, block } = geometry.unwrap_or_default();
+        let Opened {
+            function,
+            devices,
+            rules,
+        } = opened;
+        let Geometry { blocks, .. } = geometry(&devices);
         let each = blocks + READY;
         let window = match rules.is_serial {
             true => 1,
             false => each * devices.len().max(1),
         };
-        let way = match devices.len() {
-            0 => Way::Processor,
-            _ if rules.is_serial => Way::Serial(devices),
-            _ => {
-                let lane = |device| lane(function, device, process, (each, rules.answer), context);
-                Way::Overlap(devices.into_iter().map(lane).collect::<Result<_>>()?)
-            }
+        let way = if devices.is_empty() {
+            Way::Processor
+        } else if rules.is_serial {
+            let serial = |device| SerialDevice::new(device, table.clone());
+            Way::Serial(devices.into_iter().map(serial).collect())
+        } else {
+            let lane = |device| {
+                let kept = (device, table.clone());
+                lane(function, kept, process, (each, rules.answer), context)
+            };
+            Way::Overlap(devices.into_iter().map(lane).collect::<Result<_>>()?)
         };
         Ok(Self {
             function,
@@ -114,13 +150,7 @@ where
             under_way: VecDeque::new(),
             window,
             sent: 0,
-            block,
         })
-    }
-
-    /// Bytes that a packet may have, and its result.
-    pub(super) const fn block(&self) -> usize {
-        self.block
     }
 
     /// Takes a packet, whose first record is at `origin`.
@@ -132,11 +162,12 @@ where
             Way::Overlap(lanes) => lanes.len(),
         };
         let lane = self.sent.checked_rem(lanes).unwrap_or(0);
-        if let Way::Overlap(lanes) = &self.way
-            && let Some(lane) = lanes.get(lane)
+        if let Way::Overlap(lanes) = &mut self.way
+            && let Some(lane) = lanes.get_mut(lane)
         {
             // A thread that has ended has left its reason with the answers.
-            drop(lane.packets.send(Arc::clone(&packet)));
+            drop(lane.packets.send(Ordered::new(lane.pushed, &packet)));
+            lane.pushed += 1;
         }
         self.sent += 1;
         self.under_way.push_back(Sent {
@@ -160,7 +191,8 @@ where
             Way::Processor => None,
             Way::Serial(devices) => {
                 let device = devices.get_mut(first.lane).ok_or_else(no_lane)?;
-                Some(device.exchange(&*first.packet, self.function, self.rules.answer))
+                let timeout = self.rules.answer;
+                Some(device.exchange(&*first.packet, self.function, timeout, context))
             }
             Way::Overlap(lanes) => {
                 let lane = lanes.get(first.lane).ok_or_else(no_lane)?;
@@ -208,7 +240,7 @@ fn no_lane() -> Error {
 /// Starts the threads of a device.
 fn lane<P, A>(
     function: Function,
-    device: Device,
+    (device, table): (Device, Option<Table>),
     process: fn(Traffic<P, A>) -> Result<()>,
     (window, timeout): (usize, Duration),
     context: &mut Context,
@@ -217,12 +249,20 @@ where
     P: SerializePacket + Send + Sync + 'static,
     A: DeserializePacket + Send + 'static,
 {
-    let (packets, to_send) = sync_channel(window);
+    // Those of the attempt, and those that go once more.
+    let (packets, to_send) = sync_channel(2 * window);
+    let packets = Arc::new(packets);
     // All answers, and why there are no more.
     let (answer, answers) = sync_channel(window + 1);
-    let channels = (to_send, answer.clone());
+    let channels = (to_send, Arc::downgrade(&packets), answer.clone());
     let handle = context.handle();
-    let traffic = Traffic::new(function, device, channels, (window, timeout), handle);
+    let traffic = Traffic::new(
+        function,
+        (device, table),
+        channels,
+        (window, timeout),
+        handle,
+    );
     let thread = std::thread::Builder::new().name(function.name().to_owned());
     thread.spawn(move || {
         if let Err(error) = process(traffic) {
@@ -230,7 +270,11 @@ where
             drop(answer.send(Err(error)));
         }
     })?;
-    Ok(Lane { packets, answers })
+    Ok(Lane {
+        packets,
+        pushed: 0,
+        answers,
+    })
 }
 
 impl<P, A> Lane<P, A> {
@@ -252,21 +296,6 @@ impl<P, A> Lane<P, A> {
                 Err(RecvTimeoutError::Disconnected) => return Err(gone()),
             }
         }
-    }
-}
-
-impl Device {
-    /// Sends a packet and waits for its answer.
-    fn exchange<P: SerializePacket, A: DeserializePacket>(
-        &mut self,
-        packet: &P,
-        function: Function,
-        timeout: Duration,
-    ) -> Result<A> {
-        let sent = self.writer.write(packet);
-        let read = sent.and_then(|_| self.reader.read(timeout));
-        read.map(|(_, answer)| answer)
-            .map_err(|error| unanswered(function, &error))
     }
 }
 

@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 
 use fpga_client::Function;
 use fpga_client::client::{
-    Accelerator, AcceleratorError, AcceleratorReader, AcceleratorWriter, inherited,
+    Accelerator, AcceleratorError, AcceleratorReader, AcceleratorWriter, DeserializePacket,
+    SerializePacket, inherited,
 };
 use gerbil_task::LEASE_VARIABLE;
 use gerbil_task::settings::{NEEDS_MAP, NEEDS_REDUCE};
@@ -37,6 +38,16 @@ impl Device {
     pub(super) fn open(lease: Accelerator) -> Result<Self, AcceleratorError> {
         let (writer, reader) = lease.open()?;
         Ok(Self { writer, reader })
+    }
+
+    /// Sends a packet and waits for its answer.
+    pub(super) fn exchange<P: SerializePacket, A: DeserializePacket>(
+        &mut self,
+        packet: &P,
+        timeout: Duration,
+    ) -> Result<A, AcceleratorError> {
+        self.writer.write(packet)?;
+        self.reader.read(timeout).map(|(_, answer)| answer)
     }
 }
 

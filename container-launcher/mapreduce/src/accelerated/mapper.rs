@@ -3,7 +3,8 @@
 use fpga_client::Function;
 use fpga_client::client::{DeserializePacket, SerializePacket};
 
-use super::exchange::{Exchange, Next};
+use super::exchange::{Exchange, Next, Opened};
+use super::table::Table;
 use super::traffic::Traffic;
 use crate::context::Context;
 use crate::datum::{Key, Value};
@@ -40,6 +41,16 @@ pub trait AcceleratedMapper: Sized + 'static {
     fn setup(&mut self, context: &mut Context, block: usize) -> Result<()> {
         let (_, _) = (context, block);
         Ok(())
+    }
+
+    /// The table that packets name by a model id, for functions that want one. It goes to each device before the first packet,
+    /// and again where the device has forgotten it: it keeps those that were used last, of all its guests, and none after a
+    /// reset. Called once, after `setup`, where there is a device.
+    ///
+    /// # Errors
+    /// The user's own.
+    fn table(&mut self) -> Result<Option<Table>> {
+        Ok(None)
     }
 
     /// Called with each record. What it returns is the packet that this record has filled.
@@ -150,9 +161,13 @@ impl<A: AcceleratedMapper> Mapper for Accelerated<A> {
     type Value = A::Value;
 
     fn setup(&mut self, context: &mut Context) -> Result<()> {
-        let exchange = Exchange::begin((A::FUNCTION, A::DEVICES), A::process, context)?;
-        self.mapper.setup(context, exchange.block())?;
-        self.exchange = Some(exchange);
+        let opened = Opened::of((A::FUNCTION, A::DEVICES), context)?;
+        self.mapper.setup(context, opened.block())?;
+        let table = match opened.is_any() {
+            true => self.mapper.table()?,
+            false => None,
+        };
+        self.exchange = Some(Exchange::begin(opened, table, A::process, context)?);
         Ok(())
     }
 

@@ -3,7 +3,7 @@
 use fpga_client::Function;
 use fpga_client::client::{DeserializePacket, SerializePacket};
 
-use super::exchange::{Exchange, Next};
+use super::exchange::{Exchange, Next, Opened};
 use super::mapper::no_exchange;
 use super::traffic::Traffic;
 use crate::context::Context;
@@ -141,9 +141,9 @@ impl<K: Key, V: Value, A: AcceleratedReducer<K, V>> Reducer<K, V>
     type Value = A::Value;
 
     fn setup(&mut self, context: &mut Context) -> Result<()> {
-        let exchange = Exchange::begin((A::FUNCTION, A::DEVICES), A::process, context)?;
-        self.reducer.setup(context, exchange.block())?;
-        self.exchange = Some(exchange);
+        let opened = Opened::of((A::FUNCTION, A::DEVICES), context)?;
+        self.reducer.setup(context, opened.block())?;
+        self.exchange = Some(Exchange::begin(opened, None, A::process, context)?);
         Ok(())
     }
 

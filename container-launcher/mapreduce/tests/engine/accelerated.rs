@@ -13,14 +13,14 @@ use crate::program::{Bed, command, program};
 
 /// A driver of its own for a test.
 #[cfg(test)]
-struct RunningDriver {
+pub struct RunningDriver {
     socket: PathBuf,
     running: Option<(Stop, JoinHandle<()>)>,
 }
 
 #[cfg(test)]
 impl RunningDriver {
-    fn start(bed: &Bed, board: &str) -> Self {
+    pub fn start(bed: &Bed, board: &str) -> Self {
         bed.write(
             "fpga.toml",
             format!("[[board]]\nkind = \"model\"\n{board}\n"),
@@ -41,7 +41,7 @@ impl RunningDriver {
     }
 
     /// Packets that its boards have answered.
-    fn packets(&self) -> u64 {
+    pub fn packets(&self) -> u64 {
         map(&self.socket)
             .unwrap()
             .1

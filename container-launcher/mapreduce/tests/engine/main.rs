@@ -3,6 +3,7 @@
 #![cfg(test)]
 
 mod accelerated;
+mod bayes;
 mod broken;
 mod dealing;
 mod determinism;
