@@ -116,10 +116,10 @@ impl LocalRun {
         let (bytes, slots) = (self.bytes, self.slots);
         if !order.quiet {
             crate::say(&format!(
-                "{name}: {} maps over {} MB, {} reduces, {slots} at a time",
-                self.queue.maps(),
+                "{name}: {} over {} MB, {}, {slots} at a time",
+                counted(self.queue.maps() as u64, "map"),
                 bytes / 1_000_000,
-                self.reduces,
+                counted(u64::from(self.reduces), "reduce"),
             ));
             crate::say(&format!("{name}: {}", self.budget.text()));
         }
@@ -154,6 +154,14 @@ impl LocalRun {
             std::fs::write(file, summary.json()?).context(|| file.display().to_string())?;
         }
         Ok(outcome.counters)
+    }
+}
+
+/// `1 map`, `2 maps`.
+fn counted(number: u64, what: &str) -> String {
+    match number {
+        1 => format!("1 {what}"),
+        _ => format!("{number} {what}s"),
     }
 }
 

@@ -176,7 +176,7 @@ fn ten_thousand_files_are_a_few_maps() {
         &[],
     );
     assert_eq!(code, 0, "{said}");
-    assert!(said.contains("wordcount: 1 maps"), "{said}");
+    assert!(said.contains("wordcount: 1 map "), "{said}");
     assert_eq!(bed.parts("out"), b"x\t10000\n");
 }
 
