@@ -5,7 +5,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use follow::timing::now_us;
-use storage::{Storage, StorageError};
+use storage::{Address, Storage, StorageError};
 
 use super::entries::{Found, MOST};
 use super::files::{Above, Shell, folder_above};
@@ -42,6 +42,10 @@ impl Shell<'_> {
                 return Ok(());
             }
             Some(false) | None => {}
+        }
+        if place.address == Address::Shared && is_inside(local, Path::new(&path)) {
+            self.refuse_copy_into_itself(from, &path);
+            return Ok(());
         }
         let mut rest = vec![(local.to_owned(), path)];
         while let Some((local, path)) = rest.pop() {
@@ -185,6 +189,17 @@ impl Shell<'_> {
     }
 }
 
+/// Whether a folder of this machine would be copied into itself, without end.
+fn is_inside(local: &Path, to: &Path) -> bool {
+    let Ok(local) = fs::canonicalize(local) else {
+        return false;
+    };
+    let there = to
+        .ancestors()
+        .find_map(|above| fs::canonicalize(above).ok());
+    local.is_dir() && there.is_some_and(|there| there.starts_with(local))
+}
+
 /// Whether what has the name is a folder; `None`: nothing has it.
 async fn is_folder(storage: &Storage, path: &str) -> Result<Option<bool>, Failure> {
     Ok(storage.stat(path).await?.map(|there| there.is_folder))
@@ -206,4 +221,27 @@ fn name_of(local: &Path) -> String {
         .unwrap_or_default()
         .to_string_lossy()
         .into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::is_inside;
+
+    #[test]
+    fn a_folder_is_not_copied_into_itself() {
+        let top = tempfile::tempdir().unwrap();
+        let folder = top.path().join("a");
+        fs::create_dir_all(folder.join("b")).unwrap();
+        std::os::unix::fs::symlink(&folder, top.path().join("link")).unwrap();
+        for to in ["a", "a/b", "a/new/c", "link/new"] {
+            assert!(is_inside(&folder, &top.path().join(to)), "{to}");
+        }
+        for to in ["ab", "other/a", "."] {
+            assert!(!is_inside(&folder, &top.path().join(to)), "{to}");
+        }
+        fs::write(folder.join("file"), "").unwrap();
+        assert!(!is_inside(&folder.join("file"), &folder.join("file2")));
+    }
 }

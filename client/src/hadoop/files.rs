@@ -162,6 +162,14 @@ impl Shell<'_> {
         self.code = FAILED;
     }
 
+    /// Of a folder that was to be copied below itself.
+    pub(super) fn refuse_copy_into_itself(&mut self, from: &str, to: &str) {
+        eprint_line(&format!(
+            "put: `{from}' to `{to}': is a subdirectory of itself"
+        ));
+        self.code = FAILED;
+    }
+
     /// Of a file that something was to lie in, as HDFS says it.
     pub(super) fn no_folder(&mut self, command: &str, path: &str) {
         eprint_line(&format!("{command}: {path} (is not a directory)"));
