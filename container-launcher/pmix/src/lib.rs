@@ -16,6 +16,7 @@ mod job_data;
 mod library;
 mod logged;
 mod modex;
+mod module;
 mod names;
 mod server;
 

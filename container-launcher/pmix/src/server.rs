@@ -14,6 +14,7 @@ use crate::information::Information;
 use crate::job_data::JobData;
 use crate::library::{Functions, proc_of};
 use crate::modex;
+use crate::module;
 
 /// The library answers at once; one that does not never will.
 const PATIENCE: Duration = Duration::from_secs(8);
@@ -109,7 +110,7 @@ impl Server {
 
     fn init(&self, job: &JobData, folder: &str) -> Result<(), ServerError> {
         // The library keeps the pointer in some releases.
-        let module: &'static mut Module = Box::leak(Box::new(calls::module()));
+        let module: &'static mut Module = Box::leak(Box::new(module::module()));
         let mut information = information(&[
             Attribute::text("pmix.srvr.tmpdir", folder),
             Attribute::text("pmix.sys.tmpdir", folder),
