@@ -4,32 +4,27 @@
 //! which is checked when the program is compiled: what a `main` reads on one machine is something else on
 //! another, so tasks get their settings and params with the job, and from nowhere else.
 
+mod mapped;
+mod ready;
+
 use std::collections::BTreeMap;
-use std::marker::PhantomData;
-use std::process::ExitCode;
 use std::sync::Arc;
 
 use gerbil_task::{Piece, PlannedJob};
 
-use crate::app::App;
-use crate::combiner::{Combining, Groups};
+pub use mapped::Mapped;
+pub use ready::Ready;
+
 use crate::context::Counters;
-use crate::datum::{EncodeAs as _, Value};
 use crate::error::{Error, Result};
+use crate::input::Granule;
 use crate::input::splits::OpenNamed;
-use crate::input::{Granule, InputFormat};
 use crate::map::Mapper;
-use crate::order::Order;
-use crate::output::{OutputFormat, TextOutput, WriterOf};
-use crate::partition::{Dealing, Partitioner};
-use crate::reduce::{Combiner, Reducer};
+use crate::output::WriterOf;
 use crate::settings::Settings;
-use crate::sort::collect::{Fold, PartitionFn};
-use crate::sort::combine::Combine;
-use crate::task::map::{MapDone, MapRun, run_map};
-use crate::task::reduce::{Grouping, ReduceRun, run_reduce};
-use crate::task::sample::sample;
-use crate::test::Test;
+use crate::sort::collect::PartitionFn;
+use crate::task::map::{MapDone, MapRun};
+use crate::task::reduce::ReduceRun;
 
 /// An option that a job adds to the command line.
 #[derive(Clone, Debug)]
@@ -84,6 +79,18 @@ pub(crate) struct Spec {
     pub(crate) output: WriterOf,
     /// Keys out of the input, where partitions are ranges of keys.
     pub(crate) sample: Option<Box<Sample>>,
+}
+
+impl Spec {
+    /// The job, unless what it is put together from contradicts itself.
+    pub(crate) fn sound(&self) -> Result<&Self> {
+        match &self.contradiction {
+            None => Ok(self),
+            Some(words) => {
+                Err(Error::new(words.as_str()).context(format!("job {}", self.planned.name)))
+            }
+        }
+    }
 }
 
 /// A job without its mapper.
@@ -188,418 +195,6 @@ impl Job {
                 "the constructor of a mapper captures something"
             )
         };
-        Mapped {
-            job: self,
-            make: Arc::new(make),
-            combining: None,
-            combiner: None,
-            combiner_need: None,
-            partitioner: None,
-            by_first: false,
-            ranges: false,
-            order: Order::Sorted,
-        }
-    }
-}
-
-/// A job with its mapper.
-pub struct Mapped<M: Mapper> {
-    pub(crate) job: Job,
-    make: Arc<dyn Fn() -> M>,
-    combining: Option<Combining>,
-    combiner: Option<String>,
-    combiner_need: Option<&'static str>,
-    /// One of the job's own, by the name of its type.
-    partitioner: Option<(String, MakePartitionFn)>,
-    by_first: bool,
-    ranges: bool,
-    order: Order,
-}
-
-impl<M: Mapper> std::fmt::Debug for Mapped<M> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{:?}", self.job)
-    }
-}
-
-impl<M: Mapper> Mapped<M> {
-    /// With combiners that `make` makes, which captures nothing, as in [`Job::map`].
-    ///
-    /// ```
-    /// # use gerbil_mapreduce::prelude::*;
-    /// # struct Most(u64);
-    /// # impl Combiner<u64> for Most {
-    /// #     fn combine(&mut self, left: u64, right: u64) -> Result<u64> { Ok((left + right).min(self.0)) }
-    /// # }
-    /// # const KNOWN: u64 = 7;
-    /// # let _ = Job::new("job").map_lines::<Text, u64, _>(|line, out| out.emit(line, &1)).combine(|| Most(KNOWN));
-    /// ```
-    ///
-    /// ```compile_fail
-    /// # use gerbil_mapreduce::prelude::*;
-    /// # struct Most(u64);
-    /// # impl Combiner<u64> for Most {
-    /// #     fn combine(&mut self, left: u64, right: u64) -> Result<u64> { Ok((left + right).min(self.0)) }
-    /// # }
-    /// let known = std::env::args().count() as u64;
-    /// # let _ =
-    /// Job::new("job").map_lines::<Text, u64, _>(|line, out| out.emit(line, &1)).combine(move || Most(known))
-    /// # ;
-    /// ```
-    #[must_use]
-    pub fn combine<C: Combiner<M::Value>, F: Fn() -> C + Copy + 'static>(
-        mut self,
-        make: F,
-    ) -> Self {
-        const {
-            assert!(
-                size_of::<F>() == 0,
-                "the constructor of a combiner captures something"
-            )
-        };
-        self.combiner = Some(std::any::type_name::<C>().to_owned());
-        self.combiner_need = C::NEED;
-        self.combining = Some(Combining::Fold(Arc::new(move || -> Box<dyn Fold> {
-            let mut combiner = make();
-            Box::new(
-                move |left: &[u8], right: &[u8], out: &mut Vec<u8>| -> Result<()> {
-                    combiner
-                        .combine(M::Value::decode(left)?, M::Value::decode(right)?)?
-                        .append(out)
-                },
-            )
-        })));
-        self
-    }
-
-    /// With combiners that are reducers, which `make` makes and which captures nothing: each takes the sorted records that
-    /// a map has for one reduce, whenever the map writes some, and emits fewer, as Hadoop's do. It is for what two values
-    /// at a time cannot say, such as the ten largest of a key; sums and the like are faster with
-    /// [`combine`](Self::combine), whose place it takes.
-    ///
-    /// Each record goes through none of them, one or several; what they emit goes to the reduce that its group was for,
-    /// so it has the group's key.
-    ///
-    /// ```
-    /// # use gerbil_mapreduce::prelude::*;
-    /// /// The two largest values of each key: as combiner and as reducer.
-    /// struct Largest;
-    ///
-    /// impl Reducer<Text, u64> for Largest {
-    ///     type Key = Text;
-    ///     type Value = u64;
-    ///     fn reduce(&mut self, key: &[u8], values: &mut Values<'_, Text, u64>, out: &mut Output<'_, Text, u64>) -> Result<()> {
-    ///         let mut largest = [0; 3];
-    ///         while let Some(value) = values.next()? {
-    ///             largest[0] = value;
-    ///             largest.sort_unstable();
-    ///         }
-    ///         largest[1..].iter().try_for_each(|value| out.emit(key, value))
-    ///     }
-    /// }
-    ///
-    /// let job = Job::new("largest").map_lines::<Text, u64, _>(|line, out| out.emit("length", &(line.len() as u64)));
-    /// let job = job.combine_groups(|| Largest).reduce(|| Largest);
-    /// # let done = job.test().input("a\nabc\nab\n").run()?;
-    /// # assert_eq!(done.text(), "length\t2\nlength\t3\n");
-    /// # assert_eq!(done.counter("org.apache.hadoop.mapreduce.TaskCounter", "REDUCE_INPUT_RECORDS"), 2);
-    /// # Ok::<(), Error>(())
-    /// ```
-    #[must_use]
-    pub fn combine_groups<C, F>(mut self, make: F) -> Self
-    where
-        C: Reducer<M::Key, M::Value, Key = M::Key, Value = M::Value>,
-        F: Fn() -> C + Copy + 'static,
-    {
-        const {
-            assert!(
-                size_of::<F>() == 0,
-                "the constructor of a combiner captures something"
-            )
-        };
-        self.combiner = Some(std::any::type_name::<C>().to_owned());
-        self.combiner_need = C::NEED;
-        self.combining = Some(Combining::Groups(Arc::new(
-            move |context, order| -> Box<dyn Combine> {
-                Box::new(Groups::<M::Key, M::Value, C, F>::new(make, context, order))
-            },
-        )));
-        self
-    }
-
-    /// With a partitioner that `make` makes, which captures nothing, instead of Hadoop's hash. With
-    /// [`group_by_first`](Self::group_by_first) it must send all keys of a group to one reduce.
-    ///
-    /// ```
-    /// # use gerbil_mapreduce::prelude::*;
-    /// # struct Deal(u64);
-    /// # impl Partitioner<Text> for Deal {
-    /// #     fn partition(&mut self, _: &[u8], all: u32) -> Result<u32> { Ok(self.0 as u32 % all) }
-    /// # }
-    /// # const KNOWN: u64 = 7;
-    /// # let _ = Job::new("job").map_lines::<Text, u64, _>(|line, out| out.emit(line, &1)).partition(|| Deal(KNOWN));
-    /// ```
-    ///
-    /// ```compile_fail
-    /// # use gerbil_mapreduce::prelude::*;
-    /// # struct Deal(u64);
-    /// # impl Partitioner<Text> for Deal {
-    /// #     fn partition(&mut self, _: &[u8], all: u32) -> Result<u32> { Ok(self.0 as u32 % all) }
-    /// # }
-    /// let known = std::env::args().count() as u64;
-    /// # let _ =
-    /// Job::new("job").map_lines::<Text, u64, _>(|line, out| out.emit(line, &1)).partition(move || Deal(known))
-    /// # ;
-    /// ```
-    #[must_use]
-    pub fn partition<P: Partitioner<M::Key>, F: Fn() -> P + Copy + 'static>(
-        mut self,
-        make: F,
-    ) -> Self {
-        const {
-            assert!(
-                size_of::<F>() == 0,
-                "the constructor of a partitioner captures something"
-            )
-        };
-        let place: MakePartitionFn = Arc::new(move |partitions, settings| {
-            let mut partitioner = make();
-            partitioner.setup(settings)?;
-            Ok(Box::new(move |key| {
-                partitioner.partition(M::Key::decode(key)?, partitions)
-            }))
-        });
-        self.partitioner = Some((std::any::type_name::<P>().to_owned(), place));
-        self
-    }
-
-    /// Hands reduces their keys in this order; [`Order::Sorted`] without it, and always where groups are
-    /// made by a part of the key or partitions are ranges.
-    #[must_use]
-    pub fn order(mut self, order: Order) -> Self {
-        self.order = order;
-        self
-    }
-
-    /// Groups and partitions by the first part of a tuple, and sorts by all of it: Hadoop's secondary sort. A
-    /// [partitioner](Self::partition) of the job's own stays, and [ranges](Self::total_order) are those of first parts.
-    #[must_use]
-    pub const fn group_by_first(mut self) -> Self {
-        self.by_first = true;
-        self
-    }
-
-    /// Gives each reduce a range of keys, so that all outputs in a row are sorted; a sample of the input tells where
-    /// ranges begin. A job that has a [partitioner](Self::partition) of its own, too, is refused.
-    #[must_use]
-    pub const fn total_order(mut self) -> Self {
-        self.ranges = true;
-        self
-    }
-
-    /// The order that holds: parts of keys, and ranges, make sense in their own alone.
-    const fn keys(&self) -> Order {
-        if self.by_first || self.ranges {
-            Order::Sorted
-        } else {
-            self.order
-        }
-    }
-
-    fn spec<K: Value, V: Value>(
-        self,
-        output: WriterOf,
-        reducer: Option<(&str, Option<&'static str>)>,
-        reduce: Option<Box<Reduce>>,
-    ) -> Ready<K, V> {
-        let keys = self.keys();
-        let by_first = self.by_first;
-        let dealing = Dealing::of::<M::Key>(self.partitioner, by_first, self.ranges);
-        let mut needs = self.job.needs;
-        let (reducer, reducer_need) = reducer.unzip();
-        for (stage, need) in [
-            ("map", M::NEED),
-            ("combine", self.combiner_need),
-            ("reduce", reducer_need.flatten()),
-        ] {
-            let is_said = needs.iter().any(|(said, _)| said == stage);
-            let need = need.filter(|_| !is_said);
-            needs.extend(need.map(|need| (stage.to_owned(), need.to_owned())));
-        }
-        let name = |of: &str| of.to_owned();
-        let planned = PlannedJob {
-            name: self.job.name.to_owned(),
-            mapper: name(std::any::type_name::<M>()),
-            combiner: self.combiner,
-            reducer: reducer.map(name),
-            partitioner: dealing.name,
-            input: name(std::any::type_name::<M::Input>()),
-            reads_no_files: !M::Input::FILES,
-            output: name(output.name),
-            between: [
-                name(std::any::type_name::<M::Key>()),
-                name(std::any::type_name::<M::Value>()),
-            ],
-            order: keys.name().to_owned(),
-            settings: self.job.settings,
-            needs,
-            expansion: M::EXPANSION,
-        };
-        let (make, combining, place) = (Arc::clone(&self.make), self.combining, dealing.place);
-        let sampled = self.make;
-        let spec = Spec {
-            planned,
-            contradiction: self.job.contradiction.or(dealing.contradiction),
-            options: self.job.options,
-            granule: M::Input::granule,
-            splits: if M::Input::FILES {
-                None
-            } else {
-                Some(Box::new(M::Input::splits))
-            },
-            map: Box::new(move |run: MapRun<'_>| {
-                run_map(&*make, combining.as_ref(), &place, keys, run)
-            }),
-            reduce,
-            direct: if reducer.is_some() {
-                WriterOf::new::<TextOutput, M::Key, M::Value>()
-            } else {
-                output.clone()
-            },
-            output,
-            sample: self.ranges.then(|| -> Box<Sample> {
-                Box::new(
-                    move |splits: &[Vec<Piece>],
-                          settings: &Settings,
-                          params: &serde_json::Value,
-                          open: &OpenNamed| {
-                        sample(&*sampled, by_first, splits, settings, params, open)
-                    },
-                )
-            }),
-        };
-        Ready {
-            spec,
-            of: PhantomData,
-        }
-    }
-
-    /// With reducers that `make` makes, which captures nothing.
-    ///
-    /// ```
-    /// # use gerbil_mapreduce::prelude::*;
-    /// # struct Say(u64);
-    /// # impl Reducer<Text, u64> for Say {
-    /// #     type Key = Text;
-    /// #     type Value = u64;
-    /// #     fn reduce(&mut self, key: &[u8], _: &mut Values<'_, Text, u64>, out: &mut Output<'_, Text, u64>) -> Result<()> {
-    /// #         out.emit(key, &self.0)
-    /// #     }
-    /// # }
-    /// # const KNOWN: u64 = 7;
-    /// # let _ = Job::new("job").map_lines::<Text, u64, _>(|line, out| out.emit(line, &1)).reduce(|| Say(KNOWN));
-    /// ```
-    ///
-    /// ```compile_fail
-    /// # use gerbil_mapreduce::prelude::*;
-    /// # struct Say(u64);
-    /// # impl Reducer<Text, u64> for Say {
-    /// #     type Key = Text;
-    /// #     type Value = u64;
-    /// #     fn reduce(&mut self, key: &[u8], _: &mut Values<'_, Text, u64>, out: &mut Output<'_, Text, u64>) -> Result<()> {
-    /// #         out.emit(key, &self.0)
-    /// #     }
-    /// # }
-    /// let known = std::env::args().count() as u64;
-    /// # let _ =
-    /// Job::new("job").map_lines::<Text, u64, _>(|line, out| out.emit(line, &1)).reduce(move || Say(known))
-    /// # ;
-    /// ```
-    #[must_use]
-    pub fn reduce<R, F>(self, make: F) -> Ready<R::Key, R::Value>
-    where
-        R: Reducer<M::Key, M::Value>,
-        F: Fn() -> R + Copy + 'static,
-    {
-        const {
-            assert!(
-                size_of::<F>() == 0,
-                "the constructor of a reducer captures something"
-            )
-        };
-        let grouping = Grouping {
-            by_first: self.by_first,
-            order: self.keys(),
-        };
-        let run = move |run: ReduceRun| run_reduce::<M::Key, M::Value, R>(make(), grouping, run);
-        let output = WriterOf::new::<TextOutput, R::Key, R::Value>();
-        self.spec(
-            output,
-            Some((std::any::type_name::<R>(), R::NEED)),
-            Some(Box::new(run)),
-        )
-    }
-
-    /// Without reduces: what mappers emit is the output, unsorted.
-    #[must_use]
-    pub fn map_only(self) -> Ready<M::Key, M::Value> {
-        self.spec(WriterOf::new::<TextOutput, M::Key, M::Value>(), None, None)
-    }
-}
-
-/// A job that can be run: its output are records of `K` and `V`.
-pub struct Ready<K, V> {
-    pub(crate) spec: Spec,
-    of: PhantomData<fn(K, V)>,
-}
-
-impl<K, V> std::fmt::Debug for Ready<K, V> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{:?}", self.spec.planned)
-    }
-}
-
-impl Spec {
-    /// The job, unless what it is put together from contradicts itself.
-    pub(crate) fn sound(&self) -> Result<&Self> {
-        match &self.contradiction {
-            None => Ok(self),
-            Some(words) => {
-                Err(Error::new(words.as_str()).context(format!("job {}", self.planned.name)))
-            }
-        }
-    }
-}
-
-impl<K: Value, V: Value> Ready<K, V> {
-    /// Writes output as `O` does, instead of as text.
-    #[must_use]
-    pub fn output<O: OutputFormat<K, V>>(mut self) -> Self {
-        self.spec.output = WriterOf::new::<O, K, V>();
-        self.spec.planned.output = self.spec.output.name.to_owned();
-        if self.spec.reduce.is_none() {
-            self.spec.direct = self.spec.output.clone();
-        }
-        self
-    }
-
-    /// Writes what maps emit as `O` does where a run has no reduces; `DK` and `DV` are the mapper's types.
-    #[must_use]
-    pub fn output_of_maps<DK: Value, DV: Value, O: OutputFormat<DK, DV>>(mut self) -> Self {
-        self.spec.direct = WriterOf::new::<O, DK, DV>();
-        self
-    }
-
-    /// What the program does: `PROGRAM [OPTIONS] IN... OUT`. The first statement of `main`, and its result.
-    #[must_use]
-    pub fn main(self) -> ExitCode {
-        let name = self.spec.planned.name.clone();
-        App::new(&name).job(self).main()
-    }
-
-    /// A run in this process, on input that a test gives.
-    #[must_use]
-    pub fn test(self) -> Test {
-        Test::new(self.spec)
+        Mapped::new(self, Arc::new(make))
     }
 }
