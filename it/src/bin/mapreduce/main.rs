@@ -304,7 +304,9 @@ impl Bench {
         let before = processors()?;
         let wall = match side {
             Side::Gerbil => {
-                let program = mapreduce::release_example(work.ours.0)?.display().to_string();
+                let program = mapreduce::release_example(work.ours.0)?
+                    .display()
+                    .to_string();
                 let words = fill(&work.ours.1);
                 let mut line = vec!["--session", "mr", "-q", program.as_str()];
                 line.extend(words.iter().map(String::as_str));
