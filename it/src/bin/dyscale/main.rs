@@ -16,7 +16,7 @@ use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 use clap::{Parser, ValueEnum};
 use it::results::{Figure, Setting, page};
 
@@ -44,6 +44,9 @@ struct DyScaleOptions {
     /// Keeps the record of each session in this folder, for `gerbil-sim compare`.
     #[arg(long)]
     records: Option<PathBuf>,
+    /// Plays nothing, and shows what such records have.
+    #[arg(long, conflicts_with = "records")]
+    from: Option<PathBuf>,
     /// Writes the figures and the page of all figures into this folder.
     #[arg(long)]
     out: Option<PathBuf>,
@@ -81,18 +84,28 @@ fn run() -> Result<()> {
     if options.what.is_empty() {
         options.what = What::value_variants().to_vec();
     }
-    let bench = Bench::start()?;
-    let setting = Setting::begin(&bench.version()?)?;
+    let bench = match options.from {
+        None => Some(Bench::start()?),
+        Some(_) => None,
+    };
+    let version = bench.as_ref().map(Bench::version).transpose()?;
+    let setting = Setting::begin(&version.unwrap_or_default())?;
     let mut runs: Vec<SessionRun> = Vec::new();
     for round in 0..options.rounds {
         let seed = options.seed.saturating_add(round);
         let plan = Plan::drawn(seed, options.maps, options.jobs);
         for policy in POLICIES {
-            let record = bench.play(policy, &plan)?;
+            let name = format!("{}-{seed}.jsonl", policies::short(policy));
+            let record = match &bench {
+                Some(bench) => bench.play(policy, &plan)?,
+                None => {
+                    let path = options.from.clone().unwrap_or_default().join(&name);
+                    std::fs::read(&path).with_context(|| path.display().to_string())?
+                }
+            };
             if let Some(folder) = &options.records {
                 std::fs::create_dir_all(folder)?;
-                let name = policy.split(':').next().unwrap_or(policy);
-                std::fs::write(folder.join(format!("{name}-{seed}.jsonl")), &record)?;
+                std::fs::write(folder.join(&name), &record)?;
             }
             let run = SessionRun::new(policy, seed, &plan, &record)?;
             writeln!(std::io::stderr(), "{}", run.line())?;

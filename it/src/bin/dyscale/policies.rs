@@ -116,9 +116,13 @@ pub(crate) fn figure(
     ));
     let beside = Spread::of(&runs.iter().map(|run| run.beside_ms).collect::<Vec<_>>());
     findings.push(format!(
-        "Beside its rest a task took {} ms: the median of each session, and of all.",
+        "Beside its rest a task took {} ms: the median of the sessions' medians, and their range.",
         beside.map_or("–".to_owned(), Spread::whole)
     ));
+    if options.from.is_some() {
+        let words = "Made of records that an earlier run has kept: release of the daemons, commit and load are not of that run.";
+        findings.push(words.to_owned());
+    }
     let bars = |of: fn(&Row) -> f64| {
         let at = rows.iter().enumerate();
         at.map(|(place, row)| (place as f64, of(row))).collect()

@@ -121,22 +121,28 @@ impl SessionRun {
 impl Moves {
     fn of(record: &[u8]) -> Result<Self> {
         let mut moves = Self::default();
-        // What is ordered, since when, and of how many.
-        let mut ordered: BTreeMap<AttemptIx, (Nanos, u32)> = BTreeMap::new();
+        // What is ordered, since when, and with which other one. A swap is answered by its first attempt, or by the other
+        // where that has ended.
+        let mut ordered: BTreeMap<AttemptIx, (Nanos, Option<AttemptIx>)> = BTreeMap::new();
         for line in record::lines(record) {
             let line = line?;
             match line.what {
                 What::Decision(Decision::Move { attempt, .. }) => {
-                    ordered.insert(attempt, (line.at, 1));
+                    ordered.insert(attempt, (line.at, None));
                 }
-                What::Decision(Decision::Swap { one, .. }) => {
-                    ordered.insert(one, (line.at, 2));
+                What::Decision(Decision::Swap { one, other }) => {
+                    ordered.insert(one, (line.at, Some(other)));
+                    ordered.insert(other, (line.at, Some(one)));
                 }
                 What::Told(Event::Moved { attempt, ok })
                 | What::Event(Event::Moved { attempt, ok }) => {
-                    let (since, count) = ordered
+                    let (since, other) = ordered
                         .remove(&attempt)
                         .with_context(|| format!("{attempt:?} was moved, and not ordered to"))?;
+                    let count = if other.is_some() { 2 } else { 1 };
+                    if let Some(other) = other {
+                        ordered.remove(&other);
+                    }
                     let took = line.at.since(since);
                     moves
                         .answered
@@ -188,11 +194,13 @@ mod tests {
             r#"{"at":2000000,"decision":{"Swap":{"one":4,"other":5}}}"#,
             r#"{"at":6000000,"event":{"Moved":{"attempt":3,"ok":true}}}"#,
             r#"{"at":9000000,"told":{"Moved":{"attempt":4,"ok":true}}}"#,
+            r#"{"at":9000000,"decision":{"Swap":{"one":8,"other":9}}}"#,
+            r#"{"at":9000000,"told":{"Moved":{"attempt":9,"ok":false}}}"#,
             r#"{"at":9000000,"decision":{"Move":{"attempt":3,"to":8}}}"#,
             r#"{"at":9500000,"event":{"Moved":{"attempt":3,"ok":false}}}"#,
         ];
         let moves = Moves::of(lines.join("\n").as_bytes()).unwrap();
-        assert_eq!((moves.done, moves.refused), (3, 1));
-        assert_eq!(moves.answered, [5.0, 7.0, 0.5]);
+        assert_eq!((moves.done, moves.refused), (3, 3));
+        assert_eq!(moves.answered, [5.0, 7.0, 0.0, 0.5]);
     }
 }
