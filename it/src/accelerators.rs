@@ -19,13 +19,15 @@ const SOON: Duration = Duration::from_secs(20);
 /// No case lasts longer.
 const LIFE: Duration = Duration::from_secs(600);
 
-/// The driver, and the program whose maps and reduces compute on boards.
+/// The driver, and the programs whose maps and reduces compute on boards.
 #[derive(Debug)]
 pub struct Programs {
     /// `fpgad`.
     pub driver: PathBuf,
     /// K-means of normalised vectors.
     pub spherical: PathBuf,
+    /// Naive Bayes.
+    pub bayes: PathBuf,
 }
 
 impl Programs {
@@ -41,10 +43,11 @@ impl Programs {
             // With the features of everything, as the fast tests.
             .args(["build", "--quiet", "--locked", "--workspace"])
             .args(["--bin", "fpgad", "--example", "spherical"])
+            .args(["--example", "bayes"])
             .env("CARGO_TARGET_DIR", &target)
             .current_dir(env!("CARGO_MANIFEST_DIR"));
         let built = Run::new(command).deadline(BUILD).finish()?;
-        built.success("cargo build of fpgad and spherical")?;
+        built.success("cargo build of fpgad, spherical and bayes")?;
         let file = |name: &str| {
             let path = target.join("debug").join(name);
             match path.is_file() {
@@ -55,6 +58,7 @@ impl Programs {
         Ok(Self {
             driver: file("fpgad")?,
             spherical: file("examples/spherical")?,
+            bayes: file("examples/bayes")?,
         })
     }
 }

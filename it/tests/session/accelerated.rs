@@ -1,6 +1,8 @@
 //! Jobs whose maps and reduces compute on boards: those of the first two nodes lie behind an `fpgad` each, and YARN
 //! counts them.
 
+mod bayes;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -20,15 +22,16 @@ pub const CASES: &[(&str, Case)] = &[(
 )];
 
 /// As YARN counts them: of the functions on the first node, on the second, and on the third.
-pub const TYPES: [(&str, [u64; 3]); 2] = [
+pub const TYPES: [(&str, [u64; 3]); 3] = [
     ("acc/kmeans-map", [2, 1, 0]),
     ("acc/kmeans-reduce", [1, 0, 0]),
+    ("acc/bayes-map", [1, 1, 0]),
 ];
 
 /// The same, as a board's profile has them.
 const BOARDS: [&str; 2] = [
-    "functions = { kmeans-map = 2, kmeans-reduce = 1 }",
-    "functions = { kmeans-map = 1 }",
+    "functions = { kmeans-map = 2, kmeans-reduce = 1, bayes-map = 1 }",
+    "functions = { kmeans-map = 1, bayes-map = 1 }",
 ];
 /// What the program leaves.
 const ROUNDS: [&str; 3] = ["first", "round-0", "round-1"];
@@ -95,25 +98,29 @@ fn run(given: &Given, program: &str, options: &[&str], out: &str) -> Result<it::
     Ok(mapreduce::mr(&given.cluster, &given.folder, &line)?.deadline(DEADLINE))
 }
 
-/// The rounds of the run before.
-fn reported(given: &Given) -> Result<Vec<MapReduceJobReport>> {
+/// The jobs of this name of the run before.
+fn reported(given: &Given, name: &str) -> Result<Vec<MapReduceJobReport>> {
     let report = fs::read(given.folder.join("report.json"))?;
     let report: MapReduceReport = serde_json::from_slice(&report)?;
     Ok(report
         .jobs
         .into_iter()
-        .filter(|job| job.name == "round")
+        .filter(|job| job.name == name)
         .collect())
 }
 
 /// Packets that the jobs' tasks have had answered by devices, and by processors.
 fn packets(jobs: &[MapReduceJobReport]) -> [u64; 2] {
-    let of = |name: &str| {
+    counted(jobs, ["DEVICE_PACKETS", "PROCESSOR_PACKETS"])
+}
+
+/// What the jobs' tasks have counted so.
+fn counted<const N: usize>(jobs: &[MapReduceJobReport], names: [&str; N]) -> [u64; N] {
+    names.map(|name| {
         let tasks = jobs.iter().filter_map(|job| job.tasks.as_ref());
         let groups = tasks.flat_map(|tasks| tasks.counters.values());
         groups.filter_map(|group| group.get(name)).sum()
-    };
-    ["DEVICE_PACKETS", "PROCESSOR_PACKETS"].map(of)
+    })
 }
 
 /// What the run left is what it is to leave.
@@ -177,7 +184,7 @@ fn boards(given: &Given) -> Result<()> {
     ] {
         ensure!(said.matches(function).count() == 1, "{function}: {said}");
     }
-    let [devices, processors] = packets(&reported(given)?);
+    let [devices, processors] = packets(&reported(given, "round")?);
     ensure!(
         devices >= 2 && processors > 0,
         "{devices} {processors}: {said}"
@@ -191,7 +198,7 @@ fn boards(given: &Given) -> Result<()> {
     let said = run(given, &program, &[], "/acc/boards")?
         .finish()?
         .success("on boards")?;
-    let [devices, processors] = packets(&reported(given)?);
+    let [devices, processors] = packets(&reported(given, "round")?);
     let said = said.stderr_text();
     ensure!(
         devices > 0 && processors == 0,
@@ -199,15 +206,17 @@ fn boards(given: &Given) -> Result<()> {
     );
     compare(given, "/acc/boards", &wanted)?;
 
+    bayes::documents_are_sorted(given, &text_of(&programs.bayes)?)?;
+
     // No node has it, and YARN does not count it. The job before the rounds, which computes on no board, is told the same.
-    let other = ["-D", "needs.map=acc/bayes-map"];
+    let other = ["-D", "needs.map=acc/echo"];
     let goes_on = [&other[..], &["-D", "acc.fallback=start"]].concat();
     let said = run(given, &program, &goes_on, "/acc/other")?.finish()?;
     let said = said.success("without its function")?.stderr_text();
-    let [devices, processors] = packets(&reported(given)?);
+    let [devices, processors] = packets(&reported(given, "round")?);
     ensure!(
         said.matches(WITHOUT).count() == 1
-            && said.contains("map needs acc/bayes-map; 0 of 3 nodes have one ("),
+            && said.contains("map needs acc/echo; 0 of 3 nodes have one ("),
         "{said}"
     );
     ensure!(
@@ -219,7 +228,7 @@ fn boards(given: &Given) -> Result<()> {
     for (need, sentence) in [
         (
             other,
-            "acc/bayes-map is no resource type of this cluster: add it to resource-types.xml",
+            "acc/echo is no resource type of this cluster: add it to resource-types.xml",
         ),
         (three, "map needs 3 acc/kmeans-map; 0 of 3 nodes have 3 ("),
     ] {
