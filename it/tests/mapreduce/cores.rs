@@ -4,6 +4,10 @@ use anyhow::{Context as _, Result, ensure};
 use it::bed::{Case, DEADLINE, Given};
 use it::session::{stop, told};
 use it::{mapreduce, wait};
+use policy::schedule::Decision;
+use policy::schedule::record::What;
+use sim::record;
+use sim::recorded::RecordedSession;
 
 use crate::{files, is_same, local, mr, program, put, succeeds, text};
 
@@ -32,6 +36,7 @@ fn cores(given: &Given, job: &str) -> Result<Vec<String>> {
 fn moved(given: &Given) -> Result<()> {
     let words = text(9);
     let input = put(given, "/cores/in", &[("a", &words)])?;
+    given.cluster.hdfs().make_folder("/cores/records", "777")?;
     let line = [
         "start",
         "s",
@@ -45,6 +50,8 @@ fn moved(given: &Given) -> Result<()> {
         "fast=0,slow=1",
         "--slots",
         "fast=1:1,slow=2:1",
+        "--record",
+        "/cores/records/s.jsonl",
     ];
     told(given, &line, 0)?;
     let session = given.newest()?.id;
@@ -74,5 +81,21 @@ fn moved(given: &Given) -> Result<()> {
     ensure!(moved.matches("slot ").count() >= 3, "{moved}");
     let of_short = history(&format!("{session}.2"))?;
     ensure!(of_short.contains("state SUCCEEDED"), "{of_short}");
-    stop(given, "s")
+    stop(given, "s")?;
+    replays(given)
+}
+
+/// The session's record, told to its policy again, has the same decisions, and its workload is played to its end.
+fn replays(given: &Given) -> Result<()> {
+    let records = files(given, "/cores/records")?;
+    let record = records.get("s.jsonl").context("no record")?;
+    let session = RecordedSession::read(record.as_slice(), "")?;
+    let jobs = session.workload.jobs.len();
+    ensure!(jobs == 2, "{jobs} jobs came to an end");
+    let moved = record::lines(record.as_slice()).filter(|line| {
+        let line = line.as_ref().map(|line| &line.what);
+        matches!(line, Ok(What::Decision(Decision::Move { .. })))
+    });
+    ensure!(moved.count() >= 2, "two moves, and the record has fewer");
+    session.play(&session.policy).map(drop)
 }
