@@ -108,6 +108,8 @@ pub(crate) enum DataError {
         "--record: {url} exists already, and nothing is written over; remove it, or give another address"
     )]
     RecordExists { url: String },
+    #[error("--record: there is no folder {url}; make it, or give another address")]
+    NoRecordFolder { url: String },
     #[error("--stage-out: {file} is a file, so that {url} cannot lie in it")]
     InAFile { file: String, url: String },
     #[error("--get {name}={path}: {why}")]
@@ -196,6 +198,7 @@ impl DataError {
             | Self::NothingNear { .. }
             | Self::ResultExists { .. }
             | Self::RecordExists { .. }
+            | Self::NoRecordFolder { .. }
             | Self::InAFile { .. }
             | Self::NoFolder { .. }
             | Self::NotWritable { .. }

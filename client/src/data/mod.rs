@@ -143,6 +143,18 @@ impl Located {
         self.address.url(&self.path)
     }
 
+    /// The folder that it lies in.
+    pub(crate) fn folder(&self) -> Self {
+        let above = self.path.trim_end_matches('/').rsplit_once('/');
+        let path = above
+            .map(|(above, _)| above)
+            .filter(|above| !above.is_empty());
+        Self {
+            address: self.address.clone(),
+            path: path.unwrap_or("/").to_owned(),
+        }
+    }
+
     pub(crate) fn open(&self, option: &'static str) -> Result<Storage, DataError> {
         Storage::open(&self.address).map_err(|error| failed(option, error))
     }

@@ -39,12 +39,17 @@ pub(crate) fn locate(
 ///
 /// # Errors
 ///
-/// Something is there already, or it cannot be made.
+/// Its folder is not there, something is there already, or it cannot be made.
 pub(crate) async fn check(file: &Located) -> Result<(), DataError> {
     let storage = file.open(OPTION)?;
     let cannot = |error: StorageError| failed(OPTION, error);
     if storage.stat(&file.path).await.map_err(cannot)?.is_some() {
         return Err(DataError::RecordExists { url: file.url() });
+    }
+    let folder = file.folder();
+    let there = storage.stat(&folder.path).await.map_err(cannot)?;
+    if !there.is_some_and(|there| there.is_folder) {
+        return Err(DataError::NoRecordFolder { url: folder.url() });
     }
     let options = CreateOptions {
         readers: Readers::ByMask,
@@ -78,9 +83,7 @@ mod tests {
             "kept"
         );
         let why = check(&of("none/new")).await.unwrap_err().to_string();
-        assert!(
-            why.starts_with("--record: ") && why.contains("none/new"),
-            "{why}"
-        );
+        let named = format!("--record: there is no folder {};", of("none").url());
+        assert!(why.contains(&named), "{why}");
     }
 }
