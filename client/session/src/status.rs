@@ -1,5 +1,8 @@
 //! What a session holds and runs, and what its jobs wait for.
 
+mod attempt;
+mod progress;
+
 use std::time::Duration;
 
 use job::wire;
@@ -8,6 +11,9 @@ use proto_hadoop::ApplicationId;
 use serde::Serialize;
 use terminal::Foreign;
 use terminal::table::{Column, span, table};
+
+pub use attempt::{BoundAttempt, attempts};
+pub use progress::TaskProgress;
 
 use crate::error::SessionError;
 use crate::reach::{Reached, answer};
@@ -112,154 +118,6 @@ pub struct JobStatus {
     pub tasks: Option<TaskProgress>,
     /// Attempts that run and are bound to cores.
     pub attempts: Vec<BoundAttempt>,
-}
-
-/// An attempt that is bound to the cores of its slot.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct BoundAttempt {
-    /// `map` or `reduce`.
-    pub stage: &'static str,
-    /// The number of the map, or of the reduce's partition.
-    pub task: u32,
-    /// How many there were at this task before.
-    pub attempt: u32,
-    /// Its node.
-    pub host: String,
-    /// The number of its process there; `None`: its launcher has not said it yet.
-    pub pid: Option<u32>,
-    /// The slot of its container.
-    pub slot: u32,
-    /// Cores of that slot.
-    pub cpus: Vec<u32>,
-}
-
-impl From<wire::BoundAttempt> for BoundAttempt {
-    fn from(said: wire::BoundAttempt) -> Self {
-        Self {
-            stage: if said.is_reduce { "reduce" } else { "map" },
-            task: said.task,
-            attempt: said.attempt,
-            host: said.host,
-            pid: (said.pid > 0).then_some(said.pid),
-            slot: said.slot,
-            cpus: said.cpus,
-        }
-    }
-}
-
-/// A row an attempt: which process it is, and on which cores it runs.
-#[must_use]
-pub fn attempts(of: &[BoundAttempt]) -> Vec<String> {
-    let columns = [
-        Column::Left("attempt"),
-        Column::Right("pid"),
-        Column::Right("cores"),
-        Column::Right("slot"),
-        Column::Left("host"),
-    ];
-    let rows = of.iter().map(|attempt| {
-        vec![
-            format!("{} {}.{}", attempt.stage, attempt.task, attempt.attempt),
-            attempt
-                .pid
-                .map_or_else(|| "-".to_owned(), |pid| pid.to_string()),
-            ranges(&attempt.cpus),
-            attempt.slot.to_string(),
-            attempt.host.clone(),
-        ]
-    });
-    match of {
-        [] => Vec::new(),
-        _ => table(2, &columns, rows),
-    }
-}
-
-/// Ascending numbers as `--cores` takes them: `0-3,8`.
-fn ranges(numbers: &[u32]) -> String {
-    let mut ranges: Vec<(u32, u32)> = Vec::new();
-    for number in numbers {
-        match ranges.last_mut() {
-            Some((_, last)) if last.checked_add(1) == Some(*number) => *last = *number,
-            _ => ranges.push((*number, *number)),
-        }
-    }
-    let words = ranges.into_iter().map(|(first, last)| match first == last {
-        true => first.to_string(),
-        false => format!("{first}-{last}"),
-    });
-    words.collect::<Vec<_>>().join(",")
-}
-
-/// How far a MapReduce job is.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct TaskProgress {
-    /// Thousandths of the job.
-    pub thousandths: u16,
-    /// Maps, and those that are done.
-    pub maps: u32,
-    /// Those that are done.
-    pub maps_done: u32,
-    /// Reduces.
-    pub reduces: u32,
-    /// Those that are done.
-    pub reduces_done: u32,
-    /// Attempts that run.
-    pub running: u32,
-    /// Bytes of input.
-    pub bytes: u64,
-    /// Those of them that maps have read.
-    pub bytes_done: u64,
-}
-
-impl From<wire::TasksPhase> for TaskProgress {
-    fn from(phase: wire::TasksPhase) -> Self {
-        Self {
-            thousandths: phase.thousandths(),
-            maps: phase.maps,
-            maps_done: phase.maps_done,
-            reduces: phase.reduces,
-            reduces_done: phase.reduces_done,
-            running: phase.running,
-            bytes: phase.bytes,
-            bytes_done: phase.bytes_done,
-        }
-    }
-}
-
-impl TaskProgress {
-    /// Hundredths of the job.
-    #[must_use]
-    pub const fn percent(&self) -> u16 {
-        self.thousandths / 10
-    }
-
-    /// In a line.
-    #[must_use]
-    pub fn words(&self) -> String {
-        let mut words = format!(
-            "{} % done: {} of {}",
-            self.percent(),
-            self.maps_done,
-            count(usize::try_from(self.maps).unwrap_or(usize::MAX), "map")
-        );
-        if self.reduces > 0 {
-            let reduces = count(
-                usize::try_from(self.reduces).unwrap_or(usize::MAX),
-                "reduce",
-            );
-            words.push_str(&format!(", {} of {reduces}", self.reduces_done));
-        }
-        if self.bytes > 0 {
-            let mb = |bytes: u64| bytes / 1_000_000;
-            words.push_str(&format!(
-                ", {} of {} MB read",
-                mb(self.bytes_done),
-                mb(self.bytes)
-            ));
-        }
-        words.push_str(&format!("; {} running", self.running));
-        words
-    }
 }
 
 /// Slots that a job has on a node.
@@ -524,28 +382,6 @@ mod tests {
 
     fn id() -> ApplicationId {
         "application_1700000000000_0042".parse().unwrap()
-    }
-
-    #[test]
-    fn attempts_tell_their_processes_and_cores() {
-        let said = |task, pid, cpus: &[u32]| wire::BoundAttempt {
-            is_reduce: task > 5,
-            task,
-            attempt: 1,
-            host: "n1".into(),
-            pid,
-            slot: 2,
-            cpus: cpus.to_vec(),
-        };
-        let all = [said(3, 4711, &[0, 1, 2, 3, 8]), said(6, 0, &[5])];
-        let all: Vec<BoundAttempt> = all.into_iter().map(Into::into).collect();
-        let expected = [
-            "  attempt      pid  cores  slot  host",
-            "  map 3.1     4711  0-3,8     2  n1",
-            "  reduce 6.1     -      5     2  n1",
-        ];
-        assert_eq!(attempts(&all), expected);
-        assert!(attempts(&[]).is_empty());
     }
 
     fn job(number: u32, name: &str, state: State, slots: u32, waits: &str) -> wire::SessionJob {
