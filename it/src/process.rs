@@ -132,7 +132,7 @@ pub fn pid(child: &Child) -> Pid {
     Pid::from_raw(i32::try_from(child.id()).unwrap_or(i32::MAX))
 }
 
-/// Sends `signal` to one child. One that has ended already is fine.
+/// Sends `signal` to one child that was not waited for yet. One that has ended already is fine.
 ///
 /// # Errors
 ///
@@ -172,12 +172,16 @@ pub fn group(pid: i32) -> Option<i32> {
     rest.split_whitespace().nth(2)?.parse().ok()
 }
 
-/// Kills a child and the group it leads, and collects it.
+/// Kills a child and the group it leads, and collects it. Of one that has ended nothing is killed: its id, and that of
+/// its group, may be another's by now, also of a test beside this one.
 ///
 /// # Errors
 ///
 /// The kernel refused.
 pub fn destroy(child: &mut Child) -> Result<()> {
+    if child.try_wait()?.is_some() {
+        return Ok(());
+    }
     ignore_gone(killpg(pid(child), Signal::SIGKILL))?;
     ignore_gone(kill(pid(child), Signal::SIGKILL))?;
     child
@@ -190,5 +194,34 @@ fn ignore_gone(answer: nix::Result<()>) -> nix::Result<()> {
     match answer {
         Err(nix::errno::Errno::ESRCH) => Ok(()),
         other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{BufRead as _, BufReader};
+
+    use super::*;
+
+    /// What is left of its group stands for whoever has got the id since.
+    #[test]
+    fn of_a_child_that_was_waited_for_nothing_is_killed() {
+        let mut shell = Command::new("sh");
+        shell.args(["-c", "sleep 300 >&2 & echo $!"]);
+        let streams = ChildStreams {
+            stdin: Stdio::null(),
+            stdout: Stdio::piped(),
+            stderr: Stdio::null(),
+        };
+        let mut child = spawn(&shell, streams).unwrap();
+        let mut line = String::new();
+        let mut said = BufReader::new(child.stdout.take().unwrap());
+        said.read_line(&mut line).unwrap();
+        let left: i32 = line.trim().parse().unwrap();
+        child.wait().unwrap();
+        assert_eq!(group(left), Some(pid(&child).as_raw()));
+        destroy(&mut child).unwrap();
+        assert_eq!(group(left), Some(pid(&child).as_raw()));
+        signal_by_id(left, Signal::SIGKILL).unwrap();
     }
 }

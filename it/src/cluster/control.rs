@@ -103,8 +103,12 @@ impl Cluster {
     }
 
     fn signal(&self, daemon: Daemon, signal: Signal) -> Result<()> {
-        match self.lock().get(&daemon) {
-            Some(child) => process::signal(child, signal),
+        match self.lock().get_mut(&daemon) {
+            Some(child) => match child.try_wait()? {
+                // Its id may be another's by now.
+                Some(_) => Ok(()),
+                None => process::signal(child, signal),
+            },
             None => bail!("{daemon} was never started"),
         }
     }
