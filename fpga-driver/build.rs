@@ -9,11 +9,16 @@ const CORES: [&str; 3] = ["kmeans_map", "kmeans_reduce", "bayes_map"];
 
 fn main() -> Result<(), Box<dyn Error>> {
     println!("cargo::rerun-if-changed=rtl");
-    println!("cargo::rerun-if-env-changed=PATH");
     println!("cargo::rustc-check-cfg=cfg(rtl)");
     let Some(include) = verilator_include() else {
+        println!("cargo::rerun-if-env-changed=PATH");
         return Ok(());
     };
+    // Not PATH, which has the same folders in many ways: with each other one the crate, and all that stands on it, would
+    // be built anew.
+    if let Some(verilator) = on_path("verilator") {
+        println!("cargo::rerun-if-changed={}", verilator.display());
+    }
     let out = PathBuf::from(std::env::var_os("OUT_DIR").ok_or("cargo sets OUT_DIR")?).join("rtl");
     // What an older rtl/ was made into is not to be compiled along.
     if out.exists() {
@@ -70,6 +75,13 @@ fn main() -> Result<(), Box<dyn Error>> {
     build.try_compile("gerbil_rtl")?;
     println!("cargo::rustc-cfg=rtl");
     Ok(())
+}
+
+/// The file that the shell would start.
+fn on_path(program: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    let mut files = std::env::split_paths(&path).map(|folder| folder.join(program));
+    files.find(|file| file.is_file())
 }
 
 /// Verilator's headers; `None` where it, or a compiler for what it makes, is not installed.
