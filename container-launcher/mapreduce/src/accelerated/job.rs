@@ -66,3 +66,25 @@ impl<M: crate::Mapper> Mapped<M> {
         self.reduce(move || AcceleratedReduction::new(make()))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tag_names_functions_that_there_are_and_those_of_its_stages() {
+        let unknown = Job::new("job").tag("kmean").contradiction;
+        assert_eq!(
+            unknown.as_deref(),
+            Some("job tag \"kmean\": known are kmeans, bayes")
+        );
+        let mut job = Job::new("job").tag("kmeans");
+        job.accelerate("map", Function::KmeansMap, 1);
+        assert_eq!(job.contradiction, None);
+        job.accelerate("reduce", Function::BayesMap, 1);
+        assert_eq!(
+            job.contradiction.as_deref(),
+            Some("its tag says that its reduce computes kmeans-reduce, which computes bayes-map")
+        );
+    }
+}
