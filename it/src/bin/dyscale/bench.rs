@@ -44,7 +44,7 @@ impl Bench {
         given.cluster.hdfs().make_folder(RECORDS, "777")?;
         given.cluster.hdfs().make_folder(OUT, "777")?;
         Ok(Self {
-            hold: text_of(&mapreduce::example("hold")?)?,
+            hold: text_of(&mapreduce::release_example("hold")?)?,
             given,
             _folder: folder,
         })
