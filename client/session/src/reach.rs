@@ -29,6 +29,8 @@ const ANSWER: Duration = Duration::from_secs(15);
 const PLACED: Duration = Duration::from_secs(30);
 /// For an ApplicationMaster to be where it was found before; YARN is asked for one that has moved.
 const NOTED: Duration = Duration::from_secs(1);
+/// For YARN to know of an ApplicationMaster that listens no more that it has ended, or that another takes its place.
+const KNOWN: Duration = Duration::from_secs(3);
 /// Between two questions where it is.
 const LOOK: Duration = Duration::from_millis(500);
 /// For a process that is being killed to be gone.
@@ -211,8 +213,8 @@ impl Reached {
         {
             return Ok(reached);
         }
-        let place = placed(rm, &kept.owned).await?;
-        let reached = Self::there(place, folder, kept).await?;
+        let ask = || placed(rm, &kept.owned);
+        let reached = Self::found(ask, folder, kept).await?;
         folder.note(kept, &reached.address);
         Ok(reached)
     }
@@ -227,8 +229,28 @@ impl Reached {
         folder: &SessionsFolder,
         kept: &SessionRecord,
     ) -> Result<Self, SessionError> {
-        let place = place(rm, &kept.owned).await?;
-        Self::there(place, folder, kept).await
+        Self::found(|| place(rm, &kept.owned), folder, kept).await
+    }
+
+    /// Connects where YARN says that the session is. One that is just ending listens no more, and still runs for YARN:
+    /// that is asked again for 3 s.
+    async fn found<F>(
+        ask: impl Fn() -> F,
+        folder: &SessionsFolder,
+        kept: &SessionRecord,
+    ) -> Result<Self, SessionError>
+    where
+        F: Future<Output = Result<SessionAddress, SessionError>>,
+    {
+        let until = Instant::now() + KNOWN;
+        loop {
+            match Self::there(ask().await?, folder, kept).await {
+                Err(SessionError::Unreachable { .. }) if Instant::now() < until => {
+                    sleep(LOOK).await
+                }
+                reached => return reached,
+            }
+        }
     }
 
     async fn there(

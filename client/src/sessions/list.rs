@@ -144,5 +144,13 @@ async fn status(folder: &SessionsFolder, name: &Name) -> Result<Option<Status>, 
     };
     let rm = reach::resource_managers(&kept.owned);
     let mut reached = Reached::now(&rm, folder, &kept).await?;
-    reached.status(&kept).await.map(Some)
+    let status = match reached.status(&kept).await {
+        // Ended between connection and answer: connecting once more tells.
+        Err(SessionError::Refused { .. }) => {
+            let mut reached = Reached::now(&rm, folder, &kept).await?;
+            reached.status(&kept).await?
+        }
+        status => status?,
+    };
+    Ok(Some(status))
 }
