@@ -8,6 +8,7 @@ mod broken;
 mod dealing;
 mod determinism;
 mod drivers;
+mod dyscale;
 mod edges;
 mod failures;
 mod formats;
