@@ -11,7 +11,9 @@ use std::time::Duration;
 
 use gerbil_task::{Connection, FrameError, LAUNCHER_VARIABLE, ROLE_VARIABLE};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
+use rustix::process::{
+    Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, kill_process_group, pidfd_open, waitid,
+};
 use terminal::{Orphan, ends_with_us};
 
 use crate::error::MapReduceError;
@@ -67,13 +69,18 @@ impl RoleProcess {
         })
     }
 
-    /// How it has ended, if it has.
-    pub fn has_ended(&mut self) -> Option<ExitStatus> {
-        self.child.try_wait().ok().flatten()
+    /// How it has ended, if it has. It is not waited for before its group is killed: until then its id is its own.
+    pub fn has_ended(&self) -> Option<ExitStatus> {
+        let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+        let status = waitid(WaitId::Pid(Pid::from_child(&self.child)), options).ok()??;
+        let code = status.exit_status().map(|code| code << 8);
+        let core = if status.dumped() { 0x80 } else { 0 };
+        let signal = status.terminating_signal().map(|signal| signal | core);
+        code.or(signal).map(ExitStatus::from_raw)
     }
 
     /// How it ended, if it does so within `wait`.
-    pub fn ended(&mut self, wait: Duration) -> Option<ExitStatus> {
+    pub fn ended(&self, wait: Duration) -> Option<ExitStatus> {
         if let Ok(descriptor) = pidfd_open(Pid::from_child(&self.child), PidfdFlags::empty()) {
             let wait = Timespec::try_from(wait).ok();
             let mut descriptors = [PollFd::new(&descriptor, PollFlags::IN)];
@@ -256,9 +263,34 @@ mod tests {
         let (program, _) = no_job(folder.path());
         let group = RoleGroup::default();
         group.abandon();
-        let mut late = RoleProcess::start(&program, "plan", &[], Stdio::null(), &group).unwrap();
+        let late = RoleProcess::start(&program, "plan", &[], Stdio::null(), &group).unwrap();
         let ended = late.ended(SOON).unwrap();
         assert_eq!(ended.signal(), Some(9));
+    }
+
+    /// Its id would be free for another process, whose group would be killed then.
+    #[test]
+    fn how_it_ended_is_seen_and_its_id_stays_its_own_until_its_group_is_killed() {
+        for (script, code, signal, core) in [
+            ("exit 7", Some(7), None, false),
+            ("kill -9 $$", None, Some(9), false),
+            ("ulimit -c 0; kill -11 $$", None, Some(11), false),
+        ] {
+            let (shell, group) = (Path::new("/bin/sh"), RoleGroup::default());
+            let words = ["-c".into(), script.into()];
+            let process = RoleProcess::start(shell, "plan", &words, Stdio::null(), &group).unwrap();
+            let id = process.child.id();
+            for _again in 0..2 {
+                let ended = process.ended(SOON).unwrap();
+                assert_eq!(ended.code(), code, "{script}");
+                assert_eq!(ended.signal(), signal, "{script}");
+                assert_eq!(ended.core_dumped(), core, "{script}");
+            }
+            let there = || Path::new(&format!("/proc/{id}/stat")).exists();
+            assert!(there(), "{script}");
+            drop(process);
+            assert!(!there(), "{script}");
+        }
     }
 
     /// As when this command is killed: nothing is dropped.

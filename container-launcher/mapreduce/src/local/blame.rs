@@ -50,7 +50,7 @@ impl Slot<'_> {
     }
 
     /// A process that ended in the middle of a task.
-    pub(super) fn ended(&self, process: &mut RoleProcess, work: &LocalTask) -> AttemptFailure {
+    pub(super) fn ended(&self, process: &RoleProcess, work: &LocalTask) -> AttemptFailure {
         let status = process.ended(LEAVE);
         self.died(work, status)
     }

@@ -134,14 +134,14 @@ impl<'a> LocalClient<'a> {
                     "the driver said nothing for 30 s: is `main()` of the job the first statement of main?",
                 ));
             }
-            if self.driver.has_ended() {
+            if self.driver.has_ended().is_some() {
                 return Err(self.gone());
             }
         }
     }
 
     /// A driver that ended without a word.
-    fn gone(&mut self) -> Error {
+    fn gone(&self) -> Error {
         let how = super::blame::how(self.driver.ended(LEAVE));
         Error::new(match self.ended.len() {
             0 => format!("the driver {how} before it submitted a job"),
@@ -225,19 +225,17 @@ impl<'a> LocalClient<'a> {
             return Err(error.into());
         }
         let interrupts = self.interrupts;
-        let driver = std::cell::RefCell::new(&mut self.driver);
+        let driver = &self.driver;
         let done = run.finish(&order, &|| {
             if let Some(signal) = interrupts.signal() {
                 return Some(format!("ended by signal {signal}"));
             }
-            let mut driver = driver.borrow_mut();
-            driver.has_ended().then(|| {
-                let how = super::blame::how(driver.ended(LEAVE));
-                format!("the driver {how} while the job ran")
-            })
+            let ended = driver.has_ended()?;
+            let how = super::blame::how(Some(ended));
+            Some(format!("the driver {how} while the job ran"))
         });
         // Nobody would hear of it.
-        if self.interrupts.signal().is_some() || self.driver.has_ended() {
+        if self.interrupts.signal().is_some() || self.driver.has_ended().is_some() {
             done?;
             return Err(self.gone());
         }

@@ -22,9 +22,9 @@ pub(super) const LOOK: Duration = Duration::from_millis(100);
 pub(super) const HELLO: Duration = Duration::from_secs(30);
 pub(super) const LEAVE: Duration = Duration::from_secs(5);
 
-/// A process in a role.
+/// A process in a role. It is waited for when its group is killed, not before: until then its id is its own.
 pub(super) struct RoleProcess {
-    pub(super) child: Child,
+    child: Child,
     pub(super) connection: Connection,
 }
 
@@ -59,13 +59,24 @@ impl RoleProcess {
         })
     }
 
-    /// Whether the process has ended.
-    pub(super) fn has_ended(&mut self) -> bool {
-        matches!(self.child.try_wait(), Ok(Some(_)))
+    pub(super) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// How the process has ended, if it has.
+    pub(super) fn has_ended(&self) -> Option<ExitStatus> {
+        use rustix::process::{WaitId, WaitIdOptions, waitid};
+        let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+        let pid = rustix::process::Pid::from_child(&self.child);
+        let status = waitid(WaitId::Pid(pid), options).ok()??;
+        let code = status.exit_status().map(|code| code << 8);
+        let core = if status.dumped() { 0x80 } else { 0 };
+        let signal = status.terminating_signal().map(|signal| signal | core);
+        code.or(signal).map(ExitStatus::from_raw)
     }
 
     /// Ends the process and whatever it has started.
-    pub(super) fn kill(&mut self) {
+    pub(super) fn kill(mut self) {
         let started = descent::of(self.child.id());
         self.kill_group();
         descent::end(&started);
@@ -83,7 +94,7 @@ impl RoleProcess {
     }
 
     /// How the process ended, if it does so within `wait`.
-    pub(super) fn ended(&mut self, wait: Duration) -> Option<ExitStatus> {
+    pub(super) fn ended(&self, wait: Duration) -> Option<ExitStatus> {
         use rustix::event::{PollFd, PollFlags, Timespec, poll};
         let pid = rustix::process::Pid::from_child(&self.child);
         if let Ok(descriptor) =
@@ -97,7 +108,7 @@ impl RoleProcess {
             )
             .ok();
         }
-        self.child.try_wait().ok().flatten()
+        self.has_ended()
     }
 
     /// Waits for a process that was told to leave.

@@ -15,14 +15,14 @@ impl Slot<'_> {
     /// Looks at a process that says nothing: is it alive, does it get on, how much memory has it?
     pub(super) fn look(
         &self,
-        process: &mut RoleProcess,
+        process: &RoleProcess,
         work: &LocalTask,
         seen: &mut (Blame, Instant),
     ) -> Result<(), AttemptFailure> {
         if self.queue.is_over() {
             return Err(Error::new("the job is over").into());
         }
-        if let Ok(Some(status)) = process.child.try_wait() {
+        if let Some(status) = process.has_ended() {
             return Err(self.died(work, Some(status)));
         }
         let blame = self.page.read();
@@ -35,7 +35,7 @@ impl Slot<'_> {
             });
         }
         let over = self.memory.and_then(|limit| {
-            let used = resident(process.child.id());
+            let used = resident(process.id());
             (used > limit).then_some((limit, used))
         });
         if let Some((limit, used)) = over {
