@@ -155,8 +155,8 @@ impl Running {
     /// # Errors
     ///
     /// The kernel refused.
-    pub fn signal(&self, signal: Signal) -> Result<()> {
-        process::signal(&self.child, signal)
+    pub fn signal(&mut self, signal: Signal) -> Result<()> {
+        process::signal(&mut self.child, signal)
     }
 
     /// What it has written on stdout so far.

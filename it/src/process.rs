@@ -132,12 +132,15 @@ pub fn pid(child: &Child) -> Pid {
     Pid::from_raw(i32::try_from(child.id()).unwrap_or(i32::MAX))
 }
 
-/// Sends `signal` to one child that was not waited for yet. One that has ended already is fine.
+/// Sends `signal` to one child. One that has ended already is fine, and gets none: its id may be another's by now.
 ///
 /// # Errors
 ///
 /// The kernel refused.
-pub fn signal(child: &Child, signal: Signal) -> Result<()> {
+pub fn signal(child: &mut Child, signal: Signal) -> Result<()> {
+    if child.try_wait()?.is_some() {
+        return Ok(());
+    }
     ignore_gone(kill(pid(child), signal))
         .with_context(|| format!("sending {signal} to {}", child.id()))
 }

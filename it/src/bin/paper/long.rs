@@ -270,7 +270,7 @@ impl Bench {
         self.settle()?;
         let (file, arguments) = ENDLESS;
         let spans = &self.spans[0];
-        let running = self.run(side, file, arguments, spans)?.start()?;
+        let mut running = self.run(side, file, arguments, spans)?.start()?;
         wait::until("every rank past MPI_Init", DEADLINE, || {
             Ok((spans.begun()?.len() == RANKS).then_some(()))
         })?;

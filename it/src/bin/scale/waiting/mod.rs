@@ -125,7 +125,7 @@ pub(crate) fn measure(quick: bool, smaller: &Smaller) -> FigureResult {
             .into_iter()
             .filter(|pid| !others.contains(pid))
             .collect();
-        signal_all(&waiting, &masters, Signal::SIGSTOP)?;
+        signal_all(&mut waiting, &masters, Signal::SIGSTOP)?;
         let row = count_once(
             &fleet,
             &desk,
@@ -134,7 +134,7 @@ pub(crate) fn measure(quick: bool, smaller: &Smaller) -> FigureResult {
             Instant::now(),
             sizes.count,
         );
-        signal_all(&waiting, &masters, Signal::SIGCONT)?;
+        signal_all(&mut waiting, &masters, Signal::SIGCONT)?;
         let row = MinuteRow {
             stopped: true,
             ..row?
@@ -142,7 +142,7 @@ pub(crate) fn measure(quick: bool, smaller: &Smaller) -> FigureResult {
         say(&row.words())?;
         rows.push(row);
     }
-    for started in waiting.into_iter().chain([holder]) {
+    for mut started in waiting.into_iter().chain([holder]) {
         started.running.signal(Signal::SIGTERM)?;
         started.running.finish()?;
     }
@@ -171,7 +171,7 @@ fn start_waiting(fleet: &Fleet, desk: &Desk) -> Result<Started> {
 }
 
 /// To the clients of these jobs and to their ApplicationMasters.
-fn signal_all(jobs: &[Started], masters: &[i32], signal: Signal) -> Result<()> {
+fn signal_all(jobs: &mut [Started], masters: &[i32], signal: Signal) -> Result<()> {
     for job in jobs {
         job.running.signal(signal)?;
     }
