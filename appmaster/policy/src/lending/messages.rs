@@ -156,6 +156,8 @@ pub struct TaskMove {
     pub slot: u32,
     /// Cores of that slot; empty: all of the container's.
     pub cpus: Vec<u32>,
+    /// It is stopped there, until it is moved on.
+    pub parked: bool,
 }
 
 /// A job has its slots.

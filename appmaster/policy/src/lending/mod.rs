@@ -394,7 +394,7 @@ impl Lending {
         self.offers.iter().map(|(ix, offer)| {
             let slots = session.slots_of(*ix).iter();
             let slots = slots.filter_map(|slot| session.slot(*slot));
-            let lent = slots.filter(|slot| slot.taken != SlotUse::Free);
+            let lent = slots.filter(|slot| slot.starts_tasks() && slot.taken != SlotUse::Free);
             (offer, u32::try_from(lent.count()).unwrap_or(u32::MAX))
         })
     }

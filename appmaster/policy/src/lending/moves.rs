@@ -15,7 +15,7 @@ use super::Lending;
 use super::bindings::{Astray, Bound, Whither};
 use super::messages::{TaskMove, Word};
 use crate::Millis;
-use crate::schedule::{AttemptIx, ContainerIx, Decision, Event, SlotIx, Why};
+use crate::schedule::{AttemptIx, ContainerIx, Decision, Event, SlotIx, Speed, Why};
 
 /// Two attempts that change places.
 #[derive(Debug)]
@@ -154,6 +154,7 @@ impl Lending {
             container: container.container.clone(),
             slot: bound.0,
             cpus: bound.1.clone(),
+            parked: slot.speed == Speed::Parked,
         };
         let whither = match known.slot == to {
             true => Whither::Home,

@@ -119,7 +119,8 @@ impl Lending {
             // What runs on one of a container's slots runs on each that is like it.
             let mut known: Option<(&Slot, bool)> = None;
             for ix in session.slots_of(*container) {
-                let Some(slot) = session.slot(*ix) else {
+                let slot = session.slot(*ix).filter(|slot| slot.starts_tasks());
+                let Some(slot) = slot else {
                     continue;
                 };
                 all = all.saturating_add(1);

@@ -77,7 +77,7 @@ pub(super) fn fits(
     slot: SlotIx,
 ) -> Result<(), Misfit> {
     let place = session.slot(slot).ok_or(Misfit::Gone)?;
-    if !place.stages.contains(&stage) {
+    if !place.stages.contains(&stage) || !place.starts_tasks() {
         return Err(Misfit::Stage(stage));
     }
     if session.is_leaving(place.container) {
@@ -130,7 +130,8 @@ fn has_devices(session: &Session, need: &Need, node: NodeIx) -> Result<(), Misfi
 pub(super) fn could_run(session: &Session, need: &Need, stage: Stage, slot: SlotIx) -> bool {
     let Some(place) = session
         .slot(slot)
-        .filter(|slot| slot.stages.contains(&stage) && !session.is_leaving(slot.container))
+        .filter(|slot| slot.starts_tasks() && slot.stages.contains(&stage))
+        .filter(|slot| !session.is_leaving(slot.container))
     else {
         return false;
     };

@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use super::element::has_element;
 use super::legal::legal;
+use super::parked::with_places;
 use super::record::{RecordLine, What};
 use super::{
     AttemptIx, By, Decision, Event, JobIx, Nanos, NodeIx, Owner, Saved, Session, Share, Snapshot,
@@ -97,6 +98,11 @@ pub trait Scheduler: std::fmt::Debug + Send + Sync {
     /// found no room there. Such nodes are asked again.
     fn asks_again(&self) -> bool {
         self.inner().is_some_and(|inner| inner.asks_again())
+    }
+
+    /// Hundredths of a place for stopped attempts that a container has for each of its fast slots.
+    fn parks(&self) -> u64 {
+        self.inner().map_or(0, |inner| inner.parks())
     }
 
     /// Whether it knows of no elements, and starts tasks on nodes that lack theirs, where they fail.
@@ -264,7 +270,10 @@ impl SessionDriver {
     }
 
     /// Takes what happened into account, and leaves deciding for later: several events of one moment.
+    ///
+    /// The slots of a container are told without places for stopped attempts: the policy says how many there are.
     pub fn tell(&mut self, now: Nanos, event: &Event) {
+        let event = &*with_places(event, self.scheduler.parks());
         if let Some(record) = &mut self.record {
             let what = What::Told(event.clone());
             record.push(RecordLine { at: now, what });

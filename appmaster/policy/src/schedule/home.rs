@@ -20,7 +20,7 @@ pub(super) fn home_among(session: &Session, may: impl Fn(NodeIx) -> bool) -> Opt
             .flat_map(|container| session.slots_of(container));
         let reduces = slots.filter_map(|slot| session.slot(*slot));
         let reduces = reduces
-            .filter(|slot| slot.stages.contains(&Stage::Reduce))
+            .filter(|slot| slot.starts_tasks() && slot.stages.contains(&Stage::Reduce))
             .count();
         let whole = u64::try_from(reduces).ok().filter(|count| *count > 0)?;
         Some((

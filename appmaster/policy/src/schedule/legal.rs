@@ -25,13 +25,20 @@ pub(super) fn legal(session: &Session, decision: &Decision, blind: bool) -> Resu
         }
         Decision::Move { attempt, to } => {
             let moved = settled(session, *attempt)?;
-            free(session, *to)?;
+            takes_moves(session, *to)?;
             goes_to(session, moved, *to)
         }
         Decision::Swap { one, other } => {
             let (first, second) = (settled(session, *one)?, settled(session, *other)?);
             if one == other {
                 return Err("an attempt changes with itself".to_owned());
+            }
+            let parked = |attempt: &Attempt| {
+                let slot = session.slot(attempt.slot);
+                slot.is_some_and(|slot| !slot.starts_tasks())
+            };
+            if parked(first) || parked(second) {
+                return Err("an attempt that is stopped changes with none".to_owned());
             }
             goes_to(session, first, second.slot)?;
             goes_to(session, second, first.slot)
@@ -68,6 +75,17 @@ fn free(session: &Session, slot: SlotIx) -> Result<(), String> {
     let free = session.is_free(slot) && session.free_slots(node).any(|other| other == slot);
     free.then_some(())
         .ok_or_else(|| format!("slot {slot} is not free"))
+}
+
+/// Whether an attempt may come to a slot that nobody has: one that tasks start on, or a place for stopped ones.
+fn takes_moves(session: &Session, slot: SlotIx) -> Result<(), String> {
+    let place = session.slot(slot).ok_or("the slot is gone")?;
+    if place.starts_tasks() {
+        return free(session, slot);
+    }
+    let free = session.is_free(slot) && !session.is_leaving(place.container);
+    free.then_some(())
+        .ok_or_else(|| format!("place {slot} is not free"))
 }
 
 /// An attempt that runs and is to go on: its launcher has said that it has begun, and nothing is ordered of it.

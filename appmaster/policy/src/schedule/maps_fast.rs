@@ -38,5 +38,6 @@ const fn runs(speed: Speed, stage: Stage) -> bool {
         (Speed::Plain, _) => true,
         (Speed::Fast, stage) => matches!(stage, Stage::Map),
         (Speed::Slow, stage) => matches!(stage, Stage::Reduce),
+        (Speed::Parked, _) => false,
     }
 }

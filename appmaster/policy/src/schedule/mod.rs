@@ -69,6 +69,7 @@ mod job;
 mod legal;
 mod maps_fast;
 mod named;
+mod parked;
 mod place;
 pub mod record;
 mod remaining;

@@ -42,6 +42,8 @@ pub enum Speed {
     Fast,
     /// A slow core.
     Slow,
+    /// None: an attempt here is stopped, and keeps its memory. Nothing starts here; only moves lead here.
+    Parked,
 }
 
 /// A right to a core, and nothing else.
@@ -60,6 +62,12 @@ pub struct Slot {
 }
 
 impl Slot {
+    /// Whether tasks may start on it.
+    #[must_use]
+    pub fn starts_tasks(&self) -> bool {
+        self.speed != Speed::Parked
+    }
+
     /// A free one for `stages`; the container's number is set when it joins.
     #[must_use]
     pub fn free(stages: &[Stage]) -> Self {
@@ -93,6 +101,11 @@ impl SlotKind {
     /// Whether such slots are a container's, on cores of this speed.
     pub(super) fn is_of(self, container: ContainerIx, speed: Speed) -> bool {
         self.container == container && self.speed == speed
+    }
+
+    /// Whether tasks may start on such slots.
+    pub(super) fn starts_tasks(self) -> bool {
+        self.speed != Speed::Parked
     }
 
     /// Whether one of these stages may run on it.

@@ -10,7 +10,8 @@ const SILENT: Nanos = Nanos::from_secs(3);
 ///
 /// From the mean of the stage's attempts that ended well on slots as fast as its own, scaled by its own rate on this slot
 /// where it has told its progress there (of one that stands still the rate falls as time goes by); before any has ended,
-/// from its progress alone, which is not sure. Of one that was moved what is left of the work counts from then on.
+/// from its progress alone, which is not sure. Of one that was moved what is left of the work counts from then on. Nothing
+/// is known of one that is stopped.
 #[must_use]
 pub fn remaining(session: &Session, attempt: AttemptIx) -> Option<(Nanos, bool)> {
     session.state.remaining(attempt)
@@ -23,7 +24,8 @@ impl ScheduleState {
         let stay = attempt.stay?;
         let now = self.now;
         let spent = now.since(stay.since);
-        let speed = self.slots.get(&attempt.slot)?.speed;
+        let slot = self.slots.get(&attempt.slot)?;
+        let speed = slot.starts_tasks().then_some(slot.speed)?;
         let job = &self.jobs.get(&attempt.job)?.job;
         let mean = job.stages.get(&attempt.stage)?.mean(speed);
         let mean = mean.map(|mean| Nanos(stay.left_of(mean.0)));

@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use super::clusters::{Cores, FAST, HETEROGENEOUS, SLOW};
 use super::isolated::{CLASSES, of};
-use super::world::{DyScaleWorld, Means, Point};
+use super::world::{DyScaleWorld, Means, Point, mean};
 use crate::figure::{Claim, FigureRow, FigureTable, PaperFigure};
 
 /// A line of a figure.
@@ -224,6 +224,54 @@ pub(super) fn figure_14(world: &DyScaleWorld) -> Result<PaperFigure> {
             ),
             gains.iter().all(|ratios| all_below(ratios, 1.0)),
         )],
+        drawings: Vec::new(),
+    })
+}
+
+/// How often, on the average of all gaps and sizes, a row takes as long as another.
+fn over_all(ratios: &[f64]) -> f64 {
+    mean(ratios.iter().copied())
+}
+
+/// What targets of `park` are, beside DyScale without moves: interactive with moves, with a place a fast slot; batch.
+const MOVES_ALONE: f64 = 1.0;
+const WITH_A_PLACE: f64 = 0.85;
+const BATCH: f64 = 1.02;
+
+/// Batch attempts that are stopped for interactive ones: beyond the paper.
+pub(super) fn figure_park(world: &DyScaleWorld) -> Result<PaperFigure> {
+    let rows = [
+        ("dyscale", HETEROGENEOUS, "dyscale"),
+        ("dyscale:park=0.25", HETEROGENEOUS, "dyscale:park=0.25"),
+        ("dyscale:park=1", HETEROGENEOUS, "dyscale:park=1"),
+        DYSCALE,
+    ];
+    let played = Played::new(world, &rows)?;
+    let [(_, interactive), (_, batch)] = CLASSES;
+    let claim = |row: usize, what: &str, aim: f64| {
+        let gains = [interactive, batch].map(|class| played.ratios(row, 3, class));
+        let [of_interactive, of_batch] = gains.each_ref().map(|ratios| over_all(ratios));
+        let [interactive, batch] = gains.each_ref().map(|ratios| range(ratios));
+        Claim::new(
+            what,
+            &format!("interactive at most {aim:.2}, batch {BATCH:.2} (ours, no paper's)"),
+            format!(
+                "interactive {of_interactive:.3} ({interactive}); batch {of_batch:.3} ({batch})"
+            ),
+            of_interactive <= aim && of_batch <= BATCH,
+        )
+    };
+    let claims = vec![
+        claim(0, "moves, beside none, over all", MOVES_ALONE),
+        claim(1, "0.25 places a fast slot", WITH_A_PLACE),
+        claim(2, "a place a fast slot", WITH_A_PLACE),
+    ];
+    Ok(PaperFigure {
+        name: "park",
+        title: "batch attempts that are stopped while interactive ones want their slots",
+        caption: vec![world.caption()],
+        tables: played.tables(),
+        claims,
         drawings: Vec::new(),
     })
 }

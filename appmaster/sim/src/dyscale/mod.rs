@@ -1,4 +1,5 @@
-//! DyScale's Figures 2, 3, 11, 12, 13 and 14 on virtual time: fast, slow and mixed nodes of the same power.
+//! DyScale's Figures 2, 3, 11, 12, 13 and 14 on virtual time: fast, slow and mixed nodes of the same power; and beyond them
+//! what stopping batch attempts gains (`park`).
 //!
 //! Source: F. Yan, L. Cherkasova, Z. Zhang, E. Smirni, "DyScale: A MapReduce Job Scheduler for Heterogeneous Multicore
 //! Processors", IEEE Transactions on Cloud Computing 5(2), 2017, §3 and §5. [`clusters`] is its Tables 3 and 4, [`mix`] its
@@ -36,6 +37,7 @@ impl FigureWorld for DyScaleWorld {
         ("fig12", arrivals::figure_12),
         ("fig13", arrivals::figure_13),
         ("fig14", arrivals::figure_14),
+        ("park", arrivals::figure_park),
     ]);
 
     fn set(&mut self, text: &str) -> Result<()> {

@@ -22,7 +22,8 @@ pub(super) fn node(node: &Node, container: &Container, slots: &[Slot]) -> Result
         has: has(node, container),
         ways: 1,
     };
-    for slot in slots {
+    // Places for stopped attempts come with the policy.
+    for slot in slots.iter().filter(|slot| slot.starts_tasks()) {
         let runs = |stage| slot.stages.contains(&stage);
         let count = match (runs(Stage::Map), runs(Stage::Reduce), slot.speed) {
             (true, true, Speed::Plain) => &mut alike.slots,
@@ -30,7 +31,7 @@ pub(super) fn node(node: &Node, container: &Container, slots: &[Slot]) -> Result
             (false, true, Speed::Plain | Speed::Fast) => &mut alike.reduce_slots,
             (true, false, Speed::Slow) => &mut alike.slow_map_slots,
             (false, true, Speed::Slow) => &mut alike.slow_reduce_slots,
-            (true, true, Speed::Fast | Speed::Slow) | (false, false, _) => {
+            (true, true, Speed::Fast | Speed::Slow) | (false, false, _) | (_, _, Speed::Parked) => {
                 bail!("a workload has no slots such as {slot:?}")
             }
         };

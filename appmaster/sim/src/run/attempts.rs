@@ -81,6 +81,7 @@ impl<'a> WorkloadRun<'a> {
         let load = Load {
             until,
             speed,
+            stopped: None,
             moves: 0,
         };
         self.loads.insert(attempt, load);
@@ -105,10 +106,15 @@ impl<'a> WorkloadRun<'a> {
             if self.now >= load.until {
                 continue;
             }
-            let left = load.speed.does(load.until.since(self.now));
+            let by_now = || load.speed.does(load.until.since(self.now));
+            let left = load.stopped.take().unwrap_or_else(by_now);
+            load.moves = load.moves.saturating_add(1);
+            if speed.is_none() {
+                (load.until, load.stopped) = (Nanos(u64::MAX), Some(left));
+                continue;
+            }
             load.until = self.now.plus(speed.takes(left));
             load.speed = speed;
-            load.moves = load.moves.saturating_add(1);
             let (until, moves) = (load.until, load.moves);
             self.clock.at(until, Due::Loaded(attempt, moves));
         }

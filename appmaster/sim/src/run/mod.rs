@@ -67,9 +67,11 @@ struct Times {
 /// What an attempt has to do before it wants its devices.
 #[derive(Clone, Copy, Debug)]
 struct Load {
-    /// When it is done, by the speed of its slot.
+    /// When it is done, by the speed of its slot; never while it is stopped.
     until: Nanos,
     speed: CoreSpeed,
+    /// What is left of its work while it is stopped.
+    stopped: Option<Nanos>,
     /// How often it was moved: what was due before that is not any more.
     moves: u32,
 }

@@ -14,11 +14,17 @@ impl CoreSpeed {
             Speed::Plain => return Self(1000),
             Speed::Fast => speeds.fast,
             Speed::Slow => speeds.slow,
+            Speed::Parked => return Self(0),
         };
         Self(match stage {
             Stage::Map | Stage::Gang => class.map,
             Stage::Reduce => class.reduce,
         })
+    }
+
+    /// Whether nothing is done here.
+    pub(crate) const fn is_none(self) -> bool {
+        self.0 == 0
     }
 
     /// The time that work takes here.

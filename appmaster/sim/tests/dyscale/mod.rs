@@ -39,7 +39,7 @@ const FEW: [&str; 6] = [
 fn every_figure_is_played() {
     for name in DyScaleWorld::FIGURES
         .names()
-        .filter(|name| name.starts_with("fig1"))
+        .filter(|name| name.starts_with("fig1") || *name == "park")
     {
         let figure = figure(name, &FEW);
         let mut values = figure.tables.iter().flat_map(|table| &table.rows);
@@ -76,7 +76,7 @@ fn what_makes_no_sense_is_refused() {
             .make("fig9", &world)
             .unwrap_err()
             .to_string()
-            .contains("fig14 or all")
+            .contains("park or all")
     );
 }
 
@@ -111,4 +111,36 @@ fn a_batch_task_makes_room_by_a_move_and_ends_by_the_speed_of_both_slots() {
     let (ends, moves) = ends("dyscale");
     assert_eq!((ends[2].as_str(), moves), ("35.02", 2));
     assert!(ends[1].starts_with("102.7"), "{ends:?}");
+}
+
+/// One node of a fast and a slow slot: batch has both for long, an interactive job comes.
+#[test]
+fn a_batch_task_that_is_stopped_does_nothing_and_loses_nothing() {
+    let text = r#"{
+        "start_ms": 0,
+        "nodes": [{ "map_slots": 1, "slow_map_slots": 1, "speed": "fast" }],
+        "jobs": [
+            { "name": "long", "queue": "batch", "maps": { "count": 2, "seconds": 90 } },
+            { "name": "asked", "queue": "interactive", "submit_s": 30, "maps": { "count": 1, "seconds": 5 } }
+        ]
+    }"#;
+    let workload: Workload = serde_json::from_str(text).unwrap();
+    let ends = |policy: &str| {
+        let result = WorkloadRun::new(&workload, named(policy).unwrap())
+            .play()
+            .unwrap();
+        let moves = result.decisions.iter();
+        let moves = moves.filter(|(_, decision)| matches!(decision, Decision::Move { .. }));
+        let ends = result.jobs.iter().map(|job| format!("{:.2}", job.end_s));
+        (ends.collect::<Vec<_>>(), moves.count())
+    };
+    // The fast slot is free at 90 s; then what is left in the slow one comes up.
+    let (alone, moves) = ends("dyscale");
+    assert_eq!((alone[1].as_str(), moves), ("95.00", 1));
+    // Stopped at 30.02, on again at 35.04: it ends at 95.02, and what is in the slow slot then comes up.
+    let (parked, moves) = ends("dyscale:park=1");
+    assert_eq!((parked[1].as_str(), moves), ("35.02", 3));
+    let seconds = |text: &str| text.parse::<f64>().unwrap();
+    let later = seconds(&parked[0]) - seconds(&alone[0]);
+    assert!((-3.0..3.0).contains(&later), "{alone:?} {parked:?}");
 }

@@ -272,7 +272,7 @@ impl ScheduleState {
         }
         let span = stay
             .and_then(|stay| stay.for_all(self.now.since(stay.since)))
-            .filter(|_| how == AttemptOutcome::Done);
+            .filter(|_| how == AttemptOutcome::Done && speed != Speed::Parked);
         self.settle(job, stage, task, ix, how == AttemptOutcome::Done);
         if let (Some(span), Some(state)) = (span, record_stage(&mut self.jobs, job, stage)) {
             state.measure(speed, span);

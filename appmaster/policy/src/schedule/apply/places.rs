@@ -79,7 +79,6 @@ impl ScheduleState {
     pub(super) fn add_slot(&mut self, container: ContainerIx, slot: &Slot) -> SlotIx {
         let ix = SlotIx(self.next_slot);
         self.next_slot = self.next_slot.saturating_add(1);
-        self.count_slot(&slot.stages, true);
         self.slots.insert(
             ix,
             Slot {
@@ -88,6 +87,7 @@ impl ScheduleState {
                 ..slot.clone()
             },
         );
+        self.count_slot(ix, true);
         if let Some(record) = self.containers.get_mut(&container) {
             record.slots.push(ix);
         }
@@ -101,20 +101,20 @@ impl ScheduleState {
         };
         let before = std::mem::take(&mut record.slots);
         let node = record.container.node;
+        let is_leaving = record.leaving.is_some();
         let (kept, over, fresh) = self.matched(&before, now);
         for (ix, slot) in &kept {
             self.list_free(node, *ix, false);
+            self.count_slot(*ix, false);
             if let Some(there) = self.slots.get_mut(ix) {
-                let before = std::mem::replace(&mut there.stages, slot.stages.clone());
                 *there = Slot {
                     container,
                     taken: there.taken.clone(),
                     ..(*slot).clone()
                 };
-                self.count_slot(&before, false);
-                self.count_slot(&slot.stages, true);
             }
-            self.list_free(node, *ix, true);
+            self.count_slot(*ix, true);
+            self.list_free(node, *ix, !is_leaving);
         }
         let mut stay: Vec<SlotIx> = kept.into_keys().collect();
         for ix in &over {
@@ -122,9 +122,10 @@ impl ScheduleState {
                 Some(SlotUse::Free) => self.remove_slot(*ix),
                 // It goes with its attempt.
                 Some(_) => {
-                    let slot = self.slots.get_mut(ix);
-                    let before = slot.map(|slot| std::mem::take(&mut slot.stages));
-                    self.count_slot(&before.unwrap_or_default(), false);
+                    self.count_slot(*ix, false);
+                    if let Some(slot) = self.slots.get_mut(ix) {
+                        slot.stages.clear();
+                    }
                     stay.push(*ix);
                 }
                 None => {}
@@ -154,7 +155,10 @@ impl ScheduleState {
         });
         let same =
             |one: &Slot, other: &Slot| one.stages == other.stages && one.speed == other.speed;
-        let near = |one: &Slot, other: &Slot| !one.stages.is_disjoint(&other.stages);
+        let near = |one: &Slot, other: &Slot| {
+            let alike = one.starts_tasks() == other.starts_tasks();
+            alike && !one.stages.is_disjoint(&other.stages)
+        };
         for fits in [same as fn(&Slot, &Slot) -> bool, near] {
             over.retain(|ix| {
                 let slot = self.slots.get(ix);
@@ -177,15 +181,17 @@ impl ScheduleState {
             let node = record.container.node;
             self.not_free(node, ix);
         }
-        if let Some(slot) = self.slots.remove(&ix) {
-            self.count_slot(&slot.stages, false);
-        }
+        self.count_slot(ix, false);
+        self.slots.remove(&ix);
         self.let_loose(ix);
     }
 
-    /// One slot more, or fewer, runs these stages.
-    fn count_slot(&mut self, stages: &BTreeSet<Stage>, comes: bool) {
-        for stage in stages {
+    /// One slot more, or fewer, runs the stages of this one.
+    fn count_slot(&mut self, ix: SlotIx, comes: bool) {
+        let Some(slot) = self.slots.get(&ix).filter(|slot| slot.starts_tasks()) else {
+            return;
+        };
+        for stage in &slot.stages {
             let count = self.slots_of.entry(*stage).or_default();
             *count = match comes {
                 true => count.saturating_add(1),
@@ -200,7 +206,12 @@ impl ScheduleState {
         else {
             return;
         };
-        if !there.free.contains(&ix) {
+        // Where nothing starts, a place is free for moves alone, and makes no node one with free slots.
+        let lists = match slot.starts_tasks() {
+            true => there.free.contains(&ix),
+            false => !is_in || slot.taken == SlotUse::Free,
+        };
+        if !lists {
             return;
         }
         list(&mut there.free_kinds, SlotKind::of(slot), ix, is_in);
@@ -344,6 +355,7 @@ impl ScheduleState {
         };
         slot.taken = SlotUse::Free;
         let gone = slot.stages.is_empty();
+        let starts_tasks = slot.starts_tasks();
         let Some(record) = self.containers.get(&slot.container) else {
             return;
         };
@@ -351,7 +363,8 @@ impl ScheduleState {
             self.remove_slot(ix);
         } else if record.leaving.is_none() {
             let node = record.container.node;
-            if let Some(there) = self.nodes.get_mut(node.0 as usize) {
+            let there = self.nodes.get_mut(node.0 as usize);
+            if let Some(there) = there.filter(|_| starts_tasks) {
                 there.free.insert(ix);
                 self.free_nodes.insert(node);
             }

@@ -15,6 +15,9 @@
 //!   lift      interactive is on slow, fast is free, none waits:   the one with most left goes up
 //!   lift      batch is on slow, fast is free, nothing waits:      the same, as [`LiftBatch`] says
 //!   exchange  interactive is on slow, batch on fast, none free:   they change places
+//!   park      interactive waits, batch is on fast, no slow is free: batch is stopped, where [`DyScale::park`] leaves a place
+//!   go on     one that is stopped has the next slow slot of its container, or a fast one that is spare, before others
+//!             start there
 //! ```
 //!
 //! | paper | here |
@@ -26,12 +29,13 @@
 //!
 //! Differences: the paper says that tasks move, and not which; what is spare is looked for once all nodes have had their
 //! turn, so that it does not depend on their order. Slots whose speed is not known go to the first job of either class.
-//! `return` comes before `spare`, which would put the waiting task on the slow slot.
+//! `return` comes before `spare`, which would put the waiting task on the slow slot. The paper stops no task: `park` is ours.
 //!
 //! Cost: O(classes of need · log jobs) a slot, O(free slots of the other speed) where a spare one is looked for, O(attempts
 //! on the wrong speed) for moves. Jobs of other queues than the two are walked until one is of the class.
 
 mod moves;
+mod parked;
 mod placed;
 
 use serde::{Deserialize, Serialize};
@@ -100,6 +104,12 @@ pub struct DyScale {
     pub move_least: Nanos,
     /// Jobs of at most so many tasks are interactive, where their queue does not say.
     pub most: u32,
+    /// Hundredths of a place for stopped batch attempts for each fast slot.
+    #[serde(default)]
+    pub park: u64,
+    /// When one that was not continued is ordered again.
+    #[serde(default)]
+    again: Option<Nanos>,
     owners: [Owner; 2],
     placed: Placed,
 }
@@ -113,6 +123,8 @@ impl DyScale {
             lift_batch: LiftBatch::default(),
             move_least: Nanos::from_secs(1),
             most: 300,
+            park: 0,
+            again: None,
             owners: [INTERACTIVE, BATCH].map(|name| Owner::Queue(name.to_owned())),
             placed: Placed::default(),
         }
@@ -208,7 +220,10 @@ impl DyScale {
                     let mut own = session.free_for(stage, class.own());
                     own.any(|(_, own)| can_run(session, job, stage, own).is_ok())
                 };
-                let is_meant = at == stage && !session.avoids(job, node) && !own_is_free();
+                let is_meant = at == stage
+                    && !session.avoids(job, node)
+                    && !own_is_free()
+                    && !self.is_waited_for(session, stage, slot);
                 is_meant.then(|| start(session, job, stage, slot, node))?
             })
         })
@@ -216,23 +231,33 @@ impl DyScale {
 }
 
 impl Scheduler for DyScale {
-    fn hear(&mut self, _now: Nanos, session: &Session, event: &Event) {
+    fn hear(&mut self, now: Nanos, session: &Session, event: &Event) {
         if self.moves {
             self.note(session, event);
+            self.note_parked(now, session, event);
         }
     }
 
     fn next(&mut self, _now: Nanos, session: &Session, node: Option<NodeIx>) -> Option<Decision> {
         let Some(node) = node else {
-            let moved = || self.moves.then(|| self.back(session)).flatten();
-            let lifted = || self.moves.then(|| self.lift_or_exchange(session)).flatten();
-            return moved().or_else(|| self.spare(session)).or_else(lifted);
+            let moved = |what: fn(&Self, &Session) -> Option<Decision>| {
+                self.moves.then(|| what(self, session)).flatten()
+            };
+            return moved(Self::back)
+                .or_else(|| moved(Self::go_on))
+                .or_else(|| self.spare(session))
+                .or_else(|| moved(Self::park))
+                .or_else(|| moved(Self::lift_or_exchange));
         };
         session.open_slots(node).find_map(|slot| {
+            if let Some(goes_on) = self.goes_on(session, slot) {
+                return Some(goes_on);
+            }
             let own: &[JobClass] = match session.slot(slot)?.speed {
                 Speed::Fast => &[JobClass::Interactive],
                 Speed::Slow => &[JobClass::Batch],
                 Speed::Plain => &JobClass::BOTH,
+                Speed::Parked => &[],
             };
             let firsts = own
                 .iter()
@@ -244,6 +269,14 @@ impl Scheduler for DyScale {
 
     fn queues(&self) -> Option<Vec<&str>> {
         Some(vec![BATCH, DEFAULT, INTERACTIVE])
+    }
+
+    fn parks(&self) -> u64 {
+        self.park
+    }
+
+    fn wakes_at(&self, asked: Nanos) -> Option<Nanos> {
+        self.again.filter(|at| *at > asked)
     }
 
     fn looks_everywhere(&self, _now: Nanos) -> bool {

@@ -6,12 +6,12 @@ use super::{DyScale, JobClass, LiftBatch};
 use crate::schedule::can_run::fits;
 use crate::schedule::fifo::ONE_BY_ONE;
 use crate::schedule::{
-    AttemptIx, ContainerIx, Decision, Event, Nanos, Session, SlotIx, SlotUse, Speed, Stage,
-    remaining,
+    Attempt, AttemptIx, ContainerIx, Decision, Event, Nanos, Session, Slot, SlotIx, SlotUse, Speed,
+    Stage, remaining,
 };
 
 /// One that its launcher could not move is ordered elsewhere again after this at the earliest.
-const AGAIN: Nanos = Nanos::from_secs(10);
+pub(super) const AGAIN: Nanos = Nanos::from_secs(10);
 
 impl DyScale {
     /// Takes into account where attempts run.
@@ -36,10 +36,11 @@ impl DyScale {
             }
             Event::Ordered(Decision::Move { attempt, to }) => {
                 let moved = session.attempt(*attempt);
-                let goes_down = session
-                    .slot(*to)
-                    .is_some_and(|slot| slot.speed == Speed::Slow);
-                if let Some(moved) = moved.filter(|_| goes_down) {
+                let speed = |slot| session.slot(slot).map(|slot: &Slot| slot.speed);
+                let leaves_fast = |moved: &&Attempt| {
+                    speed(moved.slot) == Some(Speed::Fast) && speed(*to) != Some(Speed::Fast)
+                };
+                if let Some(moved) = moved.filter(leaves_fast) {
                     self.placed.returns(*attempt, moved.stage);
                 }
             }
@@ -156,7 +157,7 @@ impl DyScale {
         })
     }
 
-    fn may_move(&self, session: &Session, attempt: AttemptIx) -> bool {
+    pub(super) fn may_move(&self, session: &Session, attempt: AttemptIx) -> bool {
         self.left(session, attempt).is_some()
     }
 

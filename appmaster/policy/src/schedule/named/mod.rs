@@ -6,7 +6,7 @@
 mod part;
 mod unknown;
 
-use part::{ABOVE_0, NamedPart, above_0};
+use part::{ABOVE_0, NamedPart, above_0, hundredths};
 pub use unknown::{UnknownPolicy, names};
 
 use super::wrapper::{Age, Avoid, Delay, GangScheduling, Priority, Speculate};
@@ -27,7 +27,10 @@ pub const POLICIES: &[(&str, &[&str])] = &[
     ("hpe", &["skip", "window", "age"]),
     ("hpe-conserve", &["per", "age"]),
     ("hpe-literal", &["seed"]),
-    ("dyscale", &["lift-batch", "move-least", "most", "order"]),
+    (
+        "dyscale",
+        &["lift-batch", "move-least", "most", "order", "park"],
+    ),
     ("dyscale-basic", &["most", "order"]),
     ("maps-fast", &[]),
 ];
@@ -44,6 +47,13 @@ pub const WRAPPERS: &[(&str, &[&str])] = &[
 
 /// What `lift-batch` may be.
 const LIFT: &str = "idle, always or off";
+
+/// What `park` may be.
+const PLACES: &str = "a number from 0 to 16 with at most two decimals, such as 0.25";
+
+fn places(text: &str) -> Option<u64> {
+    hundredths(text).filter(|places| *places <= 1600)
+}
 
 /// Policies that tell fast slots from slow ones.
 const BY_SPEED: [&str; 3] = ["dyscale", "dyscale-basic", "maps-fast"];
@@ -176,6 +186,7 @@ fn bare(part: &NamedPart<'_>) -> Result<Box<dyn Scheduler>, UnknownPolicy> {
             policy.lift_batch = part.get("lift-batch", LiftBatch::Idle, LIFT, lift)?;
             policy.move_least = part.span("move-least", policy.move_least)?;
             policy.most = part.get("most", policy.most, ABOVE_0, above_0)?;
+            policy.park = part.get("park", 0, PLACES, places)?;
             Ok(Box::new(policy))
         }
         "maps-fast" => Ok(Box::new(MapsFast)),

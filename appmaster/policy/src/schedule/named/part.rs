@@ -130,7 +130,7 @@ fn span(text: &str) -> Option<Nanos> {
 }
 
 /// `1.5` is 150.
-fn hundredths(text: &str) -> Option<u64> {
+pub(super) fn hundredths(text: &str) -> Option<u64> {
     let (whole, part) = text.split_once('.').unwrap_or((text, ""));
     if part.len() > 2 || !part.bytes().all(|byte| byte.is_ascii_digit()) {
         return None;

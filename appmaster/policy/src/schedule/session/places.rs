@@ -123,8 +123,8 @@ impl Session {
         use std::ops::Bound::{Excluded, Unbounded};
         let from = node.map_or(Unbounded, |node| Excluded((node, SlotIx(u32::MAX))));
         let open = self.state.free_by.iter();
-        let open = open.filter(|((stage, _), _)| {
-            let counts = gangs || *stage != Stage::Gang;
+        let open = open.filter(|((stage, speed), _)| {
+            let counts = *speed != Speed::Parked && (gangs || *stage != Stage::Gang);
             counts && self.is_pending(*stage)
         });
         let next = open.filter_map(|(_, slots)| slots.range((from, Unbounded)).next());
@@ -146,7 +146,7 @@ impl Session {
         let pending = StageBits::of(stages.filter(|stage| self.is_pending(*stage)));
         let record = self.state.nodes.get(node.0 as usize);
         let kinds = record.into_iter().flat_map(|record| &record.free_kinds);
-        let open = kinds.filter(|(kind, _)| kind.runs_any(pending));
+        let open = kinds.filter(|(kind, _)| kind.starts_tasks() && kind.runs_any(pending));
         let mut firsts: Vec<SlotIx> = open
             .filter_map(|(_, slots)| slots.first().copied())
             .collect();
@@ -241,7 +241,7 @@ impl Session {
                 .state
                 .free_by
                 .iter()
-                .filter(|((of, _), _)| *of == stage);
+                .filter(|((of, speed), _)| *of == stage && *speed != Speed::Parked);
             need.is_some_and(|need| has_elements(self, need, other))
                 && free.any(|(_, slots)| slots.iter().any(|(at, _)| *at == other))
         };

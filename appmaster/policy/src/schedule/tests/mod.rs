@@ -12,6 +12,7 @@ mod hpe_conserve;
 mod hpe_literal;
 mod moves;
 mod needs;
+mod parked;
 mod policies;
 mod properties;
 mod reservations;

@@ -9,7 +9,7 @@ use crate::schedule::{
     NodeIx, POLICIES as NAMES, Slot, Speed, Stage, Task, WRAPPERS,
 };
 
-const POLICIES: [&str; 22] = [
+const POLICIES: [&str; 23] = [
     "fifo+speculate:factor=101,share=50+delay+age:limit=5s+priority+gang",
     "fifo+gang",
     "fifo-barrier+gang",
@@ -31,6 +31,7 @@ const POLICIES: [&str; 22] = [
     "dyscale:most=2,lift-batch=always,move-least=0+gang",
     "dyscale:most=2+delay:node=1s,rack=1s+avoid+speculate+gang",
     "dyscale:most=3,move-least=2s+priority:preempt=true+gang",
+    "dyscale:most=2,park=1,move-least=0+delay:node=1s,rack=1s+speculate+gang",
     "dyscale-basic:most=2+speculate+gang",
     "maps-fast+gang",
 ];
