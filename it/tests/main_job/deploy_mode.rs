@@ -80,7 +80,7 @@ fn lingering(given: &Given) -> Result<Running> {
 
 /// Kills a job's `gerbil-run`; nothing of the job runs when this returns.
 fn kill_lingering(given: &Given) -> Result<()> {
-    let running = lingering(given)?;
+    let mut running = lingering(given)?;
     ensure!(!given.cluster.container_processes()?.is_empty());
     running.signal(Signal::SIGKILL)?;
     drop(running.finish()?);
@@ -153,7 +153,7 @@ fn no_interface(given: &Given) -> Result<()> {
 }
 
 fn interrupted(given: &Given) -> Result<()> {
-    let running = lingering(given)?;
+    let mut running = lingering(given)?;
     running.signal(Signal::SIGINT)?;
     let finished = running.finish()?;
     expect::failure(&given.cluster, &finished, 130, &["interrupted"])?;

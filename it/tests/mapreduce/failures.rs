@@ -111,7 +111,7 @@ fn endless(given: &Given, folder: &str) -> Result<Running> {
 
 fn interrupted(given: &Given) -> Result<()> {
     start(given)?;
-    let running = endless(given, "/interrupted")?;
+    let mut running = endless(given, "/interrupted")?;
     running.signal(Signal::SIGINT)?;
     expect::sentence(
         &running.finish()?,
@@ -131,7 +131,7 @@ fn interrupted(given: &Given) -> Result<()> {
 
 fn client_killed(given: &Given) -> Result<()> {
     start(given)?;
-    let running = endless(given, "/orphan")?;
+    let mut running = endless(given, "/orphan")?;
     running.signal(Signal::SIGKILL)?;
     drop(running.finish()?);
     shows(given, "no job runs, 0 waiting, 1 ended")?;
@@ -144,7 +144,7 @@ fn printed(given: &Given) -> Result<()> {
     start(given)?;
     put(given, "/printed/in", &[("a", "print\nloop\n")])?;
     let line = [&program("faulty")?, "/printed/in", "/printed/out/x"];
-    let running = mr(given, &line)?.start()?;
+    let mut running = mr(given, &line)?.start()?;
     shows(given, "1 job runs")?;
     let status = told(given, &["status", "s", "--json"], 0)?.stdout_text();
     let status: serde_json::Value = serde_json::from_str(&status)?;
@@ -274,7 +274,7 @@ fn straggler(given: &Given) -> Result<()> {
     // Its loser is gone with it.
     shows(given, "3 containers with 6 slots, 0 of them in use")?;
     let alone = ["-D", "mapreduce.map.speculative=false"];
-    let running = line(&alone, "/straggler/out/alone")?.start()?;
+    let mut running = line(&alone, "/straggler/out/alone")?.start()?;
     shows(given, "1 job runs")?;
     wait::pause(Duration::from_secs(12));
     shows(given, "1 job runs")?;

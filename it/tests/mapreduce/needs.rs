@@ -94,7 +94,7 @@ fn refused(given: &Given) -> Result<()> {
         &line("needs.map=gpu", "/needs/out/waits"),
     ]
     .concat();
-    let running = mr(given, &waits)?.start()?;
+    let mut running = mr(given, &waits)?.start()?;
     shows(given, "waits for a node with gpu: 0 of 3 nodes have one")?;
     running.signal(Signal::SIGINT)?;
     let ended = running.finish()?;

@@ -275,7 +275,7 @@ fn taken(given: &Given) -> Result<()> {
     put(given, "/taken/in", &[("a", "loop\n"), ("b", "x\n")])?;
     start(given)?;
     let running = mr(given, &[&program("faulty")?, "/taken/in/a", "/taken/out"])?;
-    let running = running.start()?;
+    let mut running = running.start()?;
     let below = || -> Result<Vec<String>> {
         let all = given.cluster.hdfs().list("/taken/_out.temporary")?;
         Ok(all.into_iter().map(|entry| entry.path_suffix).collect())

@@ -190,7 +190,7 @@ fn own_application_fails(given: &Given) -> Result<()> {
 
     put(given, "/alone/endless", &[("a", "good\nloop\n")])?;
     let words = [faulty.as_str(), "/alone/endless", "/alone/ended"];
-    let running = alone(given, &[&ROOM[..], &words].concat())?.start()?;
+    let mut running = alone(given, &[&ROOM[..], &words].concat())?.start()?;
     runs(given, "/alone/ended")?;
     running.signal(Signal::SIGINT)?;
     expect::sentence(&running.finish()?, 130, &["once more not to wait for it"])?;
@@ -213,7 +213,7 @@ fn own_client_killed(given: &Given) -> Result<()> {
     put(given, "/alone/orphan", &[("a", "good\nloop\n")])?;
     let faulty = program("faulty")?;
     let words = [faulty.as_str(), "/alone/orphan", "/alone/orphaned"];
-    let running = alone(given, &[&ROOM[..], &words].concat())?.start()?;
+    let mut running = alone(given, &[&ROOM[..], &words].concat())?.start()?;
     let id = runs(given, "/alone/orphaned")?;
     is_listed(given, &id)?;
     running.signal(Signal::SIGKILL)?;

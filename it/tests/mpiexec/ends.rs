@@ -153,7 +153,7 @@ fn stopped(given: &Given) -> Result<()> {
         "ticks",
         "trap 'echo goes on; exit 0' CONT; echo ready; while :; do echo tick; sleep 0.1; done",
     )?;
-    let running = given.gerbil(&["-n", "2", "-ppn", "1", &script])?.start()?;
+    let mut running = given.gerbil(&["-n", "2", "-ppn", "1", &script])?.start()?;
     // One that has not come to its trap would go on ticking for ever.
     it::wait::until("two ranks that are ready", DEADLINE, || {
         Ok((running.stdout_so_far().matches("ready").count() == 2).then_some(()))

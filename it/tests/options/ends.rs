@@ -66,7 +66,7 @@ fn kill_nonsense(given: &Given) -> Result<()> {
 }
 
 fn signalled(given: &Given, signal: Signal, code: i32) -> Result<()> {
-    let (held, report) = given.held("signalled", &["-n", "2"])?;
+    let (mut held, report) = given.held("signalled", &["-n", "2"])?;
     held.running.signal(signal)?;
     let finished = held.running.finish()?;
     expect::failure(
@@ -110,7 +110,7 @@ fn user_signal(given: &Given) -> Result<()> {
         "heed",
         "trap 'echo heard by $PMI_RANK; exit 0' USR1; echo ready; while :; do sleep 0.1; done",
     )?;
-    let running = given.gerbil(&["-n", "4", &script])?.start()?;
+    let mut running = given.gerbil(&["-n", "4", &script])?.start()?;
     it::wait::until("four ranks that are ready", DEADLINE, || {
         Ok((running.stdout_so_far().matches("ready").count() == 4).then_some(()))
     })?;

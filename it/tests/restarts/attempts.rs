@@ -40,7 +40,7 @@ fn replaced(given: &Given) -> Result<()> {
 
 /// The client is stopped between its submit and the first attempt's death, so that it finds the second.
 fn unseen(given: &Given) -> Result<()> {
-    let job = StartedJob::start(given, "unseen", 2, &[])?;
+    let mut job = StartedJob::start(given, "unseen", 2, &[])?;
     wait::until("the job at the ResourceManager", DEADLINE, || {
         let all = given.applications()?;
         Ok(all.iter().any(|found| found.name == "unseen").then_some(()))

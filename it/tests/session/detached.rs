@@ -120,7 +120,7 @@ fn left_alone(given: &Given) -> Result<()> {
     let mut watching = command(given, &["attach", &name])?.start()?;
     watching.wait_for_stdout("up 1")?;
     let followed = lingering(given, "2")?;
-    for one in [watching, followed] {
+    for mut one in [watching, followed] {
         one.signal(Signal::SIGKILL)?;
         drop(one.finish()?);
     }

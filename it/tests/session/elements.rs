@@ -339,7 +339,7 @@ fn own(given: &Given) -> Result<()> {
     ensure!(!asked(&[])? && asked(&["-D", "needs.reduce=gpu"])?);
     // Nothing of this machine is one.
     let waits = ["--wait-for-nodes", "-D", "needs.map=gpu"];
-    let running = line(&waits, "/own/out")?.start()?;
+    let mut running = line(&waits, "/own/out")?.start()?;
     wait::until("GPUs are taken", DEADLINE, || {
         let nodes = given.cluster.resource_manager().nodes()?;
         let taken: u64 = nodes.iter().map(|node| node.used(TYPE)).sum();

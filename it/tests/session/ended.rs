@@ -106,7 +106,7 @@ fn overfed(given: &Given) -> Result<()> {
 
 fn client_killed(given: &Given) -> Result<()> {
     start(given, "s")?;
-    let running = lingering(given, "4")?;
+    let mut running = lingering(given, "4")?;
     running.signal(Signal::SIGKILL)?;
     drop(running.finish()?);
     // A job that is followed ends with whoever follows it.

@@ -120,7 +120,7 @@ fn lingering_with(given: &Given, options: &[&str]) -> Result<Running> {
     Ok(running)
 }
 
-fn interrupt(running: Running) -> Result<()> {
+fn interrupt(mut running: Running) -> Result<()> {
     running.signal(Signal::SIGINT)?;
     expect::sentence(
         &running.finish()?,
