@@ -5,7 +5,7 @@
 //! given back, and the standard library, which reaps a child that could not be executed, never
 //! finds it taken. For the same reason it is the one to look at what they use.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::ops::ControlFlow;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::{JoinHandle, park_timeout};
@@ -32,6 +32,8 @@ const STACK: usize = 256 * 1024;
 const REQUESTS: usize = 2;
 /// Most that a sweep may take. A launcher that lost its AM is to be gone within a second.
 const SWEEP_MAX: Duration = Duration::from_millis(700);
+/// Of how many processes that are no ranks, and were reaped last, it is known how they ended.
+const OTHERS: usize = 64;
 /// Between two looks at the process table.
 const SWEEP_PAUSE: Duration = Duration::from_millis(5);
 
@@ -69,6 +71,7 @@ pub(crate) struct ReapedProcess {
 enum NurseryRequest {
     Start(Box<ProcessStart>, oneshot::Sender<std::io::Result<Pid>>),
     Reap(oneshot::Sender<Vec<ReapedProcess>>),
+    HowEnded(Pid, oneshot::Sender<Option<End>>),
     Signal(Whom, Signal, oneshot::Sender<()>),
     Sweep(JobId, oneshot::Sender<Vec<ReapedProcess>>),
     Look(oneshot::Sender<Look>),
@@ -99,6 +102,7 @@ impl Nursery {
                 Thread {
                     kin,
                     alive: BTreeMap::new(),
+                    others: VecDeque::new(),
                     foreign: ForeignProcesses::default(),
                 }
                 .serve(&received);
@@ -116,6 +120,13 @@ impl Nursery {
     /// Collects who has ended.
     pub(crate) async fn reap(&self) -> Vec<ReapedProcess> {
         self.ask(NurseryRequest::Reap).await.unwrap_or_default()
+    }
+
+    /// How a child of the launcher's that is no rank has ended, if it has, and not long ago.
+    pub(crate) async fn how_ended(&self, child: Pid) -> Option<End> {
+        self.ask(|answer| NurseryRequest::HowEnded(child, answer))
+            .await
+            .flatten()
     }
 
     /// Sends a signal to the process groups of those that still run.
@@ -184,6 +195,8 @@ struct Thread {
     kin: Kin,
     /// Ranks that are not yet reaped. A rank leads its process group: the pid is the group's too.
     alive: BTreeMap<i32, Alive>,
+    /// How others ended that were reaped, the last ones.
+    others: VecDeque<(i32, End)>,
     /// Processes that no look has to read.
     foreign: ForeignProcesses,
 }
@@ -208,6 +221,9 @@ impl Thread {
         match request {
             NurseryRequest::Start(start, answer) => drop(answer.send(self.start(*start))),
             NurseryRequest::Reap(answer) => drop(answer.send(self.reap())),
+            NurseryRequest::HowEnded(child, answer) => {
+                answer.send(self.how_ended(child.as_raw())).ok();
+            }
             NurseryRequest::Signal(whom, signal, answer) => {
                 self.signal(whom, signal);
                 answer.send(()).ok();
@@ -330,8 +346,10 @@ impl Thread {
     /// Reaps every child that has ended, orphans that were handed to this process too.
     fn reap(&mut self) -> Vec<ReapedProcess> {
         let mut ended = Vec::new();
-        while let Some((pid, status, usage)) = wait_any() {
+        while let Some((pid, status, usage)) = wait_for(-1) {
             let Some(Alive { id, since }) = self.alive.remove(&pid) else {
+                self.others.truncate(OTHERS - 1);
+                self.others.push_front((pid, end_of(status)));
                 continue;
             };
             ended.push(ReapedProcess {
@@ -344,16 +362,28 @@ impl Thread {
         }
         ended
     }
+
+    fn how_ended(&mut self, child: i32) -> Option<End> {
+        let mut others = self.others.iter();
+        if let Some((_, end)) = others.find(|(pid, _)| *pid == child) {
+            return Some(*end);
+        }
+        // The id may be that of a rank by now, whose end is told elsewhere.
+        if self.alive.contains_key(&child) {
+            return None;
+        }
+        wait_for(child).map(|(_, status, _)| end_of(status))
+    }
 }
 
-/// One child that has ended; `None` when there is none at the moment.
+/// A child that has ended, this one or, with -1, any; `None` when there is none at the moment.
 #[expect(unsafe_code, reason = "wait4 alone tells what a single child has used")]
-fn wait_any() -> Option<(i32, i32, libc::rusage)> {
+fn wait_for(child: i32) -> Option<(i32, i32, libc::rusage)> {
     let mut status = 0;
     // SAFETY: all fields of rusage are numbers, for which zero is a value.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
     // SAFETY: both pointers are to live variables of the types the call writes.
-    let pid = unsafe { libc::wait4(-1, &raw mut status, libc::WNOHANG, &raw mut usage) };
+    let pid = unsafe { libc::wait4(child, &raw mut status, libc::WNOHANG, &raw mut usage) };
     (pid > 0).then_some((pid, status, usage))
 }
 
@@ -381,6 +411,7 @@ mod tests {
         let mut thread = Thread {
             kin: Kin::named("container_x".to_owned(), []),
             alive: BTreeMap::new(),
+            others: VecDeque::new(),
             foreign: ForeignProcesses::default(),
         };
         let (requests, received) = sync_channel(REQUESTS);

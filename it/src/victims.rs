@@ -79,6 +79,20 @@ pub fn launchers(cluster: &Cluster) -> Result<Vec<FoundProcess>> {
     Ok(all)
 }
 
+/// Kills a PMIx server of ranks, and nothing else of its container.
+///
+/// # Errors
+///
+/// There is none, or it cannot be found out.
+pub fn kill_pmix_server(cluster: &Cluster) -> Result<()> {
+    let all = cluster.container_processes()?;
+    let is_server = |word: &String| word == job::Role::Pmix.argument();
+    let server = all
+        .iter()
+        .find(|found| found.arguments.get(1).is_some_and(is_server));
+    signal_by_id(server.context("no PMIx server")?.pid, Signal::SIGKILL)
+}
+
 /// The processes that work on MapReduce tasks now.
 ///
 /// # Errors

@@ -1,12 +1,16 @@
 //! What ranks say to their process manager, and what comes of it.
 
+use std::time::Duration;
+
 use job::exit::Exit;
 use job::wire::mpi_event::Event;
 use job::wire::{
     Abort, Fence, FenceDone, KeyValue, ModexAnswer, ModexRequest, PmiSeen, RankBroke, Refusal,
 };
 use nix::sys::signal::Signal;
+use nix::unistd::Pid;
 use pmi::{Effect, PmiStage};
+use tokio::time::sleep;
 
 use super::pmix::{Served, Wants};
 use super::socket::RankMessage;
@@ -17,6 +21,10 @@ use crate::container::OwnContainer;
 use crate::node_facts;
 use crate::nursery::Whom;
 use crate::process;
+
+/// How often, and after which pauses, a server that has closed its socket is looked at: it ends a little later.
+const LOOKS: u32 = 20;
+const PAUSE: Duration = Duration::from_millis(25);
 
 /// What the ApplicationMaster hands on between the PMIx servers of containers.
 pub(super) enum Relayed {
@@ -100,8 +108,8 @@ impl Mpi {
                 self.outbox.extend(event);
             }
             Served::Gone => {
-                let version = server.version().to_owned();
-                self.on_server_gone(&version, container).await;
+                let (process, version) = (server.process(), server.version().to_owned());
+                self.on_server_gone(process, &version, container).await;
             }
         }
     }
@@ -155,20 +163,26 @@ impl Mpi {
     }
 
     /// Ranks without their server would wait for it, or take themselves for jobs of one.
-    async fn on_server_gone(&mut self, version: &str, container: &mut OwnContainer<'_>) {
+    async fn on_server_gone(
+        &mut self,
+        process: Pid,
+        version: &str,
+        container: &mut OwnContainer<'_>,
+    ) {
         if self.stopping || self.all_ended() {
             return;
         }
+        let all = Whom::Job(self.job);
+        container.nursery.signal(all, Signal::SIGKILL).await;
+        let how = how_ended(process, container).await;
         self.outbox.push_back(Event::Refusal(Refusal {
             sentence: format!(
-                "{}: the PMIx server of the ranks has died ({version}); the container's log has its last words",
+                "{}: the PMIx server of the ranks ({version}) {how}; the container's log has its last words",
                 node_facts::hostname()
             ),
             exit_code: i32::from(Exit::Lost.code()),
             group: 0,
         }));
-        let all = Whom::Job(self.job);
-        container.nursery.signal(all, Signal::SIGKILL).await;
     }
 
     /// The group that a rank is of.
@@ -259,4 +273,15 @@ impl Mpi {
             .signal(Whom::One(id), Signal::SIGKILL)
             .await;
     }
+}
+
+/// How a server has ended, as the predicate of a sentence.
+async fn how_ended(process: Pid, container: &OwnContainer<'_>) -> String {
+    for _look in 0..LOOKS {
+        if let Some(end) = container.nursery.how_ended(process).await {
+            return end.predicate();
+        }
+        sleep(PAUSE).await;
+    }
+    "has closed its socket".to_owned()
 }

@@ -14,6 +14,7 @@ use job::wire::{
     FenceDone, ModexAnswer, ModexRequest, PmixCall, PmixEvent, PmixJob, PmixLog, PmixModex,
     PmixModexed, PmixOrder, PmixReady, Refusal, Share, pmix_call, pmix_event, pmix_order,
 };
+use nix::unistd::Pid;
 use pmi::{Effect, PmiStage};
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::UnixStream;
@@ -58,6 +59,7 @@ pub(crate) enum Served {
 
 /// A server that serves.
 pub(crate) struct PmixServer {
+    process: Pid,
     /// What its library calls itself.
     version: String,
     folder: PathBuf,
@@ -106,7 +108,7 @@ impl PmixServer {
             )
         };
         std::fs::create_dir_all(&folder).map_err(lost)?;
-        let mut socket = begin(environment, around).map_err(lost)?;
+        let (process, mut socket) = begin(environment, around).map_err(lost)?;
         let ready = timeout(READY_MAX, greet(&mut socket, job)).await;
         let ready = match ready {
             Ok(Ok(Ok(ready))) => ready,
@@ -134,6 +136,7 @@ impl PmixServer {
             pairs.map(|pair| (pair.key, pair.value)).collect()
         });
         Ok(Some(Self {
+            process,
             // Behind it in brackets are the standards that it keeps.
             version: match ready.version.split_once(" (") {
                 Some((release, _)) => release.to_owned(),
@@ -151,6 +154,10 @@ impl PmixServer {
 
     pub(crate) fn stage(&self, rank: u32) -> PmiStage {
         self.calls.stage(rank)
+    }
+
+    pub(crate) fn process(&self) -> Pid {
+        self.process
     }
 
     /// What its library calls itself.
@@ -295,11 +302,11 @@ impl Drop for PmixServer {
 fn begin(
     environment: BTreeMap<OsString, OsString>,
     around: &Surroundings,
-) -> std::io::Result<UnixStream> {
+) -> std::io::Result<(Pid, UnixStream)> {
     let (own, its) = std::os::unix::net::UnixStream::pair()?;
     own.set_nonblocking(true)?;
     // The thread that reaps ranks reaps it.
-    around
+    let child = around
         .command(Role::Pmix)
         .env_clear()
         .envs(environment)
@@ -307,7 +314,10 @@ fn begin(
         .stdin(Stdio::from(OwnedFd::from(its)))
         .stdout(Stdio::null())
         .spawn()?;
-    UnixStream::from_std(own)
+    Ok((
+        Pid::from_raw(child.id().cast_signed()),
+        UnixStream::from_std(own)?,
+    ))
 }
 
 /// Tells a server of its job; its refusal is the inner error.

@@ -5,12 +5,17 @@ use std::fs;
 
 use anyhow::{Context as _, Result, ensure};
 use it::bed::{Case, Given, text_of};
+use it::victims::kill_pmix_server;
 use it::{Finished, Mpi4py, OpenMpi};
 
 pub const CASES: &[(&str, Case)] = &[
     ("Open MPI: ranks of one container find each other", together),
     ("Open MPI: an abort ends the job with its code", aborted),
     ("Open MPI: a rank that is killed ends the job", killed),
+    (
+        "Open MPI: a server that is killed ends the job, and its end is named",
+        without_server,
+    ),
     (
         "Open MPI: ranks of several containers find each other",
         apart,
@@ -191,4 +196,27 @@ fn killed(given: &Given) -> Result<()> {
         .find(|line| line.contains("signal 11"))
         .with_context(|| format!("no word of the signal: {said}"))?;
     Ok(())
+}
+
+/// Without it each of its ranks would run on alone; those of the other container are ended, too.
+fn without_server(given: &Given) -> Result<()> {
+    let open = OpenMpi::install()?;
+    let program = text_of(&open.program("loaded", &given.folder)?)?;
+    let library = text_of(&open.folder().join("lib/openmpi/libpmix.so.2"))?;
+    let script = format!("{program}; exec sleep 600");
+    let line = [
+        "-ppn", "2", "-n", "4", "--pmix", &library, "sh", "-c", &script,
+    ];
+    let mut running = given.gerbil(&line)?.start()?;
+    running.wait_for_stdout(": sum 6")?;
+    kill_pmix_server(&given.cluster)?;
+    let finished = running.finish()?;
+    let said = finished.stderr_text();
+    ensure!(finished.code() == 70, "{}: {said}", finished.code());
+    let words = [
+        "the PMIx server of the ranks (",
+        ") was killed by signal 9 (SIGKILL)",
+    ];
+    ensure!(words.iter().all(|words| said.contains(words)), "{said}");
+    given.is_clean()
 }
