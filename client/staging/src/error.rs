@@ -116,6 +116,19 @@ pub enum StageError {
         /// How many processes the job has.
         processes: u32,
     },
+    /// It loads two that know nothing of each other.
+    #[error(
+        "{} loads two MPI libraries: {} is needed by {}, and {} by {}; build all of it with one of them",
+        program.display(), one.0, one.1.display(), other.0, other.1.display()
+    )]
+    TwoMpiLibraries {
+        /// The program.
+        program: PathBuf,
+        /// Name of a library, and the file that needs it.
+        one: (String, PathBuf),
+        /// The same of the other.
+        other: (String, PathBuf),
+    },
     /// It speaks no PMIx that gerbil speaks.
     #[error(
         "{} is linked to Open MPI {release} ({}), which is not spoken; 4.0 or later is",
@@ -269,6 +282,7 @@ impl StageError {
             Self::NotShipped { .. } | Self::NoLink { .. } => Exit::Usage,
             Self::OpenMpi { .. }
             | Self::OldOpenMpi { .. }
+            | Self::TwoMpiLibraries { .. }
             | Self::PmiForOpenMpi { .. }
             | Self::NoPmix { .. } => Exit::Impossible,
             Self::ProgramIsFolder { .. }

@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use super::elf::{Elf, Glibc};
 use super::error::StageError;
 use super::intel::{self, Intel};
+use super::mpi::{self, MpiLibrary};
 use super::open_mpi::OpenMpi;
 use super::rules::{self, Stays};
 use super::search::{Requester, Search};
@@ -47,6 +48,8 @@ pub struct Closure {
     /// Newest C library version wanted, and the file that wants it. Providers do not count: one that
     /// the node's C library is too old for is left aside when it is loaded.
     pub glibc: Option<(Glibc, PathBuf)>,
+    /// MPI libraries that the program loads, each with the file that needs it.
+    pub mpi: Vec<(MpiLibrary, PathBuf)>,
     /// Variables that the libraries need, each the name and a path inside the folder.
     pub variables: Vec<(String, String)>,
 }
@@ -144,6 +147,9 @@ impl Walk<'_> {
         for name in needed {
             if self.names.contains_key(&name) {
                 continue;
+            }
+            if let Some(library) = mpi::of([name.as_str()]).filter(|_| !optional) {
+                self.closure.mpi.push((library, path.clone()));
             }
             let rule = rules::stays(&name);
             let stays = match rule {

@@ -165,6 +165,9 @@ pub fn plan(local: &Local) -> Result<StagingPlan, StageError> {
             },
             ProgramKind::Script => Closure::default(),
         };
+        if local.processes > 1 {
+            two_of_mpi(&program, &closure)?;
+        }
         let mpi = linked_to(&program, &closure);
         let open = mpi.as_ref().filter(|mpi| mpi.is_open_mpi);
         let own = pmix::library(&closure);
@@ -304,6 +307,25 @@ fn linked_to(program: &ProgramFile, closure: &Closure) -> Option<MpiLibrary> {
     };
     let shipped = closure.shipped.iter().map(|shipped| &shipped.inside);
     mpi::of(needed.iter().chain(shipped).map(String::as_str))
+}
+
+/// Refuses a program that would load MPICH, or one of its kin, and Open MPI: whose functions it calls is chance.
+fn two_of_mpi(program: &ProgramFile, closure: &Closure) -> Result<(), StageError> {
+    let of = |open: bool| {
+        closure
+            .mpi
+            .iter()
+            .find(move |(mpi, _)| mpi.is_open_mpi == open)
+    };
+    let (Some(one), Some(other)) = (of(false), of(true)) else {
+        return Ok(());
+    };
+    let named = |(mpi, needed_by): &(MpiLibrary, PathBuf)| (mpi.library.clone(), needed_by.clone());
+    Err(StageError::TwoMpiLibraries {
+        program: program.path.clone(),
+        one: named(one),
+        other: named(other),
+    })
 }
 
 impl StagingPlan {

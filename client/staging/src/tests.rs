@@ -515,6 +515,43 @@ async fn a_program_of_open_mpi_is_refused_before_anything_is_staged() {
 }
 
 #[tokio::test]
+async fn a_program_that_loads_two_mpi_libraries_is_refused_with_who_needs_which() {
+    let (root, files) = (open_folder(), open_folder());
+    let needs = |name: &str, needed| {
+        let path = files.path().join(name);
+        let runpath = Some("$ORIGIN");
+        let crafted = Crafted {
+            needed,
+            runpath,
+            ..Crafted::default()
+        };
+        crafted.write(&path);
+        fs::set_permissions(&path, Permissions::from_mode(0o755)).unwrap();
+        path
+    };
+    let program = needs("job", &["libmpich.so.12", "libsolver.so.1"]);
+    needs("libsolver.so.1", &["libmpi.so.40"]);
+    for library in ["libmpich.so.12", "libmpi.so.40"] {
+        needs(library, &[]);
+    }
+    let of = |processes| StagingRequest {
+        processes,
+        ..request(root.path(), &program)
+    };
+    let refused = stage(of(2)).await.unwrap_err();
+    assert_eq!(refused.exit(), Exit::Impossible, "{refused}");
+    let said = refused.to_string();
+    for words in [
+        "libmpich.so.12 is needed by",
+        "/job, and libmpi.so.40 by",
+        "/libsolver.so.1;",
+    ] {
+        assert!(said.contains(words), "{words}: {said}");
+    }
+    assert_eq!(fs::read_dir(root.path()).unwrap().count(), 0);
+}
+
+#[tokio::test]
 async fn a_program_of_open_mpi_runs_with_its_libpmix_where_it_lies_and_on_nodes() {
     let (root, files) = (open_folder(), open_folder());
     let program = files.path().join("job");
