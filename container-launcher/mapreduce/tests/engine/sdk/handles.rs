@@ -56,8 +56,6 @@ fn what_other_threads_count_and_say_is_the_tasks_own() {
     let long = "n".repeat(300);
     let failed = job().test().input(&long).reduces(0).run().unwrap_err();
     let said = failed.to_string();
-    assert!(
-        said.contains("cleanup: ") && said.contains("up to 255 bytes"),
-        "{said}"
-    );
+    // By `map` itself, where the thread was quick, or by `cleanup`.
+    assert!(said.contains("up to 255 bytes"), "{said}");
 }
