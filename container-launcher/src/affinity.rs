@@ -34,6 +34,8 @@ const LOOK: Duration = Duration::from_micros(100);
 pub(crate) enum NotMoved {
     #[error("it has ended")]
     Gone,
+    #[error("it begins processes faster than they are stopped")]
+    NotStopped,
     #[error("it begins threads faster than they are moved")]
     TooFast,
     #[error("the kernel does not let its threads be moved: {0}")]
@@ -132,9 +134,9 @@ fn ran(thread: i32) -> Option<u64> {
 
 #[expect(
     clippy::disallowed_methods,
-    reason = "the nursery's thread is no runtime's, and the kernel has no word for a thread that has run"
+    reason = "the nursery's thread is no runtime's, and the kernel has no word for a thread that has run, or stopped"
 )]
-fn pause() {
+pub(crate) fn pause() {
     std::thread::sleep(LOOK);
 }
 
@@ -157,7 +159,7 @@ fn move_one(thread: Pid, cores: &CpuSet) -> Result<bool, NotMoved> {
 }
 
 /// The process, and those that it has started: parents before their children.
-fn tree(leader: i32) -> Vec<i32> {
+pub(crate) fn tree(leader: i32) -> Vec<i32> {
     let Some(own) = children("self") else {
         return tree_by_table(leader);
     };
@@ -201,7 +203,7 @@ fn tree_by_table(leader: i32) -> Vec<i32> {
     of_it.collect()
 }
 
-fn numbers_in(folder: &str) -> Vec<i32> {
+pub(crate) fn numbers_in(folder: &str) -> Vec<i32> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let numbers = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
     numbers.collect()

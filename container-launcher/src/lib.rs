@@ -79,6 +79,7 @@ mod samples;
 mod sampling;
 mod share;
 mod shuffle;
+mod stopping;
 mod surroundings;
 mod sweep;
 mod symlinks;

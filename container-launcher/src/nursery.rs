@@ -24,6 +24,7 @@ use crate::process::start::ProcessStart;
 use crate::process::{self, exec};
 use crate::processes;
 use crate::samples::{self, Alive, Look};
+use crate::stopping;
 use crate::sweep::Kin;
 
 /// Stack of the thread, bytes: it walks /proc and starts programs.
@@ -82,6 +83,8 @@ enum NurseryRequest {
         Box<CpuSet>,
         oneshot::Sender<Result<(), NotMoved>>,
     ),
+    Park(process::Id, oneshot::Sender<Result<(), NotMoved>>),
+    GoOn(process::Id, oneshot::Sender<Result<(), NotMoved>>),
     Close,
 }
 
@@ -165,6 +168,28 @@ impl Nursery {
             .unwrap_or(Err(NotMoved::Gone))
     }
 
+    /// Stops a process and all that descends from it.
+    ///
+    /// # Errors
+    ///
+    /// Why it goes on.
+    pub(crate) async fn park(&self, id: process::Id) -> Result<(), NotMoved> {
+        self.ask(|answer| NurseryRequest::Park(id, answer))
+            .await
+            .unwrap_or(Err(NotMoved::Gone))
+    }
+
+    /// Lets a process that was stopped go on, with all that descends from it.
+    ///
+    /// # Errors
+    ///
+    /// Why it does not.
+    pub(crate) async fn go_on(&self, id: process::Id) -> Result<(), NotMoved> {
+        self.ask(|answer| NurseryRequest::GoOn(id, answer))
+            .await
+            .unwrap_or(Err(NotMoved::Gone))
+    }
+
     /// Looks at what the ranks use. The answer may be waited for while other things are asked;
     /// `None`: nobody will answer.
     pub(crate) fn look(&self) -> Option<oneshot::Receiver<Look>> {
@@ -243,15 +268,28 @@ impl Thread {
                 answer.send(()).ok();
             }
             NurseryRequest::Move(id, cores, answer) => {
-                let mut alive = self.alive.iter();
-                let leader = alive.find(|(_, of)| of.id == id).map(|(&pid, _)| pid);
-                let moved =
-                    leader.map_or(Err(NotMoved::Gone), |pid| affinity::move_to(pid, &cores));
-                drop(answer.send(moved));
+                drop(answer.send(self.led_by(id, |pid| affinity::move_to(pid, &cores))));
+            }
+            NurseryRequest::Park(id, answer) => {
+                drop(answer.send(self.led_by(id, stopping::stop)));
+            }
+            NurseryRequest::GoOn(id, answer) => {
+                drop(answer.send(self.led_by(id, stopping::go_on)));
             }
             NurseryRequest::Close => return ControlFlow::Break(()),
         }
         ControlFlow::Continue(())
+    }
+
+    /// What becomes of all that a process leads.
+    fn led_by(
+        &self,
+        id: process::Id,
+        what: impl FnOnce(i32) -> Result<(), NotMoved>,
+    ) -> Result<(), NotMoved> {
+        let mut alive = self.alive.iter();
+        let leader = alive.find(|(_, of)| of.id == id).map(|(&pid, _)| pid);
+        leader.map_or(Err(NotMoved::Gone), what)
     }
 
     /// A look walks the node's process table, which may be long: whoever asks for something else

@@ -207,8 +207,15 @@ impl Tasks {
                 attempt.kill_at = None;
                 attempt.is_stuck = true;
                 let job = self.job;
-                let one = Whom::One(Id { job, number });
-                container.nursery.signal(one, Signal::SIGKILL).await;
+                let id = Id { job, number };
+                match attempt.is_parked {
+                    // What it has started outside its process group would stay stopped.
+                    true => container.nursery.kill(id).await,
+                    false => {
+                        let one = Whom::One(id);
+                        container.nursery.signal(one, Signal::SIGKILL).await;
+                    }
+                }
             }
         }
     }

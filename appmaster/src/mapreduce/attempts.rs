@@ -22,8 +22,10 @@ pub(super) struct PlacedAttempt {
     pub(super) slot: u32,
     /// Cores of its slot; empty: it is not bound.
     pub(super) cpus: Vec<u32>,
-    /// Slots that it was ordered to, each with its cores, which its launcher has not answered.
-    pub(super) moves_to: VecDeque<(u32, Vec<u32>)>,
+    /// It is stopped there, and goes on later.
+    pub(super) parked: bool,
+    /// Slots that it was ordered to, which its launcher has not answered.
+    pub(super) moves_to: VecDeque<MovesTo>,
     /// Its task was known to need an element when it was placed.
     pub(super) has_needs: bool,
     /// The launcher was ordered to start it.
@@ -41,6 +43,15 @@ pub(super) struct PlacedAttempt {
     pub(super) earlier_slots: Vec<EarlierSlot>,
     /// When its launcher was ordered to start it.
     pub(super) began: Option<Millis>,
+}
+
+/// Where an attempt was ordered to.
+#[derive(Clone, Debug)]
+pub(super) struct MovesTo {
+    pub(super) slot: u32,
+    pub(super) cpus: Vec<u32>,
+    /// To be stopped there.
+    pub(super) parked: bool,
 }
 
 /// How far an attempt is, as its launcher has said.

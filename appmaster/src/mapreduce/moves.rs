@@ -7,6 +7,7 @@ use policy::ContainerId;
 use policy::lending::TaskMove;
 use policy::schedule::AttemptIx;
 
+use super::attempts::{MovesTo, PlacedAttempt};
 use super::{MapReduce, MapReduceEffect};
 
 impl MapReduce {
@@ -17,7 +18,11 @@ impl MapReduce {
             return;
         };
         if attempt.is_stopped || !attempt.is_ordered {
-            let why_not = attempt.is_stopped.then(|| "it ends already".to_owned());
+            let why_not = match (attempt.is_stopped, moved.parked) {
+                (true, _) => Some("it ends already".to_owned()),
+                (false, true) => Some("it has not begun".to_owned()),
+                (false, false) => None,
+            };
             if why_not.is_none() {
                 (attempt.slot, attempt.cpus) = (moved.slot, moved.cpus);
             }
@@ -31,8 +36,13 @@ impl MapReduce {
             process: moved.attempt.0,
             slot: moved.slot,
             cpus: moved.cpus.clone(),
+            parked: moved.parked,
         };
-        attempt.moves_to.push_back((moved.slot, moved.cpus));
+        attempt.moves_to.push_back(MovesTo {
+            slot: moved.slot,
+            cpus: moved.cpus,
+            parked: moved.parked,
+        });
         let order = Box::new(Order::Move(order));
         self.want(MapReduceEffect::Tell { to, order });
     }
@@ -44,14 +54,18 @@ impl MapReduce {
         let Some(attempt) = attempt.filter(|of| of.container == *container) else {
             return;
         };
-        let Some((slot, cpus)) = attempt.moves_to.pop_front() else {
+        let Some(MovesTo { slot, cpus, parked }) = attempt.moves_to.pop_front() else {
             return;
         };
         if told.ok {
-            tracing::info!(
-                "attempt {ix} goes on in slot {slot}, on cores {cpus:?}, after {} us",
-                told.took_us
-            );
+            let took = told.took_us;
+            match parked {
+                true => tracing::info!("attempt {ix} is stopped, in place {slot}, after {took} us"),
+                false => tracing::info!(
+                    "attempt {ix} goes on in slot {slot}, on cores {cpus:?}, after {took} us"
+                ),
+            }
+            attempt.parked = parked;
             let before = std::mem::replace(&mut attempt.slot, slot);
             attempt.cpus = cpus;
             if before != slot {
@@ -70,10 +84,11 @@ impl MapReduce {
 }
 
 impl MapReduce {
-    /// Attempts that run and are bound to cores.
+    /// Attempts that run and are bound to cores, and those that are stopped.
     pub(crate) fn bound_attempts(&self) -> Vec<wire::BoundAttempt> {
         let all = self.attempts.all();
-        let bound = all.filter(|attempt| attempt.is_ordered && !attempt.cpus.is_empty());
+        let is_told = |attempt: &PlacedAttempt| attempt.parked || !attempt.cpus.is_empty();
+        let bound = all.filter(|attempt| attempt.is_ordered && is_told(attempt));
         let told = bound.map(|attempt| {
             let (stage, task) = self.named(attempt);
             wire::BoundAttempt {
@@ -84,6 +99,7 @@ impl MapReduce {
                 pid: attempt.pid,
                 slot: attempt.slot,
                 cpus: attempt.cpus.clone(),
+                parked: attempt.parked,
             }
         });
         told.collect()

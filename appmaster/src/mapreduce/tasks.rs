@@ -78,6 +78,7 @@ impl MapReduce {
             place,
             slot,
             cpus,
+            parked: false,
             moves_to: VecDeque::new(),
             has_needs: !self.terms(stage).needs.is_empty(),
             is_ordered: false,

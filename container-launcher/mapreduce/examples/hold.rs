@@ -11,7 +11,8 @@
 //! for `--store`; each reduce rests for `--reduce`. OUT stays empty.
 //!
 //! With `--by-mask CORES` it rests at the speed of the cores that it is bound to, as a task does that computes: as told
-//! on these cores, else as long as at 0.45 of their speed. Where it is moved meanwhile the rest goes on at the other speed.
+//! on these cores, else as long as at 0.45 of their speed. Where it is moved meanwhile the rest goes on at the other speed,
+//! and while it is stopped it stands still.
 
 use std::fs;
 use std::time::{Duration, Instant};
@@ -72,6 +73,8 @@ enum Pace {
 const SLOW: f64 = 0.45;
 /// Between two looks at the mask.
 const LOOK: Duration = Duration::from_millis(20);
+/// A longer time it was stopped, and did not work.
+const SEEN: Duration = Duration::from_millis(500);
 
 impl Pace {
     fn of(cores: String) -> Result<Self> {
@@ -107,7 +110,8 @@ impl Pace {
             };
             std::thread::park_timeout(LOOK.min(Duration::from_secs_f64(left / speed)));
             let now = Instant::now();
-            left -= now.duration_since(looked).as_secs_f64() * speed;
+            // While it is stopped it does nothing.
+            left -= now.duration_since(looked).min(SEEN).as_secs_f64() * speed;
             looked = now;
         }
         Ok(())

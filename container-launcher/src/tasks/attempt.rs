@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use gerbil_task::{Blame, Blamed, Page, ToTask};
+use gerbil_task::{Blame, Blamed, Page, Phase, ToTask};
 use nix::unistd::Pid;
 use tokio::time::Instant;
 use tokio_util::sync::{CancellationToken, DropGuard};
@@ -43,6 +43,8 @@ pub(super) struct Attempt {
     pub(super) porter: Porter,
     /// Its place among the tasks of its job, which it keeps in whatever slot.
     pub(super) own_place: u32,
+    /// Its processes are stopped.
+    pub(super) is_parked: bool,
     /// Of the container's memory, MiB.
     pub(super) memory_mib: u64,
     /// A map or a reduce.
@@ -108,6 +110,7 @@ impl Attempt {
             pid: parts.pid,
             porter: parts.porter,
             own_place: parts.own_place,
+            is_parked: false,
             memory_mib: parts.memory_mib,
             task: parts.task,
             page: parts.page,
@@ -150,6 +153,32 @@ impl Attempt {
                 };
                 self.last = Some(last);
             }
+        }
+    }
+
+    /// Whether its processes may be stopped for a while.
+    ///
+    /// # Errors
+    ///
+    /// They may not, and why: somebody waits for it meanwhile.
+    pub(super) fn may_be_parked(&self) -> Result<(), String> {
+        let why_not = if self.watch.is_none() {
+            "it is about to end"
+        } else if self.blame().phase == Phase::Idle {
+            "it has not begun"
+        } else if !self.leases.is_empty() {
+            "it has a device"
+        } else {
+            return Ok(());
+        };
+        Err(why_not.to_owned())
+    }
+
+    /// Its processes are stopped, or run again.
+    pub(super) fn park(&mut self, is_parked: bool) {
+        self.is_parked = is_parked;
+        if let Some(watch) = &mut self.watch {
+            watch.park(is_parked);
         }
     }
 

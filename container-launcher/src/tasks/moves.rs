@@ -1,4 +1,5 @@
-//! A task goes on in another slot: on that slot's cores, with all that it has of its own, and what brings its bytes.
+//! A task goes on in another slot: on that slot's cores, with all that it has of its own, and what brings its bytes. Or it
+//! is stopped for a while, and keeps its memory.
 
 use std::time::Instant;
 
@@ -7,6 +8,7 @@ use job::wire::{MoveTask, TaskMoved};
 use nix::sched::CpuSet;
 
 use super::Tasks;
+use super::attempt::Attempt;
 use crate::affinity::NotMoved;
 use crate::container::OwnContainer;
 use crate::cores;
@@ -18,12 +20,20 @@ impl Tasks {
         let began = Instant::now();
         let (job, number) = (self.job, order.process);
         let moved = match self.attempts.get(&number) {
-            Some(_) => self.move_to(number, &order.cpus, container).await,
+            Some(attempt) if order.parked => self.park(number, attempt, container).await,
+            Some(attempt) => {
+                let is_parked = attempt.is_parked;
+                self.move_to(number, &order.cpus, is_parked, container)
+                    .await
+            }
             None => Err(NotMoved::Gone.to_string()),
         };
         if let (Ok(cores), Some(attempt)) = (&moved, self.attempts.get_mut(&number)) {
             attempt.slot = order.slot;
-            attempt.porter.follow(*cores);
+            attempt.park(order.parked);
+            if let Some(cores) = cores {
+                attempt.porter.follow(*cores);
+            }
         }
         let told = TaskMoved {
             process: number,
@@ -34,20 +44,38 @@ impl Tasks {
         container.outbox.push_of_task(job, Event::Moved(told));
     }
 
+    async fn park(
+        &self,
+        number: u32,
+        attempt: &Attempt,
+        container: &OwnContainer<'_>,
+    ) -> Result<Option<CpuSet>, String> {
+        attempt.may_be_parked()?;
+        let job = self.job;
+        let parked = container.nursery.park(Id { job, number }).await;
+        parked.map(|()| None).map_err(|why| why.to_string())
+    }
+
     async fn move_to(
         &self,
         number: u32,
         cpus: &[u32],
+        is_parked: bool,
         container: &OwnContainer<'_>,
-    ) -> Result<CpuSet, String> {
+    ) -> Result<Option<CpuSet>, String> {
         let all: Vec<u32> = cores::mask().into_iter().collect();
         let cpus = if cpus.is_empty() { &all } else { cpus };
         let set = cores::set_of(cpus)
             .ok_or_else(|| "the launcher may use none of these cores".to_owned())?;
         let job = self.job;
-        let moved = container.nursery.move_to(Id { job, number }, set).await;
+        let id = Id { job, number };
+        let moved = container.nursery.move_to(id, set).await;
         moved.map_err(|why| why.to_string())?;
-        Ok(set)
+        if is_parked {
+            let goes_on = container.nursery.go_on(id).await;
+            goes_on.map_err(|why| why.to_string())?;
+        }
+        Ok(Some(set))
     }
 }
 

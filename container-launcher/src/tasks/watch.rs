@@ -131,6 +131,8 @@ pub(super) struct Watch {
     pid: Pid,
     seen: Blame,
     since: Instant,
+    /// It is stopped, and shows no sign of life: its time begins anew when it goes on.
+    is_parked: bool,
 }
 
 /// What is wrong with a task.
@@ -149,7 +151,12 @@ impl Watch {
             pid,
             seen,
             since: Instant::now(),
+            is_parked: false,
         }
+    }
+
+    pub(super) fn park(&mut self, is_parked: bool) {
+        (self.is_parked, self.since) = (is_parked, Instant::now());
     }
 
     /// When the next look is due.
@@ -172,6 +179,7 @@ impl Watch {
             Phase::Fetch => timeout.map(|timeout| timeout.max(PATIENCE)),
             _ => timeout,
         };
+        let timeout = timeout.filter(|_| !self.is_parked);
         if let Some(timeout) = timeout.filter(|timeout| self.since.elapsed() > *timeout) {
             return Some(Wrong::Stalled(timeout));
         }
@@ -318,6 +326,16 @@ mod tests {
         assert_eq!(watch.look(page.read()), None);
         tokio::time::advance(Duration::from_secs(2)).await;
         assert_eq!(watch.look(page.read()), Some(Wrong::Stalled(timeout)));
+        // One that is stopped has all its time again when it goes on.
+        let mut parked = watching(bounds(Some(timeout), None));
+        parked.park(true);
+        tokio::time::advance(timeout * 9).await;
+        assert_eq!(parked.look(page.read()), None);
+        parked.park(false);
+        tokio::time::advance(timeout).await;
+        assert_eq!(parked.look(page.read()), None);
+        tokio::time::advance(Duration::from_secs(1)).await;
+        assert_eq!(parked.look(page.read()), Some(Wrong::Stalled(timeout)));
         // It may wait for what is brought longer than its own code may take.
         page.phase(Phase::Fetch);
         let mut fetching = watching(bounds(Some(timeout), None));

@@ -7,6 +7,7 @@ use job::wire::task_event::Event as TaskTold;
 use job::wire::task_order::Order;
 use job::wire::{EndTask, MoveTask, StartTask, TaskMoved};
 use nix::sched::{CpuSet, sched_getaffinity};
+use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
 use crate::support::tasks::{Bed, JOB, done, ended, of_tasks, order};
@@ -59,6 +60,7 @@ async fn moved(link: &mut Link, process: u32, slot: u32, cpus: &[u32]) -> TaskMo
         process,
         slot,
         cpus,
+        parked: false,
     };
     order(link, Order::Move(to)).await;
     loop {
@@ -106,4 +108,75 @@ async fn a_task_runs_on_the_cores_of_its_slot_and_goes_on_on_those_of_another() 
     order(&link, Order::End(EndTask { process: 0 })).await;
     let ended = ended(&mut link).await;
     assert!(ended.trouble.contains("map 0"), "{ended:?}");
+}
+
+/// The states of the tasks that run, as the kernel names them.
+#[cfg(test)]
+fn states(launcher: &Launcher) -> BTreeSet<char> {
+    let of = |pid: &i32| {
+        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+        let (name, state) = stat.rsplit_once(") ")?;
+        state.chars().next().filter(|_| name.ends_with("(words"))
+    };
+    launcher.processes().iter().filter_map(of).collect()
+}
+
+#[cfg(test)]
+async fn parked(link: &mut Link, process: u32) -> TaskMoved {
+    let to = MoveTask {
+        process,
+        slot: 7,
+        cpus: Vec::new(),
+        parked: true,
+    };
+    order(link, Order::Move(to)).await;
+    loop {
+        if let TaskTold::Moved(moved) = of_tasks(link).await {
+            return moved;
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_task_that_is_stopped_outlives_its_timeout_and_goes_on_or_is_ended() {
+    let mut am = Appmaster::start().await;
+    let launcher = am.launcher(&[]);
+    let mut link = am.link().await;
+    let mut bed = Bed::new(&["!stand\n"]).await;
+    bed.settings
+        .insert(gerbil_task::settings::TIMEOUT.to_owned(), "1500".to_owned());
+    bed.set_up().await;
+    let start = bed.start(0, 0, &bed.map(0, 0, 1));
+    order(&link, Order::Start(start)).await;
+    launcher.file(&format!("jobs/{JOB}/standing")).await;
+    let stopped = parked(&mut link, 0).await;
+    assert!(stopped.ok, "{stopped:?}");
+    assert_eq!(states(&launcher), BTreeSet::from(['T']));
+    // Longer than it may stand still.
+    tokio::time::sleep(std::time::Duration::from_millis(2200)).await;
+    assert_eq!(states(&launcher), BTreeSet::from(['T']));
+    let on = moved(&mut link, 0, 0, &[]).await;
+    assert!(on.ok, "{on:?}");
+    assert!(!states(&launcher).contains(&'T'));
+    // Ended while it is stopped, nothing of it is left.
+    assert!(parked(&mut link, 0).await.ok);
+    order(&link, Order::End(EndTask { process: 0 })).await;
+    let ended = ended(&mut link).await;
+    assert!(ended.trouble.contains("was ended by order"), "{ended:?}");
+    assert_eq!(states(&launcher), BTreeSet::new());
+}
+
+#[tokio::test]
+async fn nothing_that_is_stopped_outlives_its_launcher() {
+    let mut am = Appmaster::start().await;
+    let launcher = am.launcher(&[]);
+    let mut link = am.link().await;
+    let bed = Bed::new(&["!stand\n"]).await;
+    bed.set_up().await;
+    order(&link, Order::Start(bed.start(0, 0, &bed.map(0, 0, 1)))).await;
+    launcher.file(&format!("jobs/{JOB}/standing")).await;
+    assert!(parked(&mut link, 0).await.ok);
+    assert_eq!(states(&launcher), BTreeSet::from(['T']));
+    kill(Pid::from_raw(launcher.pid()), Signal::SIGKILL).unwrap();
+    launcher.nothing_left().await;
 }

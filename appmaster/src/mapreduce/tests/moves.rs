@@ -3,12 +3,17 @@ use policy::lending::TaskMove;
 use super::*;
 
 fn moves(bed: &mut Bed, attempt: AttemptIx, slot: u32, cpus: &[u32]) {
+    goes(bed, attempt, slot, cpus, false);
+}
+
+fn goes(bed: &mut Bed, attempt: AttemptIx, slot: u32, cpus: &[u32], parked: bool) {
     bed.tell(MapReduceHeard::Own(MapReduceEvent::Move(TaskMove {
         job: 0,
         attempt,
         container: id(1),
         slot,
         cpus: cpus.to_vec(),
+        parked,
     })));
 }
 
@@ -42,6 +47,7 @@ fn an_attempt_has_the_slot_that_its_launcher_has_moved_it_to() {
         process: attempt.0,
         slot: 3,
         cpus: vec![1],
+        parked: false,
     };
     assert_eq!(bed.orders, [(id(1), Order::Move(expected))]);
     answers(&mut bed, attempt, true);
@@ -82,4 +88,36 @@ fn one_that_was_not_started_starts_in_the_slot_that_it_has_meanwhile() {
         panic!("{:?}", bed.orders);
     };
     assert_eq!((start.slot, start.cpus.as_slice()), (3, &[1][..]));
+}
+
+#[test]
+fn one_that_is_stopped_is_told_as_such_until_it_goes_on() {
+    let mut bed = Bed::new(1, 0);
+    let attempt = bed.place(Stage::Map, 0, 1);
+    bed.wanted();
+    // Nothing is there yet that could be stopped.
+    goes(&mut bed, attempt, 5, &[], true);
+    assert_eq!(bed.wanted(), ["moved 0: it has not begun"]);
+    bed.joined(1);
+    bed.orders.clear();
+    bed.wanted();
+    goes(&mut bed, attempt, 5, &[], true);
+    let [(_, Order::Move(order))] = &bed.orders[..] else {
+        panic!("{:?}", bed.orders);
+    };
+    assert!(order.parked && order.slot == 5);
+    let told = |bed: &Bed| -> Vec<(u32, bool)> {
+        let bound = bed.job.bound_attempts();
+        bound.iter().map(|of| (of.slot, of.parked)).collect()
+    };
+    assert_eq!(told(&bed), []);
+    answers(&mut bed, attempt, true);
+    assert_eq!(told(&bed), [(5, true)]);
+    // That it could not be continued leaves it stopped.
+    moves(&mut bed, attempt, 1, &[1]);
+    answers(&mut bed, attempt, false);
+    assert_eq!(told(&bed), [(5, true)]);
+    moves(&mut bed, attempt, 1, &[1]);
+    answers(&mut bed, attempt, true);
+    assert_eq!(told(&bed), [(1, false)]);
 }

@@ -21,6 +21,8 @@ pub struct BoundAttempt {
     pub slot: u32,
     /// Cores of that slot.
     pub cpus: Vec<u32>,
+    /// It is stopped, its memory kept, and goes on later.
+    pub parked: bool,
 }
 
 impl From<wire::BoundAttempt> for BoundAttempt {
@@ -33,6 +35,7 @@ impl From<wire::BoundAttempt> for BoundAttempt {
             pid: (said.pid > 0).then_some(said.pid),
             slot: said.slot,
             cpus: said.cpus,
+            parked: said.parked,
         }
     }
 }
@@ -53,7 +56,10 @@ pub fn attempts(of: &[BoundAttempt]) -> Vec<String> {
             attempt
                 .pid
                 .map_or_else(|| "-".to_owned(), |pid| pid.to_string()),
-            ranges(&attempt.cpus),
+            match attempt.parked {
+                true => "stopped".to_owned(),
+                false => ranges(&attempt.cpus),
+            },
             attempt.slot.to_string(),
             attempt.host.clone(),
         ]
@@ -94,13 +100,19 @@ mod tests {
             pid,
             slot: 2,
             cpus: cpus.to_vec(),
+            parked: cpus.is_empty(),
         };
-        let all = [said(3, 4711, &[0, 1, 2, 3, 8]), said(6, 0, &[5])];
+        let all = [
+            said(3, 4711, &[0, 1, 2, 3, 8]),
+            said(4, 4712, &[]),
+            said(6, 0, &[5]),
+        ];
         let all: Vec<BoundAttempt> = all.into_iter().map(Into::into).collect();
         let expected = [
-            "  attempt      pid  cores  slot  host",
-            "  map 3.1     4711  0-3,8     2  n1",
-            "  reduce 6.1     -      5     2  n1",
+            "  attempt      pid    cores  slot  host",
+            "  map 3.1     4711    0-3,8     2  n1",
+            "  map 4.1     4712  stopped     2  n1",
+            "  reduce 6.1     -        5     2  n1",
         ];
         assert_eq!(attempts(&all), expected);
         assert!(attempts(&[]).is_empty());

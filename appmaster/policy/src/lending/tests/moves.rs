@@ -481,3 +481,41 @@ proptest! {
         prop_assert_eq!(reserved.count(), 0);
     }
 }
+
+#[test]
+fn one_that_is_stopped_is_ordered_on_before_its_slot_is_known_to_be_free_for_others() {
+    let mut lending = lending("dyscale:move-least=0,park=1+gang");
+    lending.joined(NOW, cut(1, 1));
+    lending.wanted(NOW, 1, of_queue("batch"));
+    let inputs = ["n1", "n1", "n1"].map(input);
+    let (starts, _) = said(&lending.runnable(NOW, 1, Stage::Map, &inputs));
+    for (attempt, _) in &starts {
+        lending.began(NOW, *attempt);
+    }
+    let on = |cpu: u32| {
+        let mut found = starts.iter().filter(|(_, cpus)| *cpus == [cpu]);
+        found.next().unwrap().0
+    };
+    let order = |words: Vec<Word>| match &words[..] {
+        [Word::Move(of)] => (of.attempt, of.slot, of.cpus.clone(), of.parked),
+        _ => panic!("{words:?}"),
+    };
+    lending.wanted(NOW, 2, of_queue("interactive"));
+    let words = lending.runnable(NOW, 2, Stage::Map, &[input("n1")]);
+    // The third place of the container, which is no slot of its offer.
+    assert_eq!(order(words), (on(0), 2, vec![], true));
+    let (short, moves) = said(&lending.moved(NOW, on(0), true));
+    assert_eq!((short[0].1.clone(), moves.len()), (vec![0], 0), "{short:?}");
+    let (offer, lent) = lending.offers().next().unwrap();
+    assert_eq!((offer.slots.len(), lent), (2, 2));
+    lending.began(NOW, short[0].0);
+    // The slow slot is free: the stopped one has it, and not the third task.
+    let words = lending.ended(NOW, on(1), AttemptOutcome::Done);
+    assert_eq!(order(words), (on(0), 1, vec![1], false));
+    assert_eq!(lending.moved(NOW, on(0), true), []);
+    let (third, _) = said(&lending.ended(NOW, short[0].0, AttemptOutcome::Done));
+    assert_eq!(third.len(), 1);
+    // One that ends while it is stopped leaves nothing taken.
+    lending.ended(NOW, on(0), AttemptOutcome::Killed);
+    assert!(lending.bindings.are_at_rest() && lending.refused().is_empty());
+}

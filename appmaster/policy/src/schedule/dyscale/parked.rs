@@ -34,7 +34,8 @@ impl DyScale {
             batch.find_map(|(container, attempt)| {
                 let to = session.free_in(container, stage, Speed::Parked)?;
                 let slot = session.attempt(attempt)?.slot;
-                let makes_room = has_slots(session, container, stage, Speed::Slow)
+                let makes_room = !has_device(session, attempt)
+                    && has_slots(session, container, stage, Speed::Slow)
                     && self.may_move(session, attempt)
                     && self.is_waited_for(session, stage, slot);
                 makes_room.then_some(Decision::Move { attempt, to })
@@ -118,6 +119,13 @@ impl DyScale {
                 .then_some(Decision::Move { attempt, to })
         })
     }
+}
+
+/// Whether an attempt may have a device, which others would wait for.
+fn has_device(session: &Session, attempt: AttemptIx) -> bool {
+    let class = session.attempt(attempt).and_then(|attempt| attempt.class);
+    let need = class.and_then(|class| session.need(class));
+    need.is_some_and(|need| !need.locks.is_empty())
 }
 
 /// Whether a container has slots of a stage on cores of this speed, free or taken. Cost: O(its slots).
