@@ -1,6 +1,8 @@
 //! An attempt has ended: what it left, or why there is nothing.
 
-use gerbil_task::{Counters, FromTask, check_counters, own_counters_max};
+use std::time::Duration;
+
+use gerbil_task::{Counters, FromTask, TaskPhase, check_counters, own_counters_max};
 use holding::joined;
 use job::history::AttemptEnd;
 use job::wire;
@@ -8,7 +10,7 @@ use job::wire::task_event;
 use policy::ContainerId;
 use policy::commit::TaskResult;
 use policy::mapreduce::{Digest, Event};
-use policy::schedule::{AttemptIx, AttemptOutcome, Stage, TaskIx, Why};
+use policy::schedule::{AttemptIx, AttemptOutcome, AttemptPhase, Nanos, Stage, TaskIx, Why};
 
 use super::attempts::{Far, PlacedAttempt};
 use super::orders::Orders;
@@ -139,6 +141,7 @@ impl MapReduce {
         ended: &wire::TaskEnded,
     ) {
         let task = attempt.task;
+        let phases = phases_of(&counters);
         if !self.ever_done.contains(&(attempt.stage, task)) {
             let own = own_counters_max(&self.description.settings);
             if let Err(error) = check_counters(&self.counters, &counters, own) {
@@ -172,7 +175,7 @@ impl MapReduce {
                 self.maps_done = self.maps_done.saturating_add(1);
                 let read = Orders::length(&self.description, task);
                 self.attempts.remove(ix, read);
-                self.end_of_attempt(ix, AttemptOutcome::Done);
+                self.end_of_attempt(ix, AttemptOutcome::Done, phases);
                 self.step_machine(Event::Mapped {
                     attempt: ix,
                     digest: digest(ended),
@@ -182,7 +185,7 @@ impl MapReduce {
                 self.count_own("GATHERED_AHEAD_READ_BYTES", ended.gathered_bytes);
                 self.reduces_done = self.reduces_done.saturating_add(1);
                 self.attempts.remove(ix, 0);
-                self.end_of_attempt(ix, AttemptOutcome::Done);
+                self.end_of_attempt(ix, AttemptOutcome::Done, phases);
                 let home = attempt.place;
                 self.step_machine(Event::Fetched { home });
                 self.step_machine(Event::Reduced(ix));
@@ -272,7 +275,7 @@ impl MapReduce {
             record,
         });
         // The record is to blame, not the node.
-        self.end_of_attempt(ix, AttemptOutcome::Killed);
+        self.end_of_attempt(ix, AttemptOutcome::Killed, Vec::new());
     }
 
     /// A reduce could not read what these maps have left, which is no fault of its own.
@@ -316,12 +319,42 @@ impl MapReduce {
             self.remember(&attempt, end, 0);
         }
         self.step_machine(Event::Ended { attempt: ix, how });
-        self.end_of_attempt(ix, for_node);
+        self.end_of_attempt(ix, for_node, Vec::new());
     }
 
-    fn end_of_attempt(&mut self, ix: AttemptIx, how: AttemptOutcome) {
-        self.want(MapReduceEffect::Over { attempt: ix, how });
+    fn end_of_attempt(
+        &mut self,
+        attempt: AttemptIx,
+        how: AttemptOutcome,
+        phases: Vec<(AttemptPhase, Nanos)>,
+    ) {
+        self.want(MapReduceEffect::Over {
+            attempt,
+            how,
+            phases,
+        });
     }
+}
+
+/// How long an attempt was in each phase that it has counted.
+fn phases_of(counters: &Counters) -> Vec<(AttemptPhase, Nanos)> {
+    let phase = |phase| match phase {
+        TaskPhase::Read => Some(AttemptPhase::Read),
+        TaskPhase::Map => Some(AttemptPhase::Map),
+        TaskPhase::Collect => Some(AttemptPhase::Collect),
+        TaskPhase::Spill => Some(AttemptPhase::Spill),
+        TaskPhase::Merge => Some(AttemptPhase::Merge),
+        TaskPhase::Shuffle => Some(AttemptPhase::Shuffle),
+        TaskPhase::Sort => Some(AttemptPhase::Sort),
+        TaskPhase::Reduce => Some(AttemptPhase::Reduce),
+        TaskPhase::Write => Some(AttemptPhase::Write),
+        // Of a protocol that is newer than this.
+        _ => None,
+    };
+    let nanos = |took: Duration| Nanos(u64::try_from(took.as_nanos()).unwrap_or(u64::MAX));
+    gerbil_task::phases(counters)
+        .filter_map(|(of, took)| Some((phase(of)?, nanos(took))))
+        .collect()
 }
 
 /// Of the records that a map has left for reduces; of one that left none nothing.

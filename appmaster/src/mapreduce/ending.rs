@@ -198,6 +198,7 @@ impl MapReduce {
             MapReduceEvent::Placed(start) => self.want(MapReduceEffect::Over {
                 attempt: start.attempt,
                 how: AttemptOutcome::Killed,
+                phases: Vec::new(),
             }),
             MapReduceEvent::Folder(done) => self.folder_done(done),
             MapReduceEvent::Kept(kept) => self.kept(kept),

@@ -7,7 +7,7 @@ use job::wire;
 use job::wire::{task_event, task_order};
 use policy::elements::ElementNeed;
 use policy::lending::{Home, Lack, TaskInput, TaskMove, TaskStart};
-use policy::schedule::{AttemptIx, AttemptOutcome, Stage, TaskIx, Why};
+use policy::schedule::{AttemptIx, AttemptOutcome, AttemptPhase, Nanos, Stage, TaskIx, Why};
 use policy::{ContainerId, Millis};
 
 use super::folder::{FolderDone, FolderWork};
@@ -123,6 +123,8 @@ pub(crate) enum MapReduceEffect {
         attempt: AttemptIx,
         /// Whether its result is there; else what ended it.
         how: AttemptOutcome,
+        /// How long it was in each phase; of one whose result is there.
+        phases: Vec<(AttemptPhase, Nanos)>,
     },
     /// The results of these maps are lost, and they run again.
     MapsLost(Vec<TaskIx>),

@@ -95,6 +95,7 @@ impl MapReduce {
             return self.want(MapReduceEffect::Over {
                 attempt: ix,
                 how: AttemptOutcome::Killed,
+                phases: Vec::new(),
             });
         }
         let first = self.attempts.at(stage, task).first().copied();

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use job::JobId;
 use policy::elements::ElementNeed;
 use policy::lending::{Home, Lending, TaskInput, Word};
-use policy::schedule::{AttemptIx, AttemptOutcome, Stage, TaskIx};
+use policy::schedule::{AttemptIx, AttemptOutcome, AttemptPhase, Nanos, Stage, TaskIx};
 use policy::{ContainerId, Millis};
 
 use super::Slots;
@@ -76,9 +76,17 @@ impl Slots {
         });
     }
 
-    /// An attempt is over: its slot is free.
-    pub(crate) fn ended(&mut self, now: Millis, attempt: AttemptIx, how: AttemptOutcome) {
-        self.change(now, |lending| lending.ended(now, attempt, how));
+    /// An attempt is over, and was so long in each phase: its slot is free.
+    pub(crate) fn ended(
+        &mut self,
+        now: Millis,
+        attempt: AttemptIx,
+        how: AttemptOutcome,
+        phases: Vec<(AttemptPhase, Nanos)>,
+    ) {
+        self.change(now, |lending| {
+            lending.ended_after(now, attempt, how, phases)
+        });
     }
 
     /// Does something about the wish of a job; nothing, where it has none.

@@ -202,7 +202,8 @@ fn nothing_begins_in_a_container_that_is_wanted_back_while_a_slot_is_wished_for(
     assert!(!bed.allotted().iter().any(begun));
     assert_eq!(bed.slots.lacking(), 1);
     // What runs there goes on to its end.
-    bed.slots.ended(bed.now, attempt, AttemptOutcome::Done);
+    bed.slots
+        .ended(bed.now, attempt, AttemptOutcome::Done, Vec::new());
     bed.offered(3, 2);
     let allotted = bed.allotted();
     let [Allotted::Task { job: of, start }] = &allotted[..] else {
@@ -367,6 +368,7 @@ fn five_thousand_containers_of_eight_slots() {
         bed.now,
         policy::schedule::AttemptIx(40_000),
         AttemptOutcome::Done,
+        Vec::new(),
     );
     timed("the end of one attempt, with idle slots", began);
     assert_eq!(bed.slots.name(job), Some("job-2"));

@@ -14,6 +14,7 @@ use crate::output::sync::settings_of_file;
 use crate::output::{RecordWriter, WriterOf};
 use crate::sort::Collector;
 use crate::sort::combine::Combined;
+use crate::task::phases::{self, Sampled, Timed};
 use crate::task::sample::KeySample;
 
 /// What a mapper emits to.
@@ -38,6 +39,8 @@ pub(crate) enum Sink {
     Combined(Box<Combined>),
     /// Nowhere: only some keys are kept.
     Keys(KeySample),
+    /// On to another one, which is timed meanwhile; none is there only while it is put in.
+    Timed(Option<Box<Self>>, Sampled),
 }
 
 impl Sink {
@@ -50,11 +53,31 @@ impl Sink {
                 let page = &writers.page;
                 match &mut writers.main {
                     Some(main) => main.write(key, value).inspect_err(|_| unwritten(page)),
-                    None => Err(Error::new("the task's output is closed")),
+                    None => Err(closed()),
                 }
             }
             Self::Combined(combined) => combined.take(key, value),
             Self::Keys(keys) => keys.take(key),
+            Self::Timed(inner, emits) => timed(inner.as_deref_mut(), emits, key, value),
+        }
+    }
+
+    /// Some of what it takes is timed from now on, and counts for so many times as much.
+    #[cold]
+    pub(crate) fn time(&mut self, times: u32) {
+        let inner = std::mem::replace(self, Self::Timed(None, Sampled::once_in(times)));
+        if let Self::Timed(place, _) = self {
+            *place = Some(Box::new(inner));
+        }
+    }
+
+    /// Nothing is timed any more.
+    #[cold]
+    pub(crate) fn time_no_more(&mut self) {
+        if let Self::Timed(inner, _) = self
+            && let Some(inner) = inner.take()
+        {
+            *self = *inner;
         }
     }
 
@@ -62,7 +85,9 @@ impl Sink {
     pub(crate) fn combined(&mut self) -> Result<&mut Combined> {
         match self {
             Self::Combined(combined) => Ok(combined),
-            Self::Collect(_) | Self::Write(_) | Self::Keys(_) => Err(not_combined()),
+            Self::Collect(_) | Self::Write(_) | Self::Keys(_) | Self::Timed(..) => {
+                Err(not_combined())
+            }
         }
     }
 
@@ -70,9 +95,33 @@ impl Sink {
     pub(crate) fn into_combined(self) -> Result<Combined> {
         match self {
             Self::Combined(combined) => Ok(*combined),
-            Self::Collect(_) | Self::Write(_) | Self::Keys(_) => Err(not_combined()),
+            Self::Collect(_) | Self::Write(_) | Self::Keys(_) | Self::Timed(..) => {
+                Err(not_combined())
+            }
         }
     }
+}
+
+/// Puts a record into the sink, and notes what some of them take.
+#[cold]
+#[inline(never)]
+fn timed(sink: Option<&mut Sink>, emits: &mut Sampled, key: &[u8], value: &[u8]) -> Result<()> {
+    let sink = sink.ok_or_else(closed)?;
+    if !emits.is_due() {
+        return sink.take(key, value);
+    }
+    let from = phases::worked();
+    let done = sink.take(key, value);
+    let timed = match sink {
+        Sink::Write(_) => Timed::Write,
+        Sink::Collect(_) | Sink::Combined(_) | Sink::Keys(_) | Sink::Timed(..) => Timed::Collect,
+    };
+    emits.took(timed, &from);
+    done
+}
+
+fn closed() -> Error {
+    Error::new("the task's output is closed")
 }
 
 fn not_combined() -> Error {
@@ -156,6 +205,16 @@ impl<'a, K: Value, V: Value> Output<'a, K, V> {
         }
     }
 
+    /// As of the [`Sink`].
+    pub(crate) fn time(&mut self, times: u32) {
+        self.sink.time(times);
+    }
+
+    /// As of the [`Sink`].
+    pub(crate) fn time_no_more(&mut self) {
+        self.sink.time_no_more();
+    }
+
     /// Emits a record.
     ///
     /// # Errors
@@ -186,8 +245,13 @@ impl<'a, K: Value, V: Value> Output<'a, K, V> {
     ) -> Result<()> {
         self.context.page.alive();
         let (key, value) = (key.bytes(&mut self.key)?, value.bytes(&mut self.value)?);
-        match self.sink {
+        let mut sink = &mut *self.sink;
+        if let Sink::Timed(Some(inner), _) = sink {
+            sink = inner;
+        }
+        match sink {
             Sink::Keys(_) => Ok(()),
+            Sink::Timed(..) => Err(closed()),
             Sink::Collect(_) | Sink::Combined(_) => Err(Error::new(
                 "named outputs are written by reduces, or by maps of a job without any",
             )),

@@ -3,6 +3,7 @@
 #[cfg(test)]
 mod life;
 pub(crate) mod map;
+pub(crate) mod phases;
 pub(crate) mod reduce;
 pub(crate) mod role;
 pub(crate) mod sample;

@@ -12,8 +12,8 @@ use std::time::{Duration, Instant};
 
 use gerbil_task::said::NAME_MAX;
 use gerbil_task::{
-    Connection, FrameError, FromTask, OutputOf, Page, Phase, ReduceOrder, ToTask, VERSION, Welcome,
-    check_index, count_written, records_digest, said,
+    Connection, FrameError, FromTask, OutputOf, Page, Phase, ReduceOrder, TaskPhase, ToTask,
+    VERSION, Welcome, check_index, count_phases, count_written, records_digest, said,
 };
 use job::JobId;
 use tokio::sync::mpsc;
@@ -65,6 +65,8 @@ pub(super) struct Conversation {
     pub(super) gathered: Vec<Origin>,
     /// Bytes of it that were here before the reduce began.
     pub(super) gathered_ahead: u64,
+    /// How long it took until all that a reduce reads was here.
+    pub(super) shuffled: Duration,
     pub(super) carrier: Carrier,
     pub(super) trouble: Trouble,
     /// What the user's code last said of itself.
@@ -235,7 +237,9 @@ impl Conversation {
             gets_on: &|| self.page.alive(),
         };
         self.page.phase(Phase::Fetch);
+        let began = Instant::now();
         let gathered = self.sources.gather(order, waiting);
+        self.shuffled = began.elapsed();
         self.page.phase(Phase::Setup);
         if is_over() {
             return Err(TaskFailure::Died { greeted: true });
@@ -265,6 +269,9 @@ impl Conversation {
         };
         // The process leaves meanwhile; one that is gone already is not told.
         self.connection.send(&ToTask::Leave).ok();
+        if let FromTask::ReduceDone { counters } = &mut said {
+            count_phases(counters, &[(TaskPhase::Shuffle, self.shuffled)]);
+        }
         self.said_by
             .blocking_send((self.number, Said::Finishing))
             .ok();

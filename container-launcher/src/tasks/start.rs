@@ -6,6 +6,7 @@ use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use fpga_client::client::ACCELERATORS_VARIABLE;
 use gerbil_task::settings::READ_ORDER;
@@ -168,6 +169,7 @@ impl Tasks {
             sources,
             gathered: Vec::new(),
             gathered_ahead: 0,
+            shuffled: Duration::ZERO,
             carrier: Carrier::new(carrier, attempt.ends.clone()),
             trouble: Trouble::default(),
             status: Arc::clone(&attempt.status),

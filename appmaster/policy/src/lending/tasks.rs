@@ -6,7 +6,7 @@ use super::messages::{Offer, TaskInput, Word};
 use super::{Lending, nanos};
 use crate::Millis;
 use crate::schedule::{
-    AttemptIx, AttemptOutcome, AttemptPhase, ContainerIx, Event, Stage, Task, TaskIx, wanted,
+    AttemptIx, AttemptOutcome, AttemptPhase, ContainerIx, Event, Nanos, Stage, Task, TaskIx, wanted,
 };
 
 impl Lending {
@@ -119,8 +119,19 @@ impl Lending {
         self.driver.tell(nanos(now), &progress);
     }
 
-    /// An attempt is over.
+    /// An attempt is over, of whose phases nothing is known.
     pub fn ended(&mut self, now: Millis, attempt: AttemptIx, how: AttemptOutcome) -> Vec<Word> {
+        self.ended_after(now, attempt, how, Vec::new())
+    }
+
+    /// An attempt is over, and was so long in each phase.
+    pub fn ended_after(
+        &mut self,
+        now: Millis,
+        attempt: AttemptIx,
+        how: AttemptOutcome,
+        phases: Vec<(AttemptPhase, Nanos)>,
+    ) -> Vec<Word> {
         let Some(job) = self.driver.session().attempt(attempt).map(|of| of.job) else {
             return Vec::new();
         };
@@ -131,7 +142,7 @@ impl Lending {
         let ended = Event::Ended {
             attempt,
             how,
-            phases: Vec::new(),
+            phases,
         };
         self.happened(now, &ended)
     }

@@ -83,7 +83,7 @@ pub enum Event {
         attempt: AttemptIx,
         /// Whether its result is there; else what ended it.
         how: AttemptOutcome,
-        /// How long it was in each phase.
+        /// How long it was in each phase; none of one that is not known to have done anything.
         phases: Vec<(AttemptPhase, Nanos)>,
     },
     /// An attempt runs where it was ordered to, or where it was before. For a swap: of `one`.
@@ -125,10 +125,24 @@ pub enum Event {
 /// What an attempt does at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum AttemptPhase {
-    /// Reading and mapping.
+    /// A map reads its split. In [`Event::Progress`] this, and what comes up to [`Merge`](Self::Merge), is `Map`.
+    Read,
+    /// The mapper has a record; of progress, all that a map does.
     Map,
-    /// Merging and reducing.
+    /// A map puts what it emits into memory.
+    Collect,
+    /// A map sorts and writes what is in memory.
+    Spill,
+    /// A map merges what it has spilled.
+    Merge,
+    /// A reduce's input is brought.
+    Shuffle,
+    /// A reduce merges before it begins to reduce.
+    Sort,
+    /// The reducer has a group; of progress, all that a reduce does.
     Reduce,
+    /// Output is written, by a reduce or by a map of a job without any.
+    Write,
     /// Whatever an MPI program does.
     Run,
 }

@@ -57,9 +57,13 @@ impl Session {
             MapReduceEffect::Progress { attempt, done, of } => {
                 self.with_slots(|slots, now| slots.progress(now, attempt, done, of));
             }
-            MapReduceEffect::Over { attempt, how } => {
+            MapReduceEffect::Over {
+                attempt,
+                how,
+                phases,
+            } => {
                 self.ledger.task_ends(self.edge.now(), job, attempt, how);
-                self.with_slots(|slots, now| slots.ended(now, attempt, how));
+                self.with_slots(|slots, now| slots.ended(now, attempt, how, phases));
             }
             MapReduceEffect::Tell { to, order } => {
                 let order = Some(*order);

@@ -240,3 +240,33 @@ fn an_output_that_cannot_be_had_ends_it_before_anything_runs() {
     assert_eq!((code, sentence.as_str()), (74, "it exists"));
     assert_eq!(bed.wanted(), ["set up", "admit", "no more", "Failed"]);
 }
+
+/// Policies are told how long an attempt was in each phase, of what it has counted; of one that failed nothing.
+#[test]
+fn an_attempt_s_phases_are_told_with_its_end() {
+    let mut bed = Bed::new(1, 0);
+    let first = bed.place(Stage::Map, 0, 1);
+    bed.joined(1);
+    bed.failed(1, first, "no");
+    let again = bed.place(Stage::Map, 0, 1);
+    let counted = ["READ", "WRITE", "CPU"].map(|name| format!("{name}_MILLISECONDS"));
+    let said = FromTask::MapDone {
+        counters: Counters::from([("gerbil".to_owned(), counted.map(|name| (name, 3)).into())]),
+        partitions: Vec::new(),
+    };
+    bed.ended(
+        1,
+        wire::TaskEnded {
+            process: again.0,
+            said: serde_json::to_string(&said).unwrap(),
+            has_files: true,
+            ..wire::TaskEnded::default()
+        },
+    );
+    let wanted = bed.wanted();
+    let over: Vec<&String> = wanted.iter().filter(|it| it.starts_with("over")).collect();
+    assert_eq!(
+        over,
+        ["over 0 Failed", "over 1 Done Read 3000000 Write 3000000"]
+    );
+}

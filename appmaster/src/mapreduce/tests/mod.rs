@@ -316,7 +316,17 @@ fn words(wanted: &MapReduceEffect) -> String {
             let among: Vec<&str> = among.iter().map(|container| container.0.as_str()).collect();
             format!("homes {partitions:?} of {}", among.join(" "))
         }
-        MapReduceEffect::Over { attempt, how } => format!("over {} {how:?}", attempt.0),
+        MapReduceEffect::Over {
+            attempt,
+            how,
+            phases,
+        } => {
+            let phases = phases.iter();
+            let phases: String = phases
+                .map(|(of, took)| format!(" {of:?} {}", took.0))
+                .collect();
+            format!("over {} {how:?}{phases}", attempt.0)
+        }
         MapReduceEffect::MapsLost(maps) => format!("lost {}", maps.len()),
         MapReduceEffect::Folder(FolderWork::SetUp { .. }) => "set up".into(),
         MapReduceEffect::Folder(FolderWork::Commit(results)) => {

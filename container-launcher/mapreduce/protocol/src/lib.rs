@@ -14,6 +14,7 @@ mod message;
 pub mod nearest;
 mod output_name;
 pub mod pattern;
+mod phases;
 mod read_broker;
 pub mod renamed;
 pub mod said;
@@ -37,6 +38,7 @@ pub use message::{
     FromTask, MapOrder, Partition, Piece, Plan, PlannedJob, ReduceOrder, Source, ToTask, Welcome,
 };
 pub use output_name::OutputOf;
+pub use phases::{TaskPhase, count_phases, phases};
 pub use read_broker::{BROKER_FRAME_MAX, FromEngine, ToEngine};
 
 /// The version of the protocol that this crate speaks. Both sides name theirs in their first message, and

@@ -11,6 +11,8 @@ use std::os::fd::AsFd as _;
 use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
 use rustix::pipe::{IoSliceRaw, SpliceFlags, fcntl_getpipe_size, vmsplice};
 
+use crate::task::phases::{self, Timed};
+
 /// Bytes that are written at once where they are copied.
 const PIECE: usize = 256 << 10;
 /// A file is large from then on, bytes: small ones are not worth more memory.
@@ -56,7 +58,7 @@ impl Sink {
     #[cold]
     #[inline(never)]
     fn full(&mut self) -> io::Result<()> {
-        self.file.write_all(&self.piece)?;
+        phases::within(Timed::Write, || self.file.write_all(&self.piece))?;
         self.written = self.written.saturating_add(self.piece.len() as u64);
         self.piece.clear();
         if self.written >= LARGE && matches!(self.way, Way::Copied { may_change: true }) {
@@ -74,7 +76,7 @@ impl Sink {
             return Ok(0);
         };
         let taken = lent.fill(bytes);
-        if lent.is_full() && !lent.hand_over(&self.file)? {
+        if lent.is_full() && !phases::within(Timed::Write, || lent.hand_over(&self.file))? {
             // Copied from here on: what is in the pipe stays as it is until the pages go.
             let rest = lent.rest().to_vec();
             self.file.write_all(&rest)?;
@@ -96,7 +98,7 @@ impl Write for Sink {
                 return self.lend(bytes);
             }
             if bytes.len() >= PIECE {
-                self.file.write_all(bytes)?;
+                phases::within(Timed::Write, || self.file.write_all(bytes))?;
                 self.written = self.written.saturating_add(bytes.len() as u64);
                 return Ok(bytes.len());
             }

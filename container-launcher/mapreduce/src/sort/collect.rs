@@ -18,6 +18,7 @@ use super::scratch::{Scratch, Spill};
 use super::table::{CombineTable, Inserted, Sought};
 use crate::error::{Error, Result};
 use crate::order::Order;
+use crate::task::phases::{self, Timed};
 use crate::width::word;
 
 /// Joins two values of one key.
@@ -332,9 +333,13 @@ impl Collector {
 
     /// Sorts what is in the arena and writes it to `file`.
     fn spill(&mut self, file: Spill) -> Result<()> {
-        if self.groups.is_some() {
-            return self.spill_groups(file);
-        }
+        phases::within(Timed::Spill, || match self.groups.is_some() {
+            true => self.spill_groups(file),
+            false => self.spill_records(file),
+        })
+    }
+
+    fn spill_records(&mut self, file: Spill) -> Result<()> {
         let before = self.page.read().phase;
         self.page.phase(Phase::Sort);
         let mut writer = BlockWriter::new(file, self.sizes.codec, &self.page)?;
@@ -418,7 +423,7 @@ impl Collector {
                 .pop()
                 .ok_or_else(|| Error::new("a spill is missing"));
         }
-        self.merge_spills(self.groups.is_some())
+        phases::within(Timed::Merge, || self.merge_spills(self.groups.is_some()))
     }
 
     /// The file of the map's output, of about `bytes`: in memory up to the arena's size, however small that is.

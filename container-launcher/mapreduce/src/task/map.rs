@@ -25,6 +25,7 @@ use crate::sort::codec::Codec;
 use crate::sort::collect::{Sizes, Spare};
 use crate::sort::digest::Seeds;
 use crate::sort::scratch::{Scratch, Spill};
+use crate::task::phases::{self, Sampled, Timed};
 
 /// A map to do, and what it is done with.
 pub(crate) struct MapRun<'a> {
@@ -74,6 +75,7 @@ pub(crate) fn run_map<M: Mapper>(
     let combining = combining.filter(|_| combines);
     context.split.clone_from(&order.pieces);
     let page = context.page.clone();
+    phases::begin();
     page.begin(
         u64::from(order.task),
         order.pieces.iter().map(|piece| piece.length).sum(),
@@ -121,11 +123,11 @@ pub(crate) fn run_map<M: Mapper>(
     match &mut sink {
         Sink::Write(writers) => {
             page.phase(Phase::Output);
-            writers.finish()?;
+            phases::within(Timed::Write, || writers.finish())?;
             context.count_task("MAP_OUTPUT_RECORDS", writers.records);
         }
         Sink::Collect(collector) => {
-            let (file, partitions) = collector.finish()?;
+            let (file, partitions) = phases::within(Timed::Collect, || collector.finish())?;
             let collected = collector.collected;
             context.counting.absorb(collector.counted());
             context.counted()?;
@@ -147,13 +149,12 @@ pub(crate) fn run_map<M: Mapper>(
             }
             output = Some((file, partitions));
         }
-        Sink::Combined(_) | Sink::Keys(_) => {}
+        Sink::Combined(_) | Sink::Keys(_) | Sink::Timed(..) => {}
     }
     page.phase(Phase::Idle);
-    Ok(MapDone {
-        counters: context.counting.finish(),
-        output,
-    })
+    let mut counters = context.counting.finish();
+    phases::count('m', &mut counters);
+    Ok(MapDone { counters, output })
 }
 
 /// Shows with each read that the map gets on: a format may look for the beginning of a record for long.
@@ -164,7 +165,7 @@ struct Watched {
 
 impl Read for Watched {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        let read = self.reader.read(into);
+        let read = phases::within(Timed::Read, || self.reader.read(into));
         self.page.alive();
         read
     }
@@ -234,6 +235,7 @@ pub(super) fn feed<M: Mapper>(
     let (mut number, mut records) = (0_u64, 0_u64);
     let mut skipped = 0_u64;
     let mut shown = 0_u64;
+    let mut looks = Sampled::some();
     page.phase(Phase::Map);
     for (index, piece) in (0_u32..).zip(&order.pieces) {
         page.piece(u64::from(index));
@@ -257,15 +259,32 @@ pub(super) fn feed<M: Mapper>(
         while number < last && consumed.load(Ordering::Relaxed) - before <= share.bytes {
             let at = M::Input::position(&reader);
             page.record(at, number);
-            let Some((key, value)) = M::Input::next(&mut reader).inspect_err(unread)? else {
+            let from = if looks.is_due() {
+                out.time(looks.weight());
+                Some(phases::worked())
+            } else {
+                None
+            };
+            let found = M::Input::next(&mut reader).inspect_err(unread);
+            let found = found.inspect(|_| {
+                if let Some(from) = &from {
+                    looks.took(Timed::Read, from);
+                }
+            });
+            let Some((key, value)) = found? else {
+                out.time_no_more();
                 break;
             };
             if order.skip.binary_search(&number).is_ok() {
                 skipped += 1;
                 number += 1;
+                out.time_no_more();
                 continue;
             }
             let mapped = mapper.map(key, value, &mut out);
+            if from.is_some() {
+                out.time_no_more();
+            }
             records += M::Input::records(&reader);
             mapped.and_then(|()| out.counted()).map_err(|error| {
                 if error.is_placed() {

@@ -17,6 +17,7 @@ use crate::sort::block::SortedRun;
 use crate::sort::combine::Run;
 use crate::sort::merge::Merging;
 use crate::sort::scratch::Scratch;
+use crate::task::phases::{self, Sampled, Timed};
 
 /// A reduce to do, and what it is done with.
 pub(crate) struct ReduceRun {
@@ -51,6 +52,7 @@ pub(crate) fn run_reduce<K: Key, V: Value, R: Reducer<K, V>>(
     } = grouping;
     let page = context.page.clone();
     let expected: u64 = order.sources.iter().map(|source| source.records).sum();
+    phases::begin();
     page.begin(u64::from(order.task), expected);
     page.phase(Phase::Sort);
     // An empty part is no run.
@@ -66,7 +68,7 @@ pub(crate) fn run_reduce<K: Key, V: Value, R: Reducer<K, V>>(
         page: page.clone(),
     };
     let ground = &mut context.ground;
-    let mut merge = merging.of(sources.len(), &mut |at| {
+    let open = &mut |at: usize| {
         let (number, source) = sources
             .get(at)
             .ok_or_else(|| Error::new("a source that is none"))?;
@@ -77,7 +79,8 @@ pub(crate) fn run_reduce<K: Key, V: Value, R: Reducer<K, V>>(
             source.length,
             merging.record_max,
         ))
-    })?;
+    };
+    let mut merge = phases::within(Timed::Sort, || merging.of(sources.len(), open))?;
     let mut sink = Sink::Write(Writers::new(output, &mut context)?);
     page.phase(Phase::Setup);
     let setup = reducer.setup(&mut context);
@@ -85,6 +88,7 @@ pub(crate) fn run_reduce<K: Key, V: Value, R: Reducer<K, V>>(
     page.phase(Phase::Reduce);
     let mut out = Output::new(&mut context, &mut sink);
     let (mut groups, mut records) = (0_u64, 0_u64);
+    let mut timed = Sampled::some();
     let (mut skipped_groups, mut skipped_records) = (0_u64, 0_u64);
     // What cannot be read is no fault of a group, and none is left out for it.
     let unread = |_: &Error| page.phase(Phase::Sort);
@@ -100,6 +104,11 @@ pub(crate) fn run_reduce<K: Key, V: Value, R: Reducer<K, V>>(
         };
         let group = key.get(..length).unwrap_or_default();
         page.record(0, groups);
+        let weight = timed.weight();
+        let is_timed = timed.is_due();
+        if is_timed {
+            out.time(weight);
+        }
         let mut values = Values {
             run: Run::Merged(&mut merge),
             group,
@@ -119,6 +128,10 @@ pub(crate) fn run_reduce<K: Key, V: Value, R: Reducer<K, V>>(
                 .reduce(K::decode(by.key(&key))?, &mut values, &mut out)
                 .and_then(|()| out.counted()),
         };
+        if is_timed {
+            timed.passed();
+            out.time_no_more();
+        }
         if values.is_broken || done.as_ref().err().is_some_and(Error::is_placed) {
             page.phase(Phase::Sort);
         }
@@ -150,7 +163,7 @@ pub(crate) fn run_reduce<K: Key, V: Value, R: Reducer<K, V>>(
     cleanup.and_then(|()| out.counted()).context(|| "cleanup")?;
     page.phase(Phase::Output);
     if let Sink::Write(writers) = &mut sink {
-        writers.finish()?;
+        phases::within(Timed::Write, || writers.finish())?;
         context.count_task("REDUCE_OUTPUT_RECORDS", writers.records);
     }
     context.count_task("REDUCE_INPUT_GROUPS", groups - skipped_groups);
@@ -162,5 +175,7 @@ pub(crate) fn run_reduce<K: Key, V: Value, R: Reducer<K, V>>(
     let bytes = order.sources.iter().map(|source| source.length).sum();
     context.count_task("REDUCE_SHUFFLE_BYTES", bytes);
     page.phase(Phase::Idle);
-    Ok(context.counting.finish())
+    let mut counters = context.counting.finish();
+    phases::count('r', &mut counters);
+    Ok(counters)
 }
