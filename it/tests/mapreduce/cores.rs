@@ -11,10 +11,16 @@ use sim::recorded::RecordedSession;
 
 use crate::{files, is_same, local, mr, program, put, succeeds, text};
 
-pub const CASES: &[(&str, Case)] = &[(
-    "batch tasks make room on the fast core, and come back",
-    moved,
-)];
+pub const CASES: &[(&str, Case)] = &[
+    (
+        "batch tasks make room on the fast core, and come back",
+        moved,
+    ),
+    (
+        "a batch task that is stopped goes on, and nothing of a job that is killed stays stopped",
+        stopped,
+    ),
+];
 
 /// The cores of the attempts that run, as `gerbil mr status` tells them.
 fn cores(given: &Given, job: &str) -> Result<Vec<String>> {
@@ -98,4 +104,80 @@ fn replays(given: &Given) -> Result<()> {
     });
     ensure!(moved.count() >= 2, "two moves, and the record has fewer");
     session.play(&session.policy).map(drop)
+}
+
+/// A fast slot and a slow one, and a place: batch has both, and one of its tasks is stopped for an interactive job. What
+/// it writes is as if nothing had been; of a second one, which is killed then, nothing is left.
+fn stopped(given: &Given) -> Result<()> {
+    // Thirty times 0.3 s, after a process in a session of its own.
+    let slow = format!("setsid\n{}", "sleep\n".repeat(30));
+    put(given, "/parked/slow", &[("a", &slow), ("b", &slow)])?;
+    let short = "sleep\n".repeat(6);
+    put(given, "/parked/short", &[("a", &short)])?;
+    let line = [
+        "start",
+        "s",
+        "--containers",
+        "1",
+        "--memory",
+        "768",
+        "--policy",
+        "dyscale:move-least=0,park=1",
+        "--cores",
+        "fast=0,slow=1",
+        "--slots",
+        "fast=1:1,slow=1:1",
+        // Memory for the one that is stopped.
+        "--slots-per-container",
+        "3",
+    ];
+    told(given, &line, 0)?;
+    let session = given.newest()?.id;
+    let faulty = program("faulty")?;
+    // A map a file.
+    let batch = |out: &str| {
+        let each = ["--queue", "batch", "-D", "gerbil.split.pack=1"];
+        let program = [faulty.as_str(), "/parked/slow", out];
+        mr(given, &[&each[..], &program].concat())?.start()
+    };
+    let asked = |out: &str| {
+        let words = ["--queue", "interactive", &faulty, "/parked/short", out];
+        mr(given, &words)?.start()
+    };
+    let until = |what: &str, job: &str, wanted: &[&str]| {
+        wait::until(what, DEADLINE, || {
+            Ok((cores(given, job)? == wanted).then_some(()))
+        })
+    };
+    let first = batch("/parked/first")?;
+    let job = format!("{session}.1");
+    until("a batch task on each core", &job, &["0", "1"])?;
+    let short = asked("/parked/asked")?;
+    until("a batch task that is stopped", &job, &["1", "stopped"])?;
+    short.finish()?.success("the interactive job")?;
+    first.finish()?.success("the batch job")?;
+    let written = files(given, "/parked/first")?;
+    let written = written.get("part-r-00000").context("no output")?;
+    let written = String::from_utf8_lossy(written);
+    ensure!(written == "setsid\t2\nsleep\t60\n", "{written}");
+
+    let second = batch("/parked/second")?;
+    let job = format!("{session}.3");
+    until("a batch task on each core", &job, &["0", "1"])?;
+    let short = asked("/parked/never")?;
+    until("a batch task that is stopped", &job, &["1", "stopped"])?;
+    for (job, run) in [(&job, second), (&format!("{session}.4"), short)] {
+        told(given, &["kill", job], 0)?;
+        run.finish()?;
+    }
+    wait::until("nothing of the jobs", DEADLINE, || {
+        let left = given.cluster.container_processes()?;
+        let is_theirs = |words: &[String]| {
+            let shown = words.join(" ");
+            shown.contains("faulty") || shown.contains("sleep 600")
+        };
+        let mut left = left.iter().filter(|left| is_theirs(&left.arguments));
+        Ok(left.next().is_none().then_some(()))
+    })?;
+    stop(given, "s")
 }
