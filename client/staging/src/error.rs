@@ -119,15 +119,13 @@ pub enum StageError {
     /// It loads two that know nothing of each other.
     #[error(
         "{} loads two MPI libraries: {} is needed by {}, and {} by {}; build all of it with one of them",
-        program.display(), one.0, one.1.display(), other.0, other.1.display()
+        program.display(), needed.0, needed.1.display(), needed.2, needed.3.display()
     )]
     TwoMpiLibraries {
         /// The program.
         program: PathBuf,
-        /// Name of a library, and the file that needs it.
-        one: (String, PathBuf),
-        /// The same of the other.
-        other: (String, PathBuf),
+        /// Name of a library, and the file that needs it; the same of the other.
+        needed: Box<(String, PathBuf, String, PathBuf)>,
     },
     /// It speaks no PMIx that gerbil speaks.
     #[error(

@@ -317,14 +317,17 @@ fn two_of_mpi(program: &ProgramFile, closure: &Closure) -> Result<(), StageError
             .iter()
             .find(move |(mpi, _)| mpi.is_open_mpi == open)
     };
-    let (Some(one), Some(other)) = (of(false), of(true)) else {
+    let (Some((one, needs_one)), Some((other, needs_other))) = (of(false), of(true)) else {
         return Ok(());
     };
-    let named = |(mpi, needed_by): &(MpiLibrary, PathBuf)| (mpi.library.clone(), needed_by.clone());
     Err(StageError::TwoMpiLibraries {
         program: program.path.clone(),
-        one: named(one),
-        other: named(other),
+        needed: Box::new((
+            one.library.clone(),
+            needs_one.clone(),
+            other.library.clone(),
+            needs_other.clone(),
+        )),
     })
 }
 
