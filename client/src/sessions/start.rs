@@ -1,6 +1,5 @@
 //! `gerbil session start`.
 
-use std::num::NonZeroU32;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -15,7 +14,6 @@ use follow::kill::kill;
 use follow::progress::Progress;
 use follow::submit::{ApplicationTerms, submit};
 use follow::timeout::WaitTimeout;
-use policy::lending::{CoreSlots, SlotCut, StageSlots};
 use policy::{Millis, ResourceTypes, Resources, schedule};
 use proto_hadoop::{ApplicationClient, ApplicationId};
 use session::reach::{SessionAddress, place};
@@ -39,11 +37,8 @@ use crate::subcommands::SessionStart;
 use crate::upload::{BroughtFiles, staged, staging_meanwhile};
 use crate::usage::UsageError;
 
-/// Slots on a node with GPUs, where nothing is said: one task computes, others load and store.
-const GPU_SLOTS: NonZeroU32 = match NonZeroU32::new(4) {
-    Some(slots) => slots,
-    None => NonZeroU32::MIN,
-};
+use super::slots::{ContainerSlots, core_slots, without_room};
+
 /// By which YARN's lists find sessions.
 const TAG: &str = "gerbil-session";
 
@@ -119,7 +114,10 @@ pub(super) async fn start(
     let rm = cluster.rm();
     let slot = Resources::new(given.memory.map_or_else(|| step_mib(&cluster), Ok)?, 1);
     let core_slots = core_slots(&given);
-    let slots = Slots::of(&given, core_slots);
+    let slots = ContainerSlots::of(&given, core_slots);
+    if let Some(remark) = without_room(&given, core_slots) {
+        say(remark);
+    }
     let mut progress = Progress::new(false);
     progress.show("staging gerbil");
     let moved = Arc::new(staging::Moved::default());
@@ -252,49 +250,6 @@ pub(super) async fn start(
 fn unsubmitted(signal: u8) -> u8 {
     say("interrupted before anything was submitted");
     128u8.saturating_add(signal)
-}
-
-/// By which classes of cores slots are cut; `None`: they are all alike.
-fn core_slots(given: &SessionStart) -> Option<CoreSlots> {
-    let each = StageSlots {
-        maps: 1,
-        reduces: 1,
-    };
-    let unsaid = || schedule::goes_by_speed(&given.policy).then_some(SlotCut::PerCore(each));
-    let per_core = given.slots_per_core.map(SlotCut::PerCore);
-    let cut = given.slots.or(per_core).or_else(unsaid)?;
-    Some(CoreSlots {
-        cut,
-        bind: given.slot_bind,
-    })
-}
-
-/// How many slots containers have.
-struct Slots {
-    plain: NonZeroU32,
-    /// On nodes with GPUs, as far as the memory of their containers reaches.
-    gpu: NonZeroU32,
-    /// For which memory is asked.
-    room: NonZeroU32,
-}
-
-impl Slots {
-    /// Where a node's GPUs are found only when its container is there, each container is to be large enough.
-    fn of(given: &SessionStart, by_cores: Option<CoreSlots>) -> Self {
-        let unsaid = match by_cores.map(|of| of.cut.room()) {
-            Some(Some(room)) => NonZeroU32::new(room).unwrap_or(NonZeroU32::MIN),
-            // A fast core and a slow one.
-            Some(None) => NonZeroU32::MIN.saturating_add(1),
-            None => NonZeroU32::MIN,
-        };
-        let plain = given.slots_per_container.unwrap_or(unsaid);
-        let gpu = given.gpu_slots.or(given.slots_per_container);
-        Self {
-            plain,
-            gpu: gpu.unwrap_or(GPU_SLOTS),
-            room: given.gpu_slots.map_or(plain, |gpu| gpu.max(plain)),
-        }
-    }
 }
 
 fn millis(span: Duration) -> Millis {

@@ -375,7 +375,7 @@ mod tests {
             "start s --policy dyscale --slots fast=1:1,slow=3:2 --cores fast=0,slow=1 --cores n3=fast=2,slow=3",
         );
         let cut = given.slots.unwrap();
-        assert_eq!(cut.room(), Some(4));
+        assert_eq!((cut.room(0), cut.room(100)), (Some(4), Some(5)));
         assert_eq!(given.cores.len(), 2);
         assert_eq!(given.cores[1].node.as_deref(), Some("n3"));
         assert_eq!(given.slot_bind, SlotBinding::Class);

@@ -38,12 +38,9 @@ fn cores(given: &Given, job: &str) -> Result<Vec<String>> {
     Ok(cores)
 }
 
-/// One container with a map slot on the fast core and two on the slow one.
-fn moved(given: &Given) -> Result<()> {
-    let words = text(9);
-    let input = put(given, "/cores/in", &[("a", &words)])?;
-    given.cluster.hdfs().make_folder("/cores/records", "777")?;
-    let line = [
+/// The words that start a session of one container, whose first core is fast.
+const fn session<'a>(policy: &'a str, slots: &'a str) -> [&'a str; 12] {
+    [
         "start",
         "s",
         "--containers",
@@ -51,15 +48,25 @@ fn moved(given: &Given) -> Result<()> {
         "--memory",
         "768",
         "--policy",
-        "dyscale:move-least=0",
+        policy,
         "--cores",
         "fast=0,slow=1",
         "--slots",
-        "fast=1:1,slow=2:1",
-        "--record",
-        "/cores/records/s.jsonl",
+        slots,
+    ]
+}
+
+/// One container with a map slot on the fast core and two on the slow one.
+fn moved(given: &Given) -> Result<()> {
+    let words = text(9);
+    let input = put(given, "/cores/in", &[("a", &words)])?;
+    given.cluster.hdfs().make_folder("/cores/records", "777")?;
+    let record = ["--record", "/cores/records/s.jsonl"];
+    let line = [
+        &session("dyscale:move-least=0", "fast=1:1,slow=2:1")[..],
+        &record,
     ];
-    told(given, &line, 0)?;
+    told(given, &line.concat(), 0)?;
     let session = given.newest()?.id;
     let (hold, wordcount) = (program("hold")?, program("wordcount")?);
     // Both begin on the slow core; nothing interactive is there, and one goes up.
@@ -114,23 +121,7 @@ fn stopped(given: &Given) -> Result<()> {
     put(given, "/parked/slow", &[("a", &slow), ("b", &slow)])?;
     let short = "sleep\n".repeat(6);
     put(given, "/parked/short", &[("a", &short)])?;
-    let line = [
-        "start",
-        "s",
-        "--containers",
-        "1",
-        "--memory",
-        "768",
-        "--policy",
-        "dyscale:move-least=0,park=1",
-        "--cores",
-        "fast=0,slow=1",
-        "--slots",
-        "fast=1:1,slow=1:1",
-        // Memory for the one that is stopped.
-        "--slots-per-container",
-        "3",
-    ];
+    let line = session("dyscale:move-least=0,park=1", "fast=1:1,slow=1:1");
     told(given, &line, 0)?;
     let session = given.newest()?.id;
     let faulty = program("faulty")?;

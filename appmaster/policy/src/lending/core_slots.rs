@@ -81,6 +81,18 @@ impl StageSlots {
         }
     }
 
+    /// This many hundredths of it, each kind rounded up.
+    fn hundredths(self, share: u64) -> Self {
+        let of = |count: u32| {
+            let part = u64::from(count).saturating_mul(share).div_ceil(100);
+            u32::try_from(part).unwrap_or(u32::MAX)
+        };
+        Self {
+            maps: of(self.maps),
+            reduces: of(self.reduces),
+        }
+    }
+
     /// Tasks for which memory is asked: as many as there are maps, or reduces, at a time.
     #[must_use]
     pub fn most(self) -> u32 {
@@ -132,12 +144,16 @@ pub enum SlotCut {
 }
 
 impl SlotCut {
-    /// Tasks for which a container's memory is asked; `None`: its cores do not say.
+    /// Tasks for which a container's memory is asked, with those that are stopped in `parked` hundredths of a place for each
+    /// fast slot; `None`: its cores do not say.
     #[must_use]
-    pub fn room(self) -> Option<u32> {
+    pub fn room(self, parked: u64) -> Option<u32> {
         match self {
             Self::PerCore(_) => None,
-            Self::ByClass { fast, slow } => Some(fast.and(slow).most()),
+            Self::ByClass { fast, slow } => {
+                let stopped = fast.hundredths(parked).most();
+                Some(fast.and(slow).most().saturating_add(stopped))
+            }
         }
     }
 }

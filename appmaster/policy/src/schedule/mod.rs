@@ -103,7 +103,7 @@ pub use ids::{AttemptIx, ContainerIx, JobIx, Nanos, NodeIx, SlotIx, TaskIx};
 pub use job::{Job, Measured, Need, Stage, StageState, Task};
 pub use maps_fast::MapsFast;
 pub use named::{
-    POLICIES, UnknownPolicy, WRAPPERS, goes_by_speed, named, names, of_session, session_text,
+    POLICIES, UnknownPolicy, WRAPPERS, goes_by_speed, named, names, of_session, parks, session_text,
 };
 pub use place::{Container, Node, Reservation, Slot, SlotUse, Speed};
 pub use remaining::remaining;

@@ -132,6 +132,13 @@ pub fn goes_by_speed(text: &str) -> bool {
     BY_SPEED.contains(&name)
 }
 
+/// Hundredths of a place for stopped attempts that the policy that `text` names has for each fast slot; 0 of one that does
+/// not stop any, and where `text` names none.
+#[must_use]
+pub fn parks(text: &str) -> u64 {
+    named(text).map_or(0, |policy| policy.parks())
+}
+
 fn bare(part: &NamedPart<'_>) -> Result<Box<dyn Scheduler>, UnknownPolicy> {
     let unknown = || UnknownPolicy::Policy {
         name: part.name.to_owned(),
