@@ -80,6 +80,18 @@ fn what_makes_no_sense_is_refused() {
     );
 }
 
+/// When the jobs of a workload end under a policy, seconds, and how many moves there were.
+fn ends(workload: &str, policy: &str) -> (Vec<String>, usize) {
+    let workload: Workload = serde_json::from_str(workload).unwrap();
+    let result = WorkloadRun::new(&workload, named(policy).unwrap())
+        .play()
+        .unwrap();
+    let moves = result.decisions.iter();
+    let moves = moves.filter(|(_, decision)| matches!(decision, Decision::Move { .. }));
+    let ends = result.jobs.iter().map(|job| format!("{:.2}", job.end_s));
+    (ends.collect(), moves.count())
+}
+
 /// One node of a fast and a slow slot: batch has both, an interactive job comes.
 #[test]
 fn a_batch_task_makes_room_by_a_move_and_ends_by_the_speed_of_both_slots() {
@@ -92,16 +104,7 @@ fn a_batch_task_makes_room_by_a_move_and_ends_by_the_speed_of_both_slots() {
             { "name": "asked", "queue": "interactive", "submit_s": 30, "maps": { "count": 1, "seconds": 5 } }
         ]
     }"#;
-    let workload: Workload = serde_json::from_str(text).unwrap();
-    let ends = |policy: &str| {
-        let result = WorkloadRun::new(&workload, named(policy).unwrap())
-            .play()
-            .unwrap();
-        let moves = result.decisions.iter();
-        let moves = moves.filter(|(_, decision)| matches!(decision, Decision::Move { .. }));
-        let ends = result.jobs.iter().map(|job| format!("{:.2}", job.end_s));
-        (ends.collect::<Vec<_>>(), moves.count())
-    };
+    let ends = |policy: &str| ends(text, policy);
     // The short one has the slow slot until 20 s; asked starts there.
     assert_eq!(
         ends("dyscale-basic"),
@@ -124,16 +127,7 @@ fn a_batch_task_that_is_stopped_does_nothing_and_loses_nothing() {
             { "name": "asked", "queue": "interactive", "submit_s": 30, "maps": { "count": 1, "seconds": 5 } }
         ]
     }"#;
-    let workload: Workload = serde_json::from_str(text).unwrap();
-    let ends = |policy: &str| {
-        let result = WorkloadRun::new(&workload, named(policy).unwrap())
-            .play()
-            .unwrap();
-        let moves = result.decisions.iter();
-        let moves = moves.filter(|(_, decision)| matches!(decision, Decision::Move { .. }));
-        let ends = result.jobs.iter().map(|job| format!("{:.2}", job.end_s));
-        (ends.collect::<Vec<_>>(), moves.count())
-    };
+    let ends = |policy: &str| ends(text, policy);
     // The fast slot is free at 90 s; then what is left in the slow one comes up.
     let (alone, moves) = ends("dyscale");
     assert_eq!((alone[1].as_str(), moves), ("95.00", 1));
