@@ -1,4 +1,4 @@
-//! DyScale for real: a batch job and interactive ones in one session, under four policies, beside the simulator.
+//! DyScale for real: a batch job and interactive ones in one session, under five policies, beside the simulator.
 //!
 //! Four NodeManagers are loopback addresses of this machine. `--cores fast=0,slow=1` says that each of them has a fast and
 //! a slow core, with one map slot and three: all nodes share the two cores, and tasks are bound to one of them. Tasks are
@@ -61,11 +61,12 @@ enum What {
 }
 
 /// In the order in which they are played; the first is what the others are compared with.
-const POLICIES: [&str; 4] = [
+const POLICIES: [&str; 5] = [
     "fifo",
     "capacity:queue.interactive=25,queue.batch=75",
     "dyscale-basic",
     "dyscale",
+    "dyscale:park=1",
 ];
 
 #[expect(clippy::print_stderr, reason = "a command says on stderr why it ends")]

@@ -35,9 +35,9 @@ impl Row {
     }
 }
 
-/// A policy's word without its settings.
+/// A policy without the shares of its queues.
 pub(crate) fn short(policy: &str) -> &str {
-    policy.split(':').next().unwrap_or(policy)
+    policy.split(":queue.").next().unwrap_or(policy)
 }
 
 pub(crate) fn figure(
