@@ -39,5 +39,6 @@ pub use keys::Keys;
 pub use name_node::NameNode;
 pub use run::{Bar, JobTimes, RunResult, TIMED_OF, WorkloadRun};
 pub use workload::{
-    AlikeNodes, AlikeTasks, CoreSpeeds, Loss, SlotSpeed, StageSpeeds, Workload, WorkloadJob,
+    AlikeNodes, AlikeTasks, CoreSpeeds, Loss, LostCore, SlotSpeed, StageSpeeds, Workload,
+    WorkloadJob,
 };

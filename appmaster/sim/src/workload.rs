@@ -15,7 +15,7 @@ pub struct Workload {
     pub nodes: Vec<AlikeNodes>,
     /// In the order of submission.
     pub jobs: Vec<WorkloadJob>,
-    /// Nodes that are lost.
+    /// Nodes that are lost, and cores.
     #[serde(default)]
     pub losses: Vec<Loss>,
     /// How fast cores are, where they are told apart.
@@ -137,6 +137,15 @@ pub enum SlotSpeed {
     Slow,
 }
 
+impl SlotSpeed {
+    pub(crate) const fn of_slots(self) -> Speed {
+        match self {
+            Self::Fast => Speed::Fast,
+            Self::Slow => Speed::Slow,
+        }
+    }
+}
+
 /// A job.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
@@ -208,7 +217,7 @@ const fn task_mb() -> u64 {
     TASK_MB
 }
 
-/// A node that is lost, and stays so.
+/// A node that is lost, or a core of one, and stays so.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Loss {
@@ -216,6 +225,19 @@ pub struct Loss {
     pub at_s: f64,
     /// Number of the node, in the order of `nodes`.
     pub node: u32,
+    /// The core that is lost; where nothing is said, the whole node.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub core: Option<LostCore>,
+}
+
+/// A core of a node, with its slot of each kind.
+#[derive(Clone, Copy, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct LostCore {
+    /// Which cores it is one of.
+    pub speed: SlotSpeed,
+    /// Its number among those that are left of them, and round again.
+    pub number: u32,
 }
 
 impl Workload {
@@ -339,11 +361,7 @@ impl AlikeTasks {
 
 impl AlikeNodes {
     pub(crate) fn cut(&self) -> Vec<Slot> {
-        let speed = match self.speed {
-            None => Speed::Plain,
-            Some(SlotSpeed::Fast) => Speed::Fast,
-            Some(SlotSpeed::Slow) => Speed::Slow,
-        };
+        let speed = self.speed.map_or(Speed::Plain, SlotSpeed::of_slots);
         let kinds: [(usize, &[Stage]); 3] = [
             (self.map_slots, &[Stage::Map]),
             (self.reduce_slots, &[Stage::Reduce]),

@@ -75,6 +75,36 @@ fn what_ran_on_a_lost_node_runs_again() {
     );
 }
 
+/// A node of two fast cores and a slow one loses a fast one: what ran there is what its job starts next.
+#[test]
+fn what_ran_on_a_lost_core_runs_again_first() {
+    let workload = r#"{
+        "start_ms": 0,
+        "nodes": [{ "map_slots": 2, "reduce_slots": 2, "slow_map_slots": 1, "speed": "fast" }],
+        "jobs": [{ "name": "a", "maps": { "count": 4, "seconds": 10 }, "reduces": { "count": 2, "seconds": 5 } }],
+        "losses": [{ "at_s": 4, "node": 0, "core": { "speed": "fast", "number": 0 } }]
+    }"#;
+    let outcome = play("fifo", workload);
+    let on_fast: Vec<(u32, f64, &str)> = outcome
+        .bars
+        .iter()
+        .filter(|bar| bar.stage == "map" && bar.slot < 2)
+        .map(|bar| (bar.task, bar.end_s, bar.how))
+        .collect();
+    assert_eq!(
+        on_fast,
+        [
+            (0, 4.0, "lost"),
+            (1, 10.0, "done"),
+            (0, 20.0, "done"),
+            (3, 30.0, "done")
+        ]
+    );
+    // The slow one has the third until 22.222; the reduces have one slot.
+    assert_eq!(ends(&outcome), ["40.000"]);
+    assert_eq!(outcome.lost, 1);
+}
+
 #[test]
 fn a_job_that_no_slot_can_run_is_said() {
     let workload = r#"{ "nodes": [{ "map_slots": 1 }], "jobs": [{ "name": "big", "maps": { "count": 1, "seconds": 1, "memory_mb": 9000 } }] }"#;

@@ -81,6 +81,7 @@ impl RecordedSession {
         let losses = lost.map(|(at, container)| Loss {
             at_s: since(*at),
             node: container.0,
+            core: None,
         });
         let later = times.joined.iter().filter(|(at, _)| *at > begin).count();
         Ok(Self {

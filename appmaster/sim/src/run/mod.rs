@@ -3,6 +3,7 @@
 mod attempts;
 mod devices;
 mod jobs;
+mod losses;
 mod nodes;
 mod outcome;
 mod speed;
@@ -16,8 +17,8 @@ use anyhow::{Result, bail};
 use policy::Numbered;
 use policy::schedule::record::{RecordLine, What};
 use policy::schedule::{
-    AttemptIx, AttemptOutcome, ContainerIx, Decision, Event, JobIx, Nanos, Scheduler,
-    SessionDriver, Stage, TaskIx,
+    AttemptIx, AttemptOutcome, Decision, Event, JobIx, Nanos, Scheduler, SessionDriver, Stage,
+    TaskIx,
 };
 
 use crate::clock::Clock;
@@ -120,6 +121,7 @@ impl<'a> WorkloadRun<'a> {
             end: Nanos(0),
             events: 0,
             deciding: Duration::ZERO,
+            lost: 0,
             digest: String::new(),
             record: Vec::new(),
         };
@@ -220,10 +222,10 @@ impl<'a> WorkloadRun<'a> {
     fn happen(&mut self, due: Due) -> Result<()> {
         match due {
             Due::Submit(number) => self.submit(number),
-            Due::Loss(number) => {
-                let node = self.workload.losses.get(number).map_or(0, |loss| loss.node);
-                self.lose(ContainerIx(node))
-            }
+            Due::Loss(number) => match self.workload.losses.get(number) {
+                Some(loss) => self.lose(loss),
+                None => Ok(()),
+            },
             Due::Began(attempt) => self.begin(attempt),
             Due::Loaded(attempt, moves) => match self.loads.get(&attempt) {
                 Some(load) if load.moves == moves => self.loaded(attempt),

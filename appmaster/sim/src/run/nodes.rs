@@ -1,9 +1,7 @@
-//! Nodes of a run: they join at its start, and may be lost.
+//! Nodes of a run: they join at its start.
 
 use anyhow::Result;
-use policy::schedule::{
-    AttemptIx, AttemptOutcome, Bundle, Container, ContainerIx, Event, Node, NodeIx,
-};
+use policy::schedule::{Bundle, Container, Event, Node, NodeIx};
 
 use super::WorkloadRun;
 
@@ -30,19 +28,5 @@ impl WorkloadRun<'_> {
             }
         }
         Ok(())
-    }
-
-    pub(super) fn lose(&mut self, container: ContainerIx) -> Result<()> {
-        let session = self.driver.session();
-        let slots = session.slots_of(container).to_vec();
-        let lost = session
-            .attempts()
-            .filter(|(_, attempt)| slots.contains(&attempt.slot));
-        let lost: Vec<AttemptIx> = lost.map(|(ix, _)| ix).collect();
-        for attempt in lost {
-            self.leave_line(attempt)?;
-            self.note(attempt, AttemptOutcome::Lost);
-        }
-        self.tell(&Event::Lost(container))
     }
 }

@@ -37,6 +37,8 @@ pub struct RunResult {
     /// What of the processor's time went into the session and its policy, about, the rest being the simulator's own;
     /// 0 where it was not [timed](crate::WorkloadRun::timed).
     pub deciding: Duration,
+    /// How many attempts were lost with what they ran on.
+    pub lost: u64,
     /// SHA-256 of the decisions: equal runs have equal ones.
     pub digest: String,
     /// What was told and decided, where that is [recorded](crate::WorkloadRun::recording).

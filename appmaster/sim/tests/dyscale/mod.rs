@@ -138,3 +138,24 @@ fn a_batch_task_that_is_stopped_does_nothing_and_loses_nothing() {
     let later = seconds(&parked[0]) - seconds(&alone[0]);
     assert!((-3.0..3.0).contains(&later), "{alone:?} {parked:?}");
 }
+
+/// One node of a fast and a slow slot; the core that a task is on its way to is lost.
+#[test]
+fn a_task_that_moves_to_a_core_that_is_lost_runs_again() {
+    let text = r#"{
+        "start_ms": 0,
+        "nodes": [{ "map_slots": 1, "slow_map_slots": 1, "speed": "fast" }],
+        "jobs": [
+            { "name": "short", "queue": "batch", "maps": { "count": 1, "seconds": 9 } },
+            { "name": "long", "queue": "batch", "maps": { "count": 1, "seconds": 100 } },
+            { "name": "asked", "queue": "interactive", "submit_s": 30, "maps": { "count": 1, "seconds": 5 } }
+        ],
+        "losses": [{ "at_s": 30.01, "node": 0, "core": { "speed": "slow", "number": 7 } }]
+    }"#;
+    // The long one is ordered down at 30 s, and lost with the slot that it would have had.
+    let (ends, moves) = ends(text, "dyscale");
+    assert_eq!(
+        (ends, moves),
+        (vec!["20.00".into(), "135.01".into(), "35.01".into()], 1)
+    );
+}
