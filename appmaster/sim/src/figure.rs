@@ -4,6 +4,7 @@ use anyhow::{Context as _, Result};
 use serde::Serialize;
 
 use crate::Keys;
+use crate::interval::MeanWithin;
 
 /// Figures by what they are called on the command line, and what makes each of a world.
 #[derive(Debug)]
@@ -107,6 +108,12 @@ pub struct FigureRow {
     pub name: String,
     /// One a column.
     pub values: Vec<f64>,
+    /// What each may be off by, in as many columns, where that is known.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub within: Vec<f64>,
+    /// Columns in which no other row is better.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub best: Vec<usize>,
 }
 
 /// Something that the paper says.
@@ -133,8 +140,36 @@ pub struct Drawing {
 
 impl FigureRow {
     pub(crate) fn new(name: impl Into<String>, values: Vec<f64>) -> Self {
-        let name = name.into();
-        Self { name, values }
+        Self {
+            name: name.into(),
+            values,
+            within: Vec::new(),
+            best: Vec::new(),
+        }
+    }
+
+    /// Means, each with what it may be off by where that is known.
+    pub(crate) fn of_means(name: impl Into<String>, means: &[MeanWithin]) -> Self {
+        let known = means.iter().all(|of| of.within.is_finite());
+        let within = means.iter().filter(|_| known).map(|of| of.within);
+        Self {
+            within: within.collect(),
+            ..Self::new(name, means.iter().map(|of| of.mean).collect())
+        }
+    }
+
+    fn markdown(&self) -> String {
+        let cells = self.values.iter().enumerate().map(|(column, value)| {
+            let within = self.within.get(column);
+            let within = within.map_or_else(String::new, |within| format!(" ± {within:.1}"));
+            let cell = format!("{value:.1}{within}");
+            match self.best.contains(&column) {
+                true => format!("**{cell}**"),
+                false => cell,
+            }
+        });
+        let cells: Vec<String> = cells.collect();
+        format!("| {} | {} |\n", self.name, cells.join(" | "))
     }
 }
 
@@ -180,6 +215,24 @@ impl PaperFigure {
 }
 
 impl FigureTable {
+    /// Marks the least of each column.
+    pub(crate) fn with_least_marked(mut self) -> Self {
+        for column in 0..self.columns.len() {
+            let at = |row: &FigureRow| row.values.get(column).copied();
+            let least = self
+                .rows
+                .iter()
+                .filter_map(at)
+                .fold(f64::INFINITY, f64::min);
+            for row in &mut self.rows {
+                if at(row).is_some_and(|value| value <= least) {
+                    row.best.push(column);
+                }
+            }
+        }
+        self
+    }
+
     fn markdown(&self) -> String {
         let columns = self.columns.join(" | ");
         let dashes = "---|".repeat(self.columns.len());
@@ -188,9 +241,7 @@ impl FigureTable {
             self.title, self.unit
         );
         for row in &self.rows {
-            let values = row.values.iter().map(|value| format!("{value:.1}"));
-            let values: Vec<String> = values.collect();
-            text.push_str(&format!("| {} | {} |\n", row.name, values.join(" | ")));
+            text.push_str(&row.markdown());
         }
         text
     }

@@ -25,6 +25,7 @@ pub mod figure;
 pub mod gantt;
 pub mod hetero;
 pub mod hpe;
+mod interval;
 mod keys;
 mod name_node;
 pub mod record;
@@ -37,7 +38,7 @@ mod workload;
 pub use chance::Chance;
 pub use keys::Keys;
 pub use name_node::NameNode;
-pub use run::{Bar, JobTimes, RunResult, TIMED_OF, WorkloadRun};
+pub use run::{Bar, BusyTime, JobTimes, RunResult, TIMED_OF, WorkloadRun};
 pub use workload::{
     AlikeNodes, AlikeTasks, CoreSpeeds, Loss, LostCore, SlotSpeed, StageSpeeds, Workload,
     WorkloadJob,

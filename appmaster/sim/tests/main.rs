@@ -12,7 +12,7 @@ mod moves;
 mod recorded;
 mod spmario;
 
-use policy::schedule::{Decision, named};
+use policy::schedule::{Decision, Speed, named};
 use sim::{RunResult, Workload, WorkloadRun, bench, gantt, record};
 
 fn play(policy: &str, workload: &str) -> RunResult {
@@ -102,7 +102,11 @@ fn what_ran_on_a_lost_core_runs_again_first() {
     );
     // The slow one has the third until 22.222; the reduces have one slot.
     assert_eq!(ends(&outcome), ["40.000"]);
-    assert_eq!(outcome.lost, 1);
+    let busy = |speed| outcome.busy.of(speed).0;
+    assert_eq!(
+        (outcome.lost, busy(Speed::Fast), busy(Speed::Slow)),
+        (1, 44_000_000_000, 22_222_222_222)
+    );
 }
 
 #[test]

@@ -20,17 +20,19 @@ const CAPACITY: &str = "capacity:by-stage=true,queue.interactive=18,queue.batch=
 
 /// What was played: by number of nodes, row, gap.
 struct Played<'a> {
-    world: &'a DyScaleWorld,
     rows: &'a [Row],
+    nodes: Vec<u32>,
+    gaps: Vec<u32>,
     seeds: Vec<Vec<Means>>,
 }
 
 impl<'a> Played<'a> {
-    fn new(world: &'a DyScaleWorld, rows: &'a [Row]) -> Result<Self> {
+    fn new(world: &DyScaleWorld, rows: &'a [Row]) -> Result<Self> {
+        let (sizes, gaps) = (world.nodes(), world.gaps());
         let mut points = Vec::new();
-        for nodes in &world.nodes {
+        for nodes in &sizes {
             for (_, cores, policy) in rows {
-                points.extend(world.gaps.iter().map(|gap| Point {
+                points.extend(gaps.iter().map(|gap| Point {
                     cores: *cores,
                     nodes: *nodes,
                     policy,
@@ -39,7 +41,12 @@ impl<'a> Played<'a> {
             }
         }
         let seeds = world.play(&points)?;
-        Ok(Self { world, rows, seeds })
+        Ok(Self {
+            rows,
+            nodes: sizes,
+            gaps,
+            seeds,
+        })
     }
 
     /// One row, at each gap.
@@ -47,21 +54,21 @@ impl<'a> Played<'a> {
         let at = nodes.saturating_mul(self.rows.len()).saturating_add(row);
         let gaps = self
             .seeds
-            .chunks(self.world.gaps.len())
+            .chunks(self.gaps.len())
             .nth(at)
             .unwrap_or_default();
         gaps.iter().map(|seeds| of(seeds, class)).collect()
     }
 
     fn tables(&self) -> Vec<FigureTable> {
-        let sizes = self.world.nodes.iter().enumerate();
+        let sizes = self.nodes.iter().enumerate();
         let each = sizes.flat_map(|size| CLASSES.map(|class| (size, class)));
         let tables = each.map(|((size, nodes), (title, class))| FigureTable {
             title: format!(
                 "mean completion time of {title} on {nodes} nodes, by the mean seconds between jobs"
             ),
             unit: "s",
-            columns: self.world.gaps.iter().map(u32::to_string).collect(),
+            columns: self.gaps.iter().map(u32::to_string).collect(),
             rows: (self.rows.iter().enumerate())
                 .map(|(row, (name, ..))| FigureRow::new(*name, self.series(size, row, class)))
                 .collect(),
@@ -71,7 +78,7 @@ impl<'a> Played<'a> {
 
     /// What `row` takes beside `other`, at each gap and size.
     fn ratios(&self, row: usize, other: usize, class: fn(&Means) -> f64) -> Vec<f64> {
-        let sizes = 0..self.world.nodes.len();
+        let sizes = 0..self.nodes.len();
         let each = sizes.flat_map(|size| {
             let (row, other) = (
                 self.series(size, row, class),

@@ -28,10 +28,11 @@ pub(super) fn figure_11(world: &DyScaleWorld) -> Result<PaperFigure> {
         ("slow", SLOW, "fifo"),
         ("heterogeneous", HETEROGENEOUS, "dyscale-basic"),
     ];
+    let sizes = world.nodes();
     let points: Vec<Point> = rows
         .iter()
         .flat_map(|(_, cores, policy)| {
-            world.nodes.iter().map(|nodes| Point {
+            sizes.iter().map(|nodes| Point {
                 cores: *cores,
                 nodes: *nodes,
                 policy,
@@ -41,20 +42,13 @@ pub(super) fn figure_11(world: &DyScaleWorld) -> Result<PaperFigure> {
         .collect();
     let played = world.play(&points)?;
     let series = |row: usize, class: OfClass| -> Vec<f64> {
-        let of_row = played
-            .chunks(world.nodes.len())
-            .nth(row)
-            .unwrap_or_default();
+        let of_row = played.chunks(sizes.len()).nth(row).unwrap_or_default();
         of_row.iter().map(|seeds| of(seeds, class)).collect()
     };
     let tables = CLASSES.map(|(title, class)| FigureTable {
         title: format!("mean completion time of {title}, each by itself"),
         unit: "s",
-        columns: world
-            .nodes
-            .iter()
-            .map(|nodes| format!("{nodes} nodes"))
-            .collect(),
+        columns: sizes.iter().map(|nodes| format!("{nodes} nodes")).collect(),
         rows: rows
             .iter()
             .enumerate()

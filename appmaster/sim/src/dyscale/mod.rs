@@ -11,6 +11,7 @@
 
 mod arrivals;
 mod clusters;
+mod core_mixes;
 mod isolated;
 mod mix;
 mod slots;
@@ -21,7 +22,7 @@ use anyhow::Result;
 use crate::Keys;
 pub use crate::figure::{Claim, Drawing, FigureRow, FigureTable, PaperFigure};
 use crate::figure::{FigureWorld, Figures};
-pub use clusters::{Cores, FAST, HETEROGENEOUS, SLOW};
+pub use clusters::{CoreWatts, Cores, FAST, HETEROGENEOUS, SLOW};
 pub use mix::Mix;
 pub use world::DyScaleWorld;
 use world::KEYS;
@@ -38,6 +39,7 @@ impl FigureWorld for DyScaleWorld {
         ("fig13", arrivals::figure_13),
         ("fig14", arrivals::figure_14),
         ("park", arrivals::figure_park),
+        ("mix", core_mixes::figure_mix),
     ]);
 
     fn set(&mut self, text: &str) -> Result<()> {

@@ -1,11 +1,11 @@
 //! What is played: mixes on clusters under policies, several at a time.
 
 use anyhow::{Context as _, Result, ensure};
-use policy::schedule::named;
+use policy::schedule::{Speed, named};
 
 use super::clusters::Cores;
 use super::mix::{Mix, QUEUES};
-use crate::run::WorkloadRun;
+use crate::run::{WorkloadRun, in_seconds};
 use crate::workload::Workload;
 use crate::{Keys, at_once};
 
@@ -13,21 +13,29 @@ use crate::{Keys, at_once};
 #[derive(Clone, Debug)]
 pub struct DyScaleWorld {
     pub(super) mix: Mix,
-    /// Sizes of clusters.
-    pub(super) nodes: Vec<u32>,
-    /// Mean gaps between jobs, in seconds.
-    pub(super) gaps: Vec<u32>,
+    /// Sizes of clusters, where they are set.
+    nodes: Option<Vec<u32>>,
+    /// Mean gaps between jobs, in seconds, where they are set.
+    gaps: Option<Vec<u32>>,
     /// Mixes that are drawn for each point.
     pub(super) seeds: u64,
 }
 
+/// The paper's sizes of clusters.
+const NODES: [u32; 3] = [75, 120, 210];
+
+/// The paper's gaps.
+fn all_gaps() -> Vec<u32> {
+    let dense = (50..100).step_by(10);
+    dense.chain((100..=1000).step_by(100)).collect()
+}
+
 impl Default for DyScaleWorld {
     fn default() -> Self {
-        let dense = (50..100).step_by(10);
         Self {
             mix: Mix::default(),
-            nodes: vec![75, 120, 210],
-            gaps: dense.chain((100..=1000).step_by(100)).collect(),
+            nodes: None,
+            gaps: None,
             seeds: 3,
         }
     }
@@ -38,12 +46,12 @@ pub(super) const KEYS: Keys = Keys(&[
     ("jobs", "jobs of a mix (1000)"),
     ("maps.scale", "what Table 1's maps are multiplied by (3)"),
     ("reduces.scale", "the same of its reduces (3)"),
-    ("nodes", "sizes of clusters (75+120+210)"),
+    ("nodes", "sizes of clusters (all: 75+120+210)"),
     (
         "gaps",
-        "mean seconds between jobs (50+60+70+80+90+100+200+...+1000)",
+        "mean seconds between jobs (all: 50+60+70+80+90+100+200+...+1000; of mix 100+300)",
     ),
-    ("seeds", "mixes drawn for each point (3)"),
+    ("seeds", "mixes of jobs drawn for each point (3)"),
 ]);
 
 impl DyScaleWorld {
@@ -64,12 +72,34 @@ impl DyScaleWorld {
             }
             "maps.scale" => self.mix.maps = above_0(key, value)?,
             "reduces.scale" => self.mix.reduces = above_0(key, value)?,
-            "nodes" => self.nodes = several(key, value)?,
-            "gaps" => self.gaps = several(key, value)?,
+            "nodes" if value == "all" => self.nodes = Some(NODES.into()),
+            "nodes" => self.nodes = Some(several(key, value)?),
+            "gaps" if value == "all" => self.gaps = Some(all_gaps()),
+            "gaps" => self.gaps = Some(several(key, value)?),
             "seeds" => self.seeds = above_0(key, value)?.into(),
             _ => return Err(KEYS.unknown(key)),
         }
         Ok(())
+    }
+
+    /// Sizes of clusters: the paper's where none are set.
+    pub(super) fn nodes(&self) -> Vec<u32> {
+        self.nodes_or(&NODES)
+    }
+
+    /// The same, or `few` where none are set.
+    pub(super) fn nodes_or(&self, few: &[u32]) -> Vec<u32> {
+        self.nodes.clone().unwrap_or_else(|| few.to_vec())
+    }
+
+    /// Mean gaps between jobs: the paper's where none are set, s.
+    pub(super) fn gaps(&self) -> Vec<u32> {
+        self.gaps.clone().unwrap_or_else(all_gaps)
+    }
+
+    /// The same, or `few` where none are set.
+    pub(super) fn gaps_or(&self, few: &[u32]) -> Vec<u32> {
+        self.gaps.clone().unwrap_or_else(|| few.to_vec())
     }
 
     /// Under which numbers a figure was played.
@@ -115,11 +145,15 @@ pub(super) struct Point {
     pub(super) gap: Option<u32>,
 }
 
-/// Mean seconds from a job's submission to its end.
+/// Mean seconds from a job's submission to its end, and what they took.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Means {
     pub(super) interactive: f64,
     pub(super) batch: f64,
+    /// Kilojoules a job, of nodes that draw all their watts until the last job's end.
+    pub(super) kilojoules_up: f64,
+    /// The same, of cores that draw theirs for each attempt on one of their slots, and nothing otherwise.
+    pub(super) kilojoules_busy: f64,
 }
 
 impl Point {
@@ -141,7 +175,17 @@ impl Point {
             mean(times.map(|(_, times)| times.end_s - times.submit_s))
         };
         let [interactive, batch] = QUEUES.map(mean);
-        Ok(Means { interactive, batch })
+        let Cores { watts, .. } = self.cores;
+        let of_job = |joules: f64| joules / 1000.0 / f64::from(mix.jobs);
+        let of_node = u32::try_from(self.cores.watts_of_node())?;
+        let up = f64::from(of_node) * f64::from(self.nodes) * in_seconds(result.end);
+        let busy = |speed, watts| f64::from(watts) * in_seconds(result.busy.of(speed));
+        Ok(Means {
+            interactive,
+            batch,
+            kilojoules_up: of_job(up),
+            kilojoules_busy: of_job(busy(Speed::Fast, watts.fast) + busy(Speed::Slow, watts.slow)),
+        })
     }
 }
 

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use policy::schedule::{
-    AttemptIx, AttemptOutcome, Decision, Event, Nanos, NodeIx, ResourceName, Stage,
+    AttemptIx, AttemptOutcome, Decision, Event, Nanos, NodeIx, ResourceName, Speed, Stage,
 };
 
 use super::speed::CoreSpeed;
@@ -63,6 +63,14 @@ impl<'a> WorkloadRun<'a> {
         Some((job, phase?, speed, session.node_of(attempt.slot)?))
     }
 
+    /// What the cores are that an attempt is on.
+    fn class_of_cores(&self, attempt: AttemptIx) -> Speed {
+        let session = self.driver.session();
+        let slot = session.attempt(attempt).map(|attempt| attempt.slot);
+        let slot = slot.and_then(|slot| session.slot(slot));
+        slot.map_or(Speed::Plain, |slot| slot.speed)
+    }
+
     pub(super) fn begin(&mut self, attempt: AttemptIx) -> Result<()> {
         let of = self.driver.session().attempt(attempt);
         let of = of.map(|of| (of.job, of.task));
@@ -83,6 +91,8 @@ impl<'a> WorkloadRun<'a> {
             speed,
             stopped: None,
             moves: 0,
+            on: self.class_of_cores(attempt),
+            since: self.now,
         };
         self.loads.insert(attempt, load);
         self.clock.at(until, Due::Loaded(attempt, load.moves));
@@ -99,10 +109,13 @@ impl<'a> WorkloadRun<'a> {
         };
         self.tell(&Event::Moved { attempt, ok: true })?;
         for attempt in [Some(attempt), other].into_iter().flatten() {
+            self.count_busy(attempt);
+            let on = self.class_of_cores(attempt);
             let speed = self.known(attempt).map(|(_, _, speed, _)| speed);
             let (Some(speed), Some(load)) = (speed, self.loads.get_mut(&attempt)) else {
                 continue;
             };
+            load.on = on;
             if self.now >= load.until {
                 continue;
             }
@@ -172,6 +185,7 @@ impl<'a> WorkloadRun<'a> {
 
     pub(super) fn end(&mut self, attempt: AttemptIx, how: AttemptOutcome) -> Result<()> {
         self.leave_line(attempt)?;
+        self.count_busy(attempt);
         self.loads.remove(&attempt);
         let Some(ended) = self.driver.session().attempt(attempt) else {
             return Ok(());

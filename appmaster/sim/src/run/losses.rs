@@ -87,6 +87,7 @@ impl WorkloadRun<'_> {
 
     fn lose_attempt(&mut self, attempt: AttemptIx) -> Result<()> {
         self.leave_line(attempt)?;
+        self.count_busy(attempt);
         self.loads.remove(&attempt);
         self.note(attempt, AttemptOutcome::Lost);
         self.outcome.lost = self.outcome.lost.saturating_add(1);

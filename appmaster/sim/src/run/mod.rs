@@ -1,6 +1,7 @@
 //! One workload under one policy, from the first submission to the last end.
 
 mod attempts;
+mod busy;
 mod devices;
 mod jobs;
 mod losses;
@@ -17,12 +18,13 @@ use anyhow::{Result, bail};
 use policy::Numbered;
 use policy::schedule::record::{RecordLine, What};
 use policy::schedule::{
-    AttemptIx, AttemptOutcome, Decision, Event, JobIx, Nanos, Scheduler, SessionDriver, Stage,
-    TaskIx,
+    AttemptIx, AttemptOutcome, Decision, Event, JobIx, Nanos, Scheduler, SessionDriver, Speed,
+    Stage, TaskIx,
 };
 
 use crate::clock::Clock;
 use crate::workload::{Workload, seconds};
+pub use busy::BusyTime;
 use devices::DeviceLines;
 pub(crate) use outcome::in_seconds;
 pub use outcome::{Bar, JobTimes, RunResult};
@@ -75,6 +77,9 @@ struct Load {
     stopped: Option<Nanos>,
     /// How often it was moved: what was due before that is not any more.
     moves: u32,
+    /// What its slot's cores are, and since when its time there counts.
+    on: Speed,
+    since: Nanos,
 }
 
 /// A workload that is being played.
@@ -121,6 +126,7 @@ impl<'a> WorkloadRun<'a> {
             end: Nanos(0),
             events: 0,
             deciding: Duration::ZERO,
+            busy: BusyTime::default(),
             lost: 0,
             digest: String::new(),
             record: Vec::new(),

@@ -6,6 +6,8 @@ pub use ::gantt::Bar;
 use policy::schedule::record::RecordLine;
 use policy::schedule::{Decision, Nanos};
 
+use super::BusyTime;
+
 /// What became of a job.
 #[derive(Clone, Debug, serde::Serialize)]
 pub struct JobTimes {
@@ -37,6 +39,8 @@ pub struct RunResult {
     /// What of the processor's time went into the session and its policy, about, the rest being the simulator's own;
     /// 0 where it was not [timed](crate::WorkloadRun::timed).
     pub deciding: Duration,
+    /// For how long attempts were on slots of each speed.
+    pub busy: BusyTime,
     /// How many attempts were lost with what they ran on.
     pub lost: u64,
     /// SHA-256 of the decisions: equal runs have equal ones.

@@ -52,6 +52,40 @@ fn every_figure_is_played() {
 }
 
 #[test]
+fn mixes_of_cores_are_compared_seed_by_seed_and_the_best_is_marked() {
+    let few = [FEW.as_slice(), &["jobs=5", "nodes=3", "gaps=20", "seeds=2"]].concat();
+    let figure = figure("mix", &few);
+    let of = |title: &str| {
+        let mut tables = figure.tables.iter();
+        tables.find(|table| table.title.starts_with(title)).unwrap()
+    };
+    let seconds = of("mean completion time of interactive jobs");
+    assert_eq!(seconds.rows.len(), 12);
+    let values = figure.tables.iter().flat_map(|table| &table.rows);
+    assert!(
+        values
+            .into_iter()
+            .all(|row| row.values.iter().all(|value| *value > 0.0))
+    );
+    let beside = of("interactive jobs beside fifo");
+    assert!(beside.rows.iter().all(|row| row.within.len() == 1));
+    let best: Vec<f64> = (beside.rows.iter())
+        .filter(|row| row.best == [0])
+        .map(|row| row.values[0])
+        .collect();
+    assert!(!best.is_empty() && beside.rows.iter().all(|row| row.values[0] >= best[0]));
+    assert!(figure.markdown().contains("** |") && figure.markdown().contains(" ± "));
+    // Nodes of 84 W cost no less than their busy cores would, were each busy for maps alone.
+    let (up, busy) = (of("energy of a job, nodes"), of("energy of a job, cores"));
+    let pairs = up.rows.iter().zip(&busy.rows);
+    assert!(
+        pairs
+            .into_iter()
+            .all(|(up, busy)| 2.0 * up.values[0] >= busy.values[0])
+    );
+}
+
+#[test]
 fn the_same_seeds_are_the_same_figure() {
     let two = |jobs| [FEW.as_slice(), &["nodes=3", "gaps=50", "seeds=2", jobs]].concat();
     let [first, again, other] =
@@ -76,7 +110,7 @@ fn what_makes_no_sense_is_refused() {
             .make("fig9", &world)
             .unwrap_err()
             .to_string()
-            .contains("park or all")
+            .contains("mix or all")
     );
 }
 
