@@ -49,10 +49,10 @@ gerbil-sim hpe fig4|fig7|fig8|fig9|sweep|region|all [--job M|D|W:KEY=VALUE,...].
         plays the queues of Pamar's figures and prints tables and the paper's claims as Markdown; into FOLDER it writes
         the same as FIGURE.md, each figure as JSON, and its charts as SVG; keys of --job are maps, load, device, store,
         cpu, reduces and reduce (counts and seconds), those of -D see gerbil-sim hpe --help; region says where HPE pays
-gerbil-sim dyscale fig2|simple|fig3|fig11|fig12|fig13|fig14|park|mix|all [-D KEY=VALUE]... [--out FOLDER]
+gerbil-sim dyscale fig2|simple|fig3|fig11|fig12|fig13|fig14|park|mix|losses|all [-D KEY=VALUE]... [--out FOLDER]
         plays DyScale's figures, interactive and batch jobs on fast, slow and mixed nodes, the same way; beyond the paper, park
-        stops batch tasks, and mix has all mixes of cores within 84 W a node, with the energy of a job (-D gaps=all for all
-        loads); keys of -D see gerbil-sim dyscale --help
+        stops batch tasks, mix has all mixes of cores within 84 W a node, with the energy of a job, and losses takes fast
+        cores, slow cores or nodes away while jobs come (-D gaps=all for all loads); keys of -D see gerbil-sim dyscale --help
 gerbil-sim hetero fig7|fig8|fig9|fig10|table3|shares|all [-D KEY=VALUE]... [--out FOLDER]
         plays HeteroYARN's figures, K-means and Naive Bayes with boards and without, the same way, and how jobs of unlike
         needs share a cluster

@@ -16,7 +16,7 @@ const DYSCALE: Row = (
     "dyscale-basic",
 );
 /// Table 5's shares.
-const CAPACITY: &str = "capacity:by-stage=true,queue.interactive=18,queue.batch=82";
+pub(super) const CAPACITY: &str = "capacity:by-stage=true,queue.interactive=18,queue.batch=82";
 
 /// What was played: by number of nodes, row, gap.
 struct Played<'a> {
@@ -37,6 +37,7 @@ impl<'a> Played<'a> {
                     nodes: *nodes,
                     policy,
                     gap: Some(*gap),
+                    lost: None,
                 }));
             }
         }

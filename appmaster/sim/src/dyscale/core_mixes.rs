@@ -108,6 +108,7 @@ pub(super) fn figure_mix(world: &DyScaleWorld) -> Result<PaperFigure> {
                 nodes: *nodes,
                 policy,
                 gap: Some(*gap),
+                lost: None,
             }));
         }
     }

@@ -37,6 +37,7 @@ pub(super) fn figure_11(world: &DyScaleWorld) -> Result<PaperFigure> {
                 nodes: *nodes,
                 policy,
                 gap: None,
+                lost: None,
             })
         })
         .collect();
@@ -123,6 +124,7 @@ pub(super) fn figure_3(world: &DyScaleWorld) -> Result<PaperFigure> {
         nodes: NODES,
         policy,
         gap: Some(GAP),
+        lost: None,
     });
     let played = world.play(&points)?;
     let value =

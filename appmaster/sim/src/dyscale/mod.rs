@@ -13,6 +13,7 @@ mod arrivals;
 mod clusters;
 mod core_mixes;
 mod isolated;
+mod losses;
 mod mix;
 mod slots;
 mod world;
@@ -40,6 +41,7 @@ impl FigureWorld for DyScaleWorld {
         ("fig14", arrivals::figure_14),
         ("park", arrivals::figure_park),
         ("mix", core_mixes::figure_mix),
+        ("losses", losses::figure_losses),
     ]);
 
     fn set(&mut self, text: &str) -> Result<()> {

@@ -4,6 +4,7 @@ use anyhow::{Context as _, Result, ensure};
 use policy::schedule::{Speed, named};
 
 use super::clusters::Cores;
+use super::losses::LostShare;
 use super::mix::{Mix, QUEUES};
 use crate::run::{WorkloadRun, in_seconds};
 use crate::workload::Workload;
@@ -17,6 +18,8 @@ pub struct DyScaleWorld {
     nodes: Option<Vec<u32>>,
     /// Mean gaps between jobs, in seconds, where they are set.
     gaps: Option<Vec<u32>>,
+    /// Hundredths of what is lost in a run.
+    pub(super) lost: Vec<u32>,
     /// Mixes that are drawn for each point.
     pub(super) seeds: u64,
 }
@@ -36,6 +39,7 @@ impl Default for DyScaleWorld {
             mix: Mix::default(),
             nodes: None,
             gaps: None,
+            lost: vec![20],
             seeds: 3,
         }
     }
@@ -46,10 +50,17 @@ pub(super) const KEYS: Keys = Keys(&[
     ("jobs", "jobs of a mix (1000)"),
     ("maps.scale", "what Table 1's maps are multiplied by (3)"),
     ("reduces.scale", "the same of its reduces (3)"),
-    ("nodes", "sizes of clusters (all: 75+120+210)"),
+    (
+        "nodes",
+        "sizes of clusters (all: 75+120+210; of losses 120)",
+    ),
     (
         "gaps",
-        "mean seconds between jobs (all: 50+60+70+80+90+100+200+...+1000; of mix 100+300)",
+        "mean seconds between jobs (all: 50+60+70+80+90+100+200+...+1000; of mix and losses 100+300)",
+    ),
+    (
+        "lost",
+        "percent of slots or nodes that losses takes away (20)",
     ),
     ("seeds", "mixes of jobs drawn for each point (3)"),
 ]);
@@ -76,6 +87,13 @@ impl DyScaleWorld {
             "nodes" => self.nodes = Some(several(key, value)?),
             "gaps" if value == "all" => self.gaps = Some(all_gaps()),
             "gaps" => self.gaps = Some(several(key, value)?),
+            "lost" => {
+                self.lost = several(key, value)?;
+                ensure!(
+                    self.lost.iter().all(|percent| *percent < 100),
+                    "lost={value}: of less than 100 percent something is left"
+                );
+            }
             "seeds" => self.seeds = above_0(key, value)?.into(),
             _ => return Err(KEYS.unknown(key)),
         }
@@ -143,6 +161,8 @@ pub(super) struct Point {
     pub(super) policy: &'static str,
     /// Mean seconds between jobs; `None`: one by one.
     pub(super) gap: Option<u32>,
+    /// What is lost while jobs come.
+    pub(super) lost: Option<LostShare>,
 }
 
 /// Mean seconds from a job's submission to its end, and what they took.
@@ -154,14 +174,19 @@ pub(super) struct Means {
     pub(super) kilojoules_up: f64,
     /// The same, of cores that draw theirs for each attempt on one of their slots, and nothing otherwise.
     pub(super) kilojoules_busy: f64,
+    /// Attempts that were lost with what they ran on.
+    pub(super) attempts_lost: f64,
 }
 
 impl Point {
     fn play(&self, mix: Mix, seed: u64) -> Result<Means> {
+        let jobs = mix.draw(seed, self.gap.map(f64::from));
+        let span = jobs.last().map_or(0.0, |job| job.submit_s);
+        let losses = self.lost.map(|lost| lost.draw(self, seed, span));
         let workload = Workload {
             nodes: vec![self.cores.nodes(self.nodes)],
-            jobs: mix.draw(seed, self.gap.map(f64::from)),
-            losses: Vec::new(),
+            jobs,
+            losses: losses.unwrap_or_default(),
             speeds: self.cores.speeds,
             start_ms: 20,
         };
@@ -183,6 +208,7 @@ impl Point {
         Ok(Means {
             interactive,
             batch,
+            attempts_lost: f64::from(u32::try_from(result.lost)?),
             kilojoules_up: of_job(up),
             kilojoules_busy: of_job(busy(Speed::Fast, watts.fast) + busy(Speed::Slow, watts.slow)),
         })

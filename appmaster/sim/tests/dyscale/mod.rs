@@ -86,6 +86,35 @@ fn mixes_of_cores_are_compared_seed_by_seed_and_the_best_is_marked() {
 }
 
 #[test]
+fn what_is_lost_costs_time_under_each_policy() {
+    let few = [FEW.as_slice(), &["jobs=8", "nodes=3", "gaps=20", "lost=60"]].concat();
+    let figure = figure("losses", &few);
+    let lost = figure.tables.last().unwrap();
+    assert_eq!(
+        lost.columns,
+        ["60 % of fast cores", "60 % of slow cores", "60 % of nodes"]
+    );
+    let sums: Vec<f64> = lost
+        .rows
+        .iter()
+        .map(|row| row.values.iter().sum())
+        .collect();
+    assert!(
+        sums.len() == 4 && sums.iter().all(|sum| *sum > 0.0),
+        "{lost:?}"
+    );
+    let batch = figure
+        .tables
+        .iter()
+        .find(|table| table.title.starts_with("batch jobs beside"));
+    // Of three nodes two are gone in the end.
+    assert!(
+        batch.unwrap().rows.iter().all(|row| row.values[2] > 100.0),
+        "{batch:?}"
+    );
+}
+
+#[test]
 fn the_same_seeds_are_the_same_figure() {
     let two = |jobs| [FEW.as_slice(), &["nodes=3", "gaps=50", "seeds=2", jobs]].concat();
     let [first, again, other] =
@@ -103,6 +132,7 @@ fn what_makes_no_sense_is_refused() {
         said("nodes=75+x"),
         "nodes=x: a whole number above 0 is wanted"
     );
+    assert!(said("lost=20+100").contains("something is left"));
     assert!(said("jobs=1001").contains("at most 1000"));
     assert!(said("job=3").contains("there are jobs, maps.scale"));
     assert!(
@@ -110,7 +140,7 @@ fn what_makes_no_sense_is_refused() {
             .make("fig9", &world)
             .unwrap_err()
             .to_string()
-            .contains("mix or all")
+            .contains("losses or all")
     );
 }
 
