@@ -52,7 +52,8 @@ gerbil-sim hpe fig4|fig7|fig8|fig9|sweep|region|all [--job M|D|W:KEY=VALUE,...].
 gerbil-sim dyscale fig2|simple|fig3|fig11|fig12|fig13|fig14|park|mix|losses|all [-D KEY=VALUE]... [--out FOLDER]
         plays DyScale's figures, interactive and batch jobs on fast, slow and mixed nodes, the same way; beyond the paper, park
         stops batch tasks, mix has all mixes of cores within 84 W a node, with the energy of a job, and losses takes fast
-        cores, slow cores or nodes away while jobs come (-D gaps=all for all loads); keys of -D see gerbil-sim dyscale --help
+        cores, slow cores or nodes away while jobs come (-D nodes=all -D gaps=all for the whole); keys of -D see
+        gerbil-sim dyscale --help
 gerbil-sim hetero fig7|fig8|fig9|fig10|table3|shares|all [-D KEY=VALUE]... [--out FOLDER]
         plays HeteroYARN's figures, K-means and Naive Bayes with boards and without, the same way, and how jobs of unlike
         needs share a cluster

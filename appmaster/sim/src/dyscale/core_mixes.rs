@@ -8,9 +8,6 @@ use super::world::{DyScaleWorld, Means, Point};
 use crate::figure::{Claim, FigureRow, FigureTable, PaperFigure};
 use crate::interval::MeanWithin;
 
-/// Between jobs where nothing is said, s: a load that small clusters of fast cores do not bear, and a light one.
-const GAPS: [u32; 2] = [100, 300];
-
 /// What every mix is played under, and what the ends without a scheduler of their own are.
 const POLICY: &str = "dyscale";
 const ENDS: [(&str, Cores); 2] = [("fast, fifo", FAST), ("slow, fifo", SLOW)];
@@ -95,7 +92,7 @@ impl MixesOfSize<'_> {
 }
 
 pub(super) fn figure_mix(world: &DyScaleWorld) -> Result<PaperFigure> {
-    let (sizes, gaps) = (world.nodes(), world.gaps_or(&GAPS));
+    let (sizes, gaps) = (world.few_nodes(), world.few_gaps());
     let mixes = MIXES.iter().map(|mix| (*mix, POLICY));
     let rows: Vec<(Cores, &'static str)> = mixes
         .chain(ENDS.map(|(_, cores)| (cores, "fifo")))

@@ -78,10 +78,6 @@ impl LostShare {
     }
 }
 
-/// Where nothing is said.
-const NODES: [u32; 1] = [120];
-const GAPS: [u32; 2] = [100, 300];
-
 const POLICIES: [(&str, &str); 4] = [
     ("fifo", "fifo"),
     ("capacity", CAPACITY),
@@ -159,7 +155,7 @@ impl LossesOfCell<'_> {
 }
 
 pub(super) fn figure_losses(world: &DyScaleWorld) -> Result<PaperFigure> {
-    let (sizes, gaps) = (world.nodes_or(&NODES), world.gaps_or(&GAPS));
+    let (sizes, gaps) = (world.few_nodes(), world.few_gaps());
     let shares: Vec<LostShare> = (world.lost.iter())
         .flat_map(|percent| {
             LostKind::ALL.map(|kind| LostShare {

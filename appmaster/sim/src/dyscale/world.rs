@@ -52,7 +52,7 @@ pub(super) const KEYS: Keys = Keys(&[
     ("reduces.scale", "the same of its reduces (3)"),
     (
         "nodes",
-        "sizes of clusters (all: 75+120+210; of losses 120)",
+        "sizes of clusters (all: 75+120+210; of mix and losses 120)",
     ),
     (
         "gaps",
@@ -102,12 +102,7 @@ impl DyScaleWorld {
 
     /// Sizes of clusters: the paper's where none are set.
     pub(super) fn nodes(&self) -> Vec<u32> {
-        self.nodes_or(&NODES)
-    }
-
-    /// The same, or `few` where none are set.
-    pub(super) fn nodes_or(&self, few: &[u32]) -> Vec<u32> {
-        self.nodes.clone().unwrap_or_else(|| few.to_vec())
+        self.nodes.clone().unwrap_or_else(|| NODES.to_vec())
     }
 
     /// Mean gaps between jobs: the paper's where none are set, s.
@@ -115,9 +110,14 @@ impl DyScaleWorld {
         self.gaps.clone().unwrap_or_else(all_gaps)
     }
 
-    /// The same, or `few` where none are set.
-    pub(super) fn gaps_or(&self, few: &[u32]) -> Vec<u32> {
-        self.gaps.clone().unwrap_or_else(|| few.to_vec())
+    /// One size where none are set, of figures that have many rows.
+    pub(super) fn few_nodes(&self) -> Vec<u32> {
+        self.nodes.clone().unwrap_or_else(|| vec![120])
+    }
+
+    /// The same of gaps: a load that nodes of fast cores alone hardly bear, and a light one.
+    pub(super) fn few_gaps(&self) -> Vec<u32> {
+        self.gaps.clone().unwrap_or_else(|| vec![100, 300])
     }
 
     /// Under which numbers a figure was played.
