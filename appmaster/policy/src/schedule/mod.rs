@@ -45,6 +45,7 @@
 //! integers; ties go to the lower number.
 
 mod apply;
+mod aria;
 mod assign_task;
 mod blind;
 mod bundle;
@@ -80,6 +81,7 @@ mod tests;
 mod wanted;
 pub mod wrapper;
 
+pub use aria::StageSpan;
 pub use assign_task::{Level, assign_task, level};
 pub use blind::Blind;
 pub use bundle::{Bundle, ResourceName};
