@@ -56,6 +56,9 @@ pub struct Measured {
     pub count: u32,
     /// Their mean time.
     pub mean: Nanos,
+    /// The longest of them.
+    #[serde(default)]
+    pub longest: Nanos,
 }
 
 /// Where none was measured on slots of a speed, they are taken to be at most so many times slower than others.
@@ -110,8 +113,12 @@ impl StageState {
         let count = u64::from(before.count);
         let sum = before.mean.0.saturating_mul(count).saturating_add(span.0);
         let mean = Nanos(sum.checked_div(count.saturating_add(1)).unwrap_or(span.0));
-        let count = before.count.saturating_add(1);
-        self.measured.insert(speed, Measured { count, mean });
+        let measured = Measured {
+            count: before.count.saturating_add(1),
+            mean,
+            longest: before.longest.max(span),
+        };
+        self.measured.insert(speed, measured);
     }
 
     /// Every task is known, and done.

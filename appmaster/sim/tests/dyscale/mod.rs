@@ -223,3 +223,29 @@ fn a_task_that_moves_to_a_core_that_is_lost_runs_again() {
         (vec!["20.00".into(), "135.01".into(), "35.01".into()], 1)
     );
 }
+
+/// One node of a fast and two slow slots, which batch keeps busy. Six maps of 10 s are wanted by 45 s, or by 100 s.
+#[test]
+fn an_interactive_job_that_would_be_late_has_slow_slots_before_batch() {
+    let by = |deadline: u32| {
+        format!(
+            r#"{{
+            "start_ms": 0,
+            "nodes": [{{ "map_slots": 1, "slow_map_slots": 2, "speed": "fast" }}],
+            "jobs": [
+                {{ "name": "batch", "queue": "batch", "maps": {{ "count": 20, "seconds": 4 }} }},
+                {{ "name": "asked", "queue": "interactive", "deadline_s": {deadline}, "submit_s": 0.5, "maps": {{ "count": 6, "seconds": 10 }} }}
+            ]
+        }}"#
+        )
+    };
+    let asked = |policy: &str, deadline| ends(&by(deadline), policy).0.pop().unwrap();
+    // The fast slot is batch's until 4 s; six times 10 s follow.
+    for policy in ["dyscale-basic", "dyscale"] {
+        assert_eq!(asked(policy, 45), "64.00", "{policy}");
+        let by_deadline = format!("{policy}:order=deadline");
+        // One is done at 14 s: five are left, 50 s. The slow slots take two of them at 17.78, until 40.
+        assert_eq!(asked(&by_deadline, 45), "44.00", "{policy}");
+        assert_eq!(asked(&by_deadline, 100), "64.00", "{policy}");
+    }
+}

@@ -9,7 +9,7 @@ use sim::{Chance, Workload, WorkloadRun};
 
 use super::{ends, play};
 
-const POLICIES: [&str; 28] = [
+const POLICIES: [&str; 29] = [
     "fifo+gang",
     "fifo-barrier+gang",
     "fifo-blind+speculate+gang",
@@ -37,6 +37,7 @@ const POLICIES: [&str; 28] = [
     "dyscale:most=4,lift-batch=always,move-least=0+gang",
     "dyscale:most=4+delay+speculate+avoid+gang",
     "dyscale-basic:most=4+priority:preempt=true+gang",
+    "dyscale:most=4,order=deadline+delay+speculate+gang",
     "maps-fast+gang",
 ];
 
@@ -99,6 +100,9 @@ impl Mixer {
                 "queue": self.of(&["default", "a", "b", ""]),
                 "priority": self.of(&[0, 0, 1, -1]),
             });
+            if number % 3 > 0 {
+                job["deadline_s"] = json!(5 * number);
+            }
             match self.below(10) {
                 0..=3 => {
                     let ranks = 1 + self.below(slots);

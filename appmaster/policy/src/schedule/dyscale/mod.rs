@@ -8,6 +8,7 @@
 //!
 //! ```text
 //! own:    a fast slot goes to the first interactive job, a slow one to the first batch job
+//! late:   a slow slot goes to an interactive job before, which would miss its deadline: see [`late`]
 //! spare:  a fast slot that no interactive job can use goes to the first batch job, where no slow one is free; and the
 //!         mirror image
 //! moves, of `dyscale` alone, between slots of one container and one stage:
@@ -29,11 +30,12 @@
 //!
 //! Differences: the paper says that tasks move, and not which; what is spare is looked for once all nodes have had their
 //! turn, so that it does not depend on their order. Slots whose speed is not known go to the first job of either class.
-//! `return` comes before `spare`, which would put the waiting task on the slow slot. The paper stops no task: `park` is ours.
+//! `return` comes before `spare`, which would put the waiting task on the slow slot. `park` and `late` are not the paper's.
 //!
 //! Cost: O(classes of need · log jobs) a slot, O(free slots of the other speed) where a spare one is looked for, O(attempts
 //! on the wrong speed) for moves. Jobs of other queues than the two are walked until one is of the class.
 
+mod late;
 mod moves;
 mod parked;
 mod placed;
@@ -46,6 +48,7 @@ use super::{
     AttemptIx, Decision, Event, JobIx, Nanos, NodeIx, Owner, Saved, Scheduler, Session, SlotIx,
     Speed, Stage,
 };
+use late::FastSlots;
 use placed::Placed;
 
 /// Queues that jobs may name, by class.
@@ -110,6 +113,8 @@ pub struct DyScale {
     /// When one that was not continued is ordered again.
     #[serde(default)]
     again: Option<Nanos>,
+    #[serde(default)]
+    fast: FastSlots,
     owners: [Owner; 2],
     placed: Placed,
 }
@@ -125,6 +130,7 @@ impl DyScale {
             most: 300,
             park: 0,
             again: None,
+            fast: [0; 2],
             owners: [INTERACTIVE, BATCH].map(|name| Owner::Queue(name.to_owned())),
             placed: Placed::default(),
         }
@@ -236,6 +242,7 @@ impl Scheduler for DyScale {
             self.note(session, event);
             self.note_parked(now, session, event);
         }
+        self.note_fast(session, event);
     }
 
     fn next(&mut self, _now: Nanos, session: &Session, node: Option<NodeIx>) -> Option<Decision> {
@@ -250,8 +257,9 @@ impl Scheduler for DyScale {
                 .or_else(|| moved(Self::lift_or_exchange));
         };
         session.open_slots(node).find_map(|slot| {
-            if let Some(goes_on) = self.goes_on(session, slot) {
-                return Some(goes_on);
+            let first = self.goes_on(session, slot);
+            if let Some(first) = first.or_else(|| self.late(session, slot, node)) {
+                return Some(first);
             }
             let own: &[JobClass] = match session.slot(slot)?.speed {
                 Speed::Fast => &[JobClass::Interactive],

@@ -273,6 +273,11 @@ impl Session {
         }
     }
 
+    /// Whether the [turn](Job::seq) of a job is that of its deadline.
+    pub(super) fn goes_by_deadline(&self) -> bool {
+        self.state.by_deadline
+    }
+
     /// The point in time of the last event.
     #[must_use]
     pub fn now(&self) -> Nanos {
