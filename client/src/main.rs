@@ -41,6 +41,7 @@ mod placement_request;
 mod plan;
 mod preflight;
 mod probe;
+mod process_manager;
 mod ps;
 mod results;
 mod run;

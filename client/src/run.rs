@@ -38,7 +38,7 @@ use crate::ps::ps;
 use crate::results::come_home;
 use crate::system::{SystemError, system};
 use crate::upload::{BroughtFiles, staged, staging_meanwhile};
-use crate::{data, dry_run, frame, generate, list, open_mpi, preflight, sessions};
+use crate::{data, dry_run, frame, generate, list, open_mpi, preflight, process_manager, sessions};
 
 /// For YARN to hear that an application is to end that it may just have been given.
 const LAST_ORDER: Duration = Duration::from_secs(2);
@@ -319,6 +319,11 @@ async fn job(
     };
     if let Some(remark) = open_mpi::remark(&plan.program, &staged) {
         progress.remark(remark);
+    }
+    let programs = (&plan.program, &staged);
+    let explained = process_manager::explain(&mut explain, programs, &mut progress, signals).await;
+    if let ControlFlow::Break(signal) = explained.map_err(thread())? {
+        return Ok(Ended::unsubmitted(signal));
     }
     for remark in &checked.remarks {
         progress.remark(remark);

@@ -344,6 +344,7 @@ fn shorten(explained: &mut Explained) {
             placed.left_out = nodes.saturating_add(cut(&mut placed.passed_over));
         }
         Explained::Submitted(_)
+        | Explained::ProcessManager(_)
         | Explained::NotPlaced(_)
         | Explained::Asked(_)
         | Explained::Granted(_)

@@ -24,6 +24,8 @@ pub use task::{HomeMoved, Locality, TaskEnded, TaskPlaced, WhyMoved};
 pub enum Explained {
     /// YARN has taken the job.
     Submitted(Submitted),
+    /// By what the ranks of a program find each other.
+    ProcessManager(ProcessManager),
     /// The cluster as the policy saw it.
     Snapshot(Snapshot),
     /// Where the processes go, and why.
@@ -59,6 +61,30 @@ pub struct Submitted {
     pub application: String,
     /// Where it was submitted.
     pub queue: String,
+}
+
+/// By what the ranks of one program find each other.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProcessManager {
+    /// 0: before the ApplicationMaster.
+    pub at_ms: u64,
+    /// The program, as it was given.
+    pub program: String,
+    /// `pmi` or `pmix`.
+    pub manager: String,
+    /// Out of which library the launchers serve PMIx.
+    pub libpmix: Option<Libpmix>,
+}
+
+/// A `libpmix.so.2`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Libpmix {
+    /// Where it lies on the client's machine.
+    pub path: String,
+    /// Its release, such as `5.0.11`; absent where the file does not tell.
+    pub release: Option<String>,
+    /// Whether `--pmix` named it, and not the program's own libraries.
+    pub named: bool,
 }
 
 /// The cluster at one time.

@@ -40,6 +40,7 @@ fn every_block_is_what_is_written() {
     for block in &events {
         kinds.insert(match same::<Explained>(block) {
             Explained::Submitted(_) => "submitted",
+            Explained::ProcessManager(_) => "process-manager",
             Explained::Snapshot(_) => "snapshot",
             Explained::Placed(_) => "placed",
             Explained::NotPlaced(_) => "not-placed",
@@ -57,7 +58,7 @@ fn every_block_is_what_is_written() {
     // A new kind needs a line above, which is then missed here.
     assert_eq!(
         kinds.len(),
-        13,
+        14,
         "not all kinds of events are shown: {kinds:?}"
     );
     let report: Report = same(report);

@@ -27,6 +27,7 @@ use crate::cluster::Cluster;
 use crate::describe;
 use crate::failure::Failure;
 use crate::open_mpi;
+use crate::process_manager;
 use crate::run::{planned, thread};
 use crate::upload::{BroughtFiles, staged, staging_meanwhile};
 use crate::usage::UsageError;
@@ -39,7 +40,7 @@ pub(crate) async fn job(
     signals: &mut Signals,
     own: &mut ClientFacts,
 ) -> Result<Ended, Failure> {
-    let explain = match &given.reporting.explain {
+    let mut explain = match &given.reporting.explain {
         None => None,
         Some(file) => match Sink::open(given.reporting.json, file.as_deref(), signals).await? {
             ControlFlow::Continue(sink) => Some(sink),
@@ -85,6 +86,11 @@ pub(crate) async fn job(
     };
     if let Some(remark) = open_mpi::remark(&plan.program, &staged) {
         progress.remark(remark);
+    }
+    let programs = (&plan.program, &staged);
+    let explained = process_manager::explain(&mut explain, programs, &mut progress, signals).await;
+    if let ControlFlow::Break(signal) = explained.map_err(thread())? {
+        return Ok(Ended::unsubmitted(signal));
     }
     // The launchers are there, and their file is this one.
     let files = staged.staged.iter().filter(|file| file.link != BINARY_LINK);

@@ -71,7 +71,7 @@ use tokio::time::timeout;
 
 pub use error::StageError;
 pub use plan::digests_folder;
-pub use pmix::ProcessManager;
+pub use pmix::{Libpmix, ProcessManager};
 
 use plan::StagedItem;
 use root::Root;
@@ -173,6 +173,8 @@ pub struct PlacedProgram {
     pub mpi_library: Option<String>,
     /// The libpmix whose server its ranks want.
     pub pmix_library: Option<String>,
+    /// What is known of it here.
+    pub libpmix: Option<Libpmix>,
     /// Name of its folder of libraries there, if it has any: [`LIBRARY_LINK`] for the first that has.
     pub library_folder: Option<String>,
     /// SHA-256 of its contents, hexadecimal.

@@ -172,6 +172,9 @@ pub fn plan(local: &Local) -> Result<StagingPlan, StageError> {
         let open = mpi.as_ref().filter(|mpi| mpi.is_open_mpi);
         let own = pmix::library(&closure);
         let pmix_library = local.manager.library(&program.path, own, open.is_some())?;
+        let libpmix = pmix_library
+            .as_deref()
+            .map(|library| local.manager.described(library));
         let old = open.and_then(|open| open_mpi::too_old(&open.library, &closure));
         if let Some((release, library)) = old
             && local.processes > 1
@@ -228,6 +231,7 @@ pub fn plan(local: &Local) -> Result<StagingPlan, StageError> {
                 own_path: Some(path),
                 mpi_library,
                 pmix_library: pmix_library.map(|path| path.display().to_string()),
+                libpmix,
                 library_variables: open_mpi::roots(&closure),
                 ..PlacedProgram::default()
             });
@@ -255,6 +259,7 @@ pub fn plan(local: &Local) -> Result<StagingPlan, StageError> {
             tree: tree.map(|tree| tree.display().to_string()),
             mpi_library,
             pmix_library,
+            libpmix,
             library_folder,
             digest,
             library_variables: closure.variables,
@@ -357,6 +362,9 @@ impl StagingPlan {
         let has = inside.map(|inside| environment.join(inside));
         let library = local.manager.library(&program.path, has.clone(), true)?;
         let is_its_own = library == has;
+        placed.libpmix = library
+            .as_deref()
+            .map(|library| local.manager.described(library));
         placed.pmix_library = library.map(|library| library.display().to_string());
         if brought.is_some_and(|venv| venv == *environment) {
             let (name, more) = self.bring_environment(local, environment, &program.name, search)?;

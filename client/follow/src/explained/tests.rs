@@ -1,6 +1,6 @@
 use job::explain::{
-    Asked, Granted, Holder, Missing, MissingNode, PassedOver, Placed, PlacedNode, Released,
-    Snapshot, SnapshotNode,
+    Asked, Granted, Holder, Libpmix, Missing, MissingNode, PassedOver, Placed, PlacedNode,
+    Released, Snapshot, SnapshotNode,
 };
 
 use super::*;
@@ -265,5 +265,36 @@ fn what_is_missing_names_who_holds_it() {
   n4: wants 4096 MiB and 4 vcores, but the node has gone
   and 7 more nodes
   1 application may hold something there that you may not see",
+    );
+}
+
+#[test]
+fn the_process_manager_of_a_program_has_one_line() {
+    let of = |manager: &str, libpmix: Option<Libpmix>| {
+        Explained::ProcessManager(ProcessManager {
+            at_ms: 0,
+            program: "./ring".into(),
+            manager: manager.into(),
+            libpmix,
+        })
+    };
+    golden(&of("pmi", None), "process manager of ./ring: pmi");
+    let own = Libpmix {
+        path: "/l/libpmix.so.2".into(),
+        release: Some("5.0.11".into()),
+        named: false,
+    };
+    golden(
+        &of("pmix", Some(own.clone())),
+        "process manager of ./ring: pmix, libpmix 5.0.11 of the program (/l/libpmix.so.2)",
+    );
+    let named = Libpmix {
+        release: None,
+        named: true,
+        ..own
+    };
+    golden(
+        &of("pmix", Some(named)),
+        "process manager of ./ring: pmix, libpmix that --pmix names (/l/libpmix.so.2)",
     );
 }

@@ -128,9 +128,13 @@ fn met(given: &Given) -> Result<()> {
 fn staged(given: &Given) -> Result<()> {
     let open = OpenMpi::install()?;
     let program = text_of(&open.program("loaded", &given.folder)?)?;
-    let finished = given.succeeds(&["-ppn", "2", "-n", "4", &program])?;
+    let finished = given.succeeds(&["--explain", "-ppn", "2", "-n", "4", &program])?;
     let text = finished.stdout_text();
     ensure!(text.matches(": sum 6").count() == 4, "{finished:?}");
+    let chosen = format!("process manager of {program}: pmix, libpmix 5.");
+    let said = finished.stderr_text();
+    ensure!(said.contains(&chosen), "{said}");
+    ensure!(said.contains(" of the program ("), "{said}");
     let of = |name: &str| text.lines().filter(|line| line.ends_with(name)).count();
     ensure!(of(".tar/libmpi.so.40") == 4, "{text}");
     ensure!(of(".tar/libpmix.so.2") == 4, "{text}");
