@@ -57,6 +57,21 @@ enum FpgadCommand {
         #[arg(long, default_value_t = 2.0)]
         seconds: f64,
     },
+    /// Measure whether a board pays: K-means of text on the processor alone and with a board of 200 MHz behind a link of
+    /// 1000 MB/s, whose time is modelled
+    Pays {
+        /// Numbers of centroids
+        #[arg(long, value_name = "K,...", value_delimiter = ',', default_values_t = [16, 32, 64, 128],
+            value_parser = clap::value_parser!(u16).range(1..=1024))]
+        centroids: Vec<u16>,
+        /// Numbers of threads, each of which has a device of the same board
+        #[arg(long, value_name = "N,...", value_delimiter = ',', default_values_t = [1, 2],
+            value_parser = clap::value_parser!(u8).range(1..=64))]
+        threads: Vec<u8>,
+        /// Seconds for each measurement
+        #[arg(long, default_value_t = 1.0)]
+        seconds: f64,
+    },
     /// Lease a device and keep packets flying until killed: load for trying a node
     Exercise {
         /// echo or sink
@@ -88,6 +103,11 @@ fn main() -> ExitCode {
         Some(FpgadCommand::Bench { gantt, seconds }) => {
             command::bench::run(gantt.as_deref(), seconds)
         }
+        Some(FpgadCommand::Pays {
+            centroids,
+            threads,
+            seconds,
+        }) => command::bench::pays::run(&centroids, &threads, seconds),
         Some(FpgadCommand::Exercise { function }) => command::exercise::run(&any, function),
         Some(FpgadCommand::XdmaEmu { folder, board }) => command::emulate::run(&folder, &board),
     };

@@ -10,16 +10,16 @@ use fpga_driver::packet::Header;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-const DIMENSION: usize = 128;
+pub const DIMENSION: usize = 128;
 const LINES: usize = 4000;
 const BLOCK: usize = 1 << 20;
 /// Times that a packet is simulated; the best one counts.
 const TIMES: usize = 5;
 
-/// Text of 128 numbers a line to packed vectors of length 1, MB of text a second, one core.
-pub fn parse(time: Duration) -> f64 {
+/// Lines of 128 numbers.
+pub fn lines() -> Vec<Vec<u8>> {
     let vectors = kmeans::generate(1, LINES, DIMENSION, 16);
-    let lines: Vec<Vec<u8>> = vectors
+    vectors
         .chunks_exact(DIMENSION)
         .map(|vector| {
             let words: Vec<String> = vector
@@ -28,7 +28,12 @@ pub fn parse(time: Duration) -> f64 {
                 .collect();
             words.join(" ").into_bytes()
         })
-        .collect();
+        .collect()
+}
+
+/// Text of 128 numbers a line to packed vectors of length 1, MB of text a second, one core.
+pub fn parse(time: Duration) -> f64 {
+    let lines = lines();
     let mut parser = Parser::new("bench", DIMENSION);
     let mut packed = Vec::with_capacity(LINES * DIMENSION);
     let mut bytes = 0;

@@ -2,6 +2,7 @@
 
 mod clients;
 mod host;
+pub mod pays;
 mod way;
 
 use super::{CommandFailure, UNAVAILABLE, failed, say};
