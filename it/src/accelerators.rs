@@ -37,6 +37,19 @@ impl Programs {
     ///
     /// They cannot be built.
     pub fn build() -> Result<Self> {
+        Self::of("debug")
+    }
+
+    /// The same, built as users of their speed build them: for what is measured.
+    ///
+    /// # Errors
+    ///
+    /// They cannot be built.
+    pub fn release() -> Result<Self> {
+        Self::of("release")
+    }
+
+    fn of(profile: &str) -> Result<Self> {
         let target = target_folder()?;
         let mut command = cargo();
         command
@@ -44,12 +57,13 @@ impl Programs {
             .args(["build", "--quiet", "--locked", "--workspace"])
             .args(["--bin", "fpgad", "--example", "spherical"])
             .args(["--example", "bayes"])
+            .args((profile == "release").then_some("--release"))
             .env("CARGO_TARGET_DIR", &target)
             .current_dir(env!("CARGO_MANIFEST_DIR"));
         let built = Run::new(command).deadline(BUILD).finish()?;
         built.success("cargo build of fpgad, spherical and bayes")?;
         let file = |name: &str| {
-            let path = target.join("debug").join(name);
+            let path = target.join(profile).join(name);
             match path.is_file() {
                 true => Ok(path),
                 false => bail!("{} is not there after its build", path.display()),
