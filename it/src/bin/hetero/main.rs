@@ -1,0 +1,115 @@
+//! HeteroYARN for real on this machine: its Table 3 and its Figure 9.
+//!
+//! Two NodeManagers are loopback addresses of this machine, each with a board that YARN counts as `acc/kmeans-map` and
+//! `acc/kmeans-reduce`. Boards are modelled: what they answer is computed by the processors that all nodes share, and they
+//! answer no sooner than a card of 200 MHz with a link of 1000 MB/s. Jobs are one round of the example `spherical`, in
+//! sessions; whatever computes, the output is compared byte by byte.
+
+mod bench;
+mod jobs;
+mod kmeans;
+mod limits;
+mod table3;
+
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use anyhow::{Context as _, Result};
+use clap::{Parser, ValueEnum};
+use it::accelerators::Programs;
+use it::mapreduce::{Files, is_same};
+use it::results::{Figure, Spread, page};
+
+use bench::Bench;
+
+/// Runs K-means on boards and on processors.
+#[derive(Debug, Parser)]
+struct HeteroOptions {
+    /// What is measured; all of it without it.
+    what: Vec<What>,
+    /// Each job is run so often.
+    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
+    rounds: u32,
+    /// Of vectors as text, about.
+    #[arg(long, default_value_t = 512, value_parser = clap::value_parser!(u64).range(8..=4096))]
+    mb: u64,
+    /// Writes the figures and the page of all figures into this folder.
+    #[arg(long)]
+    out: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum What {
+    /// Figure 9: jobs on boards beside jobs on processors, by centroids.
+    Jobs,
+    /// Table 3: what limits a map.
+    Table3,
+}
+
+#[expect(clippy::print_stderr, reason = "a command says on stderr why it ends")]
+fn main() -> ExitCode {
+    match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("hetero: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run() -> Result<()> {
+    let mut options = HeteroOptions::parse();
+    if options.what.is_empty() {
+        options.what = What::value_variants().to_vec();
+    }
+    let programs = Arc::new(Programs::release()?);
+    let bench = Bench::start(programs, options.mb)?;
+    for what in &options.what {
+        let figure = measured(*what, &bench, &options)?;
+        writeln!(std::io::stdout(), "{}", figure.text())?;
+        if let Some(out) = &options.out {
+            figure.save(out)?;
+        }
+    }
+    if let Some(out) = &options.out {
+        page::write(out)?;
+    }
+    Ok(())
+}
+
+fn measured(what: What, bench: &Bench, options: &HeteroOptions) -> Result<Figure> {
+    match what {
+        What::Jobs => jobs::figure(bench, options),
+        What::Table3 => table3::figure(bench, options),
+    }
+}
+
+/// How it is measured again.
+fn command(what: &str, options: &HeteroOptions) -> String {
+    format!(
+        "cargo build --release -p client && cargo run -p it --bin hetero -- {what} --rounds {} --mb {} --out it/results",
+        options.rounds, options.mb
+    )
+}
+
+/// What a round left is what those before left.
+fn compare(wanted: &mut Option<Files>, files: Files) -> Result<()> {
+    match wanted {
+        Some(wanted) => is_same(&files, wanted),
+        None => {
+            *wanted = Some(files);
+            Ok(())
+        }
+    }
+}
+
+fn spread(values: &[f64]) -> Result<Spread> {
+    Spread::of(values).context("nothing was measured")
+}
+
+/// In words.
+const fn so(holds: bool) -> &'static str {
+    if holds { "true" } else { "false" }
+}

@@ -1,0 +1,354 @@
+//! Table 3: what limits a map.
+
+use std::io::Write as _;
+use std::process::Command;
+use std::time::Duration;
+
+use anyhow::{Context as _, Result};
+use it::Run;
+use it::results::{Axis, Chart, Figure, Series, Table};
+use sim::figure::FigureWorld as _;
+use sim::hetero::HeteroWorld;
+
+use crate::bench::{Bench, NODES};
+use crate::kmeans::{KmeansJob, KmeansWay};
+use crate::limits::{copies, loopback};
+use crate::{HeteroOptions, command, compare, so, spread};
+
+/// Of a packet, for a vector: its key, and elements of four bytes.
+const PACKED: f64 = 4.0 + 128.0 * 4.0;
+/// MB/s of the modelled link.
+const LINK: f64 = 1000.0;
+/// For each measurement.
+const TIME: Duration = Duration::from_millis(500);
+/// `fpgad bench` at the most.
+const DEADLINE: Duration = Duration::from_secs(120);
+/// Of a job.
+const MAPS: u64 = 4;
+/// What `fpgad bench` calls its measurements.
+const BENCHED: [&str; 4] = [
+    "input acquisition: parsing",
+    "packets assembling",
+    "transmission and result",
+    "rings, 1 MiB there ",
+];
+
+/// Rates of one round, MB/s.
+struct ModuleRates {
+    /// Of a map that reads from HDFS.
+    reading: f64,
+    /// In the order of [`BENCHED`].
+    benched: [f64; 4],
+    /// All of a map, its modules one after the other.
+    serial: f64,
+    /// All of a map, while the board works.
+    overlap: f64,
+    copies: f64,
+    loopback: f64,
+    /// Bytes of text that are a vector.
+    line: f64,
+}
+
+type Rate = fn(&ModuleRates) -> f64;
+
+/// One after the other: what is left of these rates.
+fn in_series(each: &[f64]) -> f64 {
+    1.0 / each.iter().map(|rate| 1.0 / rate).sum::<f64>()
+}
+
+impl ModuleRates {
+    fn acquisition(&self) -> f64 {
+        let [parsing, ..] = self.benched;
+        in_series(&[self.reading, parsing])
+    }
+
+    /// All modules one after the other, MB/s of text.
+    fn all(&self) -> f64 {
+        let [_, assembling, link, _] = self.benched;
+        let of_text = |rate: f64| rate * self.line / PACKED;
+        in_series(&[self.acquisition(), of_text(assembling), of_text(link)])
+    }
+}
+
+/// A row.
+struct ModuleRow {
+    name: &'static str,
+    paper: Option<f64>,
+    /// Of the simulator's table.
+    simulated: Option<&'static str>,
+    rate: Rate,
+    /// What bounds it here.
+    limit: Option<(&'static str, Rate)>,
+}
+
+pub(crate) fn figure(bench: &Bench, options: &HeteroOptions) -> Result<Figure> {
+    let setting = bench.setting()?;
+    let rounds = measured(bench, options.rounds)?;
+    let line = bench.line();
+    let memory: (&str, Rate) = ("copies of memory", |of| of.copies);
+    let rows = [
+        ModuleRow {
+            name: "reading from HDFS",
+            paper: Some(250.0),
+            simulated: None,
+            rate: |of| of.reading,
+            limit: Some(("loopback", |of| of.loopback)),
+        },
+        ModuleRow {
+            name: "parsing and normalising",
+            paper: Some(89.6),
+            simulated: None,
+            rate: |of| of.benched[0],
+            limit: Some(memory),
+        },
+        ModuleRow {
+            name: "input acquisition: both, one after the other",
+            paper: Some(89.6),
+            simulated: Some("input acquisition"),
+            rate: ModuleRates::acquisition,
+            limit: Some(("loopback", |of| of.loopback)),
+        },
+        ModuleRow {
+            name: "packets assembling",
+            paper: Some(2660.0),
+            simulated: Some("packets assembling"),
+            rate: |of| of.benched[1],
+            limit: Some(memory),
+        },
+        ModuleRow {
+            name: "transmission and result, modelled link",
+            paper: Some(1000.0),
+            simulated: Some("transmission and result"),
+            rate: |of| of.benched[2],
+            limit: Some(("the model's link", |_| LINK)),
+        },
+        ModuleRow {
+            name: "transmission and result, a link of no time",
+            paper: None,
+            simulated: None,
+            rate: |of| of.benched[3],
+            limit: Some(memory),
+        },
+        ModuleRow {
+            name: "all three, one after the other",
+            paper: Some(in_series(&[89.6, 2660.0, 1000.0])),
+            simulated: Some("all three, one after the other"),
+            rate: ModuleRates::all,
+            limit: None,
+        },
+        ModuleRow {
+            name: "a map on a board, acc.modules=serial",
+            paper: None,
+            simulated: None,
+            rate: |of| of.serial,
+            limit: None,
+        },
+        ModuleRow {
+            name: "a map on a board, acc.modules=overlap",
+            paper: None,
+            simulated: None,
+            rate: |of| of.overlap,
+            limit: None,
+        },
+    ];
+    let simulated = simulated()?;
+    let mut table = Table::new(&[
+        "module",
+        "the paper, MB/s",
+        "simulator, MB/s",
+        "here, MB/s: median (range)",
+        "of what the machine does, %",
+        "which is",
+    ]);
+    let number = |value: Option<f64>| value.map_or("–".to_owned(), |of| format!("{of:.1}"));
+    let (mut here, mut paper) = (Vec::new(), Vec::new());
+    for (place, row) in rows.iter().enumerate() {
+        let of = spread(&rounds.iter().map(row.rate).collect::<Vec<_>>())?;
+        let name = row.simulated;
+        let simulated = name.and_then(|name| simulated.iter().find(|of| of.0 == name));
+        let share = match row.limit {
+            None => ["–".to_owned(), "–".to_owned()],
+            Some((name, limit)) => {
+                let most = spread(&rounds.iter().map(limit).collect::<Vec<_>>())?.median;
+                [
+                    format!("{:.0}", of.median / most * 100.0),
+                    format!("{name}, {most:.0} MB/s"),
+                ]
+            }
+        };
+        let cells = [
+            row.name.to_owned(),
+            number(row.paper),
+            number(simulated.map(|of| of.1)),
+            of.whole(),
+        ];
+        table.row(cells.into_iter().chain(share));
+        here.push((place as f64, of));
+        paper.extend(row.paper.map(|rate| (place as f64, rate)));
+    }
+    Ok(Figure {
+        name: "hetero-table-3".to_owned(),
+        title: "HeteroYARN's Table 3: what limits a map".to_owned(),
+        command: command("table3", options),
+        method: format!(
+            "*Reading*: the counter READ_MILLISECONDS of a job's maps, of a round of K-means with 16 centroids over {} MB of \
+             text, one map at a time on each of {NODES} nodes that share the machine; {line:.0} bytes of text are a vector. \
+             Parsing, assembling and transmission are `fpgad bench`'s, each for {:.1} s on one core, of the same functions \
+             that the maps call: MB of text for parsing, MB of packets for the others; the board is modelled, with a link of \
+             1000 MB/s in the paper's row. *A map*: the job's bytes by what all its maps took to read and to map, the \
+             board's computing included, which these processors do. *Copies of memory*: one thread, blocks of 1 MiB in turn; \
+             *loopback*: one thread reads from another over TCP. All of it in each round; of jobs all outputs are equal, \
+             byte by byte.",
+            options.mb,
+            TIME.as_secs_f64()
+        ),
+        paper: "input acquisition 89.6, assembling 2660, transmission and result 1000 MB/s: acquisition is the bottleneck; \
+                reading alone does 250 (HeteroYARN, Table 3 and 5.5)."
+            .to_owned(),
+        findings: findings(&rounds)?,
+        setting: setting.finish()?,
+        table,
+        chart: Chart {
+            x: Axis::linear(""),
+            y: Axis::logarithmic("MB/s"),
+            names: rows.iter().map(|row| row.name.to_owned()).collect(),
+            stacked: false,
+            series: vec![Series::spread("here", &here), Series::given("the paper", paper)],
+        },
+    })
+}
+
+fn findings(rounds: &[ModuleRates]) -> Result<Vec<String>> {
+    let median = |of: Rate| -> Result<f64> {
+        Ok(spread(&rounds.iter().map(of).collect::<Vec<_>>())?.median)
+    };
+    let share = median(|of| of.all() / of.acquisition())?;
+    let (parsing, assembling) = (median(|of| of.benched[0])?, median(|of| of.benched[1])?);
+    let met = |is_met: bool| if is_met { "met" } else { "not met" };
+    Ok(vec![
+        format!(
+            "Acquiring the input is the bottleneck: {} ({:.0} % of the time of all three one after the other; in the paper \
+             {:.0} %).",
+            so(share > 0.5),
+            share * 100.0,
+            in_series(&[89.6, 2660.0, 1000.0]) / 89.6 * 100.0
+        ),
+        format!(
+            "Parsing does {parsing:.0} MB/s on a core; at least 900 are wanted: {}. Assembling does {assembling:.0}; at least \
+             2660 are wanted: {}.",
+            met(parsing >= 900.0),
+            met(assembling >= 2660.0)
+        ),
+        format!(
+            "A map whose modules overlap is {:.2} times as fast as one whose modules run one after the other.",
+            median(|of| of.overlap / of.serial)?
+        ),
+    ])
+}
+
+/// The simulator's rows: names and MB/s.
+fn simulated() -> Result<Vec<(String, f64)>> {
+    let figures = HeteroWorld::FIGURES.make("table3", &HeteroWorld::default())?;
+    let tables = figures.into_iter().flat_map(|figure| figure.tables);
+    let rows = tables.flat_map(|table| table.rows);
+    let rows = rows.map(|row| {
+        let first = row.values.first().copied();
+        Ok((row.name, first.context("a row without a number")?))
+    });
+    rows.collect()
+}
+
+fn measured(bench: &Bench, rounds: u32) -> Result<Vec<ModuleRates>> {
+    let session = bench.session(1)?;
+    let mut wanted = None;
+    let mut all = Vec::new();
+    for _ in 0..rounds {
+        let mut runs = Vec::new();
+        for way in [KmeansWay::Serial, KmeansWay::Board, KmeansWay::Processor] {
+            let job = KmeansJob {
+                k: 16,
+                maps: MAPS,
+                way,
+            };
+            let (run, files) = session.run(job)?;
+            compare(&mut wanted, files)?;
+            runs.push(run);
+        }
+        let [serial, overlap, ..] = &runs[..] else {
+            anyhow::bail!("two jobs are wanted");
+        };
+        let rate = |bytes: u64, time: Duration| bytes as f64 / time.as_secs_f64() / 1e6;
+        let rates = ModuleRates {
+            reading: rate(serial.bytes, serial.reading),
+            benched: benched(bench)?,
+            serial: rate(serial.bytes, serial.reading + serial.mapping),
+            overlap: rate(overlap.bytes, overlap.reading + overlap.mapping),
+            copies: copies(TIME),
+            loopback: loopback(TIME)?,
+            line: bench.line(),
+        };
+        writeln!(
+            std::io::stderr(),
+            "reading {:.0}, {:.0?}, a map {:.0} and {:.0} MB/s",
+            rates.reading,
+            rates.benched,
+            rates.serial,
+            rates.overlap
+        )?;
+        all.push(rates);
+    }
+    session.stop()?;
+    Ok(all)
+}
+
+/// What `fpgad bench` measures, MB/s.
+fn benched(bench: &Bench) -> Result<[f64; 4]> {
+    let mut command = Command::new(&bench.programs().driver);
+    command.arg("bench").arg("--seconds");
+    command.arg(TIME.as_secs_f64().to_string());
+    let said = Run::new(command).deadline(DEADLINE).finish()?;
+    rates(&said.success("fpgad bench")?.stdout_text())
+}
+
+fn rates(said: &str) -> Result<[f64; 4]> {
+    let mut all = [0.0; 4];
+    for (place, name) in all.iter_mut().zip(BENCHED) {
+        let rest = said.lines().find_map(|line| line.strip_prefix(name));
+        let rest = rest.with_context(|| format!("no {name:?}: {said}"))?;
+        // What stands in brackets is no number of ours.
+        let numbers = rest.split('(').next().unwrap_or_default();
+        let last = numbers.split_whitespace().next_back();
+        *place = last.with_context(|| format!("no rate: {rest}"))?.parse()?;
+    }
+    Ok(all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rates_are_read_and_put_in_series() {
+        let said = "module                             paper, MB/s     here, MB/s\n\
+                    input acquisition: parsing                89.6            950\n\
+                    packets assembling                        2660           9000\n\
+                    transmission and result                   1000 998 (link modelled at 1000)\n\
+                    rings, 1 MiB there                                       4700\n\
+                    rings, 1 MiB there and back                              2500\n";
+        let benched = rates(said).unwrap();
+        assert_eq!(format!("{benched:.0?}"), "[950, 9000, 998, 4700]");
+        let of = ModuleRates {
+            reading: 950.0,
+            benched: [950.0, 1000.0, 1000.0, 1.0],
+            serial: 1.0,
+            overlap: 1.0,
+            copies: 1.0,
+            loopback: 1.0,
+            line: PACKED * 2.0,
+        };
+        assert!((of.acquisition() - 475.0).abs() < 1e-9);
+        // Half as many bytes of packets as of text.
+        assert!((of.all() - 1.0 / (2.0 / 950.0 + 1.0 / 1000.0)).abs() < 1e-9);
+        assert!(rates("nothing").is_err());
+    }
+}
