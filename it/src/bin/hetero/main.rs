@@ -1,4 +1,4 @@
-//! HeteroYARN for real on this machine: its Table 3 and its Figure 9.
+//! HeteroYARN for real on this machine: its Table 3, and its Figures 8 and 9.
 //!
 //! Two NodeManagers are loopback addresses of this machine, each with a board that YARN counts as `acc/kmeans-map` and
 //! `acc/kmeans-reduce`. Boards are modelled: what they answer is computed by the processors that all nodes share, and they
@@ -6,6 +6,7 @@
 //! sessions; whatever computes, the output is compared byte by byte.
 
 mod bench;
+mod figure8;
 mod jobs;
 mod kmeans;
 mod limits;
@@ -46,6 +47,8 @@ enum What {
     Jobs,
     /// Table 3: what limits a map.
     Table3,
+    /// Figure 8: tasks at a time on a node.
+    Figure8,
 }
 
 #[expect(clippy::print_stderr, reason = "a command says on stderr why it ends")]
@@ -83,6 +86,7 @@ fn measured(what: What, bench: &Bench, options: &HeteroOptions) -> Result<Figure
     match what {
         What::Jobs => jobs::figure(bench, options),
         What::Table3 => table3::figure(bench, options),
+        What::Figure8 => figure8::figure(bench, options),
     }
 }
 
