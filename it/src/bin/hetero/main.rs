@@ -1,15 +1,17 @@
-//! HeteroYARN for real on this machine: its Table 3, and its Figures 8 and 9.
+//! HeteroYARN for real on this machine: its Table 3, its Figures 8 and 9, and from how many centroids on a board pays.
 //!
 //! Two NodeManagers are loopback addresses of this machine, each with a board that YARN counts as `acc/kmeans-map` and
 //! `acc/kmeans-reduce`. Boards are modelled: what they answer is computed by the processors that all nodes share, and they
 //! answer no sooner than a card of 200 MHz with a link of 1000 MB/s. Jobs are one round of the example `spherical`, in
-//! sessions; whatever computes, the output is compared byte by byte.
+//! sessions; whatever computes, the output is compared byte by byte. Only `pays` leaves the board's computing out, and says
+//! how.
 
 mod bench;
 mod figure8;
 mod jobs;
 mod kmeans;
 mod limits;
+mod pays;
 mod table3;
 
 use std::io::Write as _;
@@ -49,6 +51,8 @@ enum What {
     Table3,
     /// Figure 8: tasks at a time on a node.
     Figure8,
+    /// The number of centroids from which on a board pays.
+    K,
 }
 
 #[expect(clippy::print_stderr, reason = "a command says on stderr why it ends")]
@@ -68,9 +72,11 @@ fn run() -> Result<()> {
         options.what = What::value_variants().to_vec();
     }
     let programs = Arc::new(Programs::release()?);
-    let bench = Bench::start(programs, options.mb)?;
+    let needs_cluster = options.what.iter().any(|what| *what != What::K);
+    let start = || Bench::start(Arc::clone(&programs), options.mb);
+    let bench = needs_cluster.then(start).transpose()?;
     for what in &options.what {
-        let figure = measured(*what, &bench, &options)?;
+        let figure = measured(*what, &programs, bench.as_ref(), &options)?;
         writeln!(std::io::stdout(), "{}", figure.text())?;
         if let Some(out) = &options.out {
             figure.save(out)?;
@@ -82,11 +88,19 @@ fn run() -> Result<()> {
     Ok(())
 }
 
-fn measured(what: What, bench: &Bench, options: &HeteroOptions) -> Result<Figure> {
+fn measured(
+    what: What,
+    programs: &Programs,
+    bench: Option<&Bench>,
+    options: &HeteroOptions,
+) -> Result<Figure> {
+    let bench = || bench.context("no cluster was started");
     match what {
-        What::Jobs => jobs::figure(bench, options),
-        What::Table3 => table3::figure(bench, options),
-        What::Figure8 => figure8::figure(bench, options),
+        What::Jobs => jobs::figure(bench()?, options),
+        What::Table3 => table3::figure(bench()?, options),
+        What::Figure8 => figure8::figure(bench()?, options),
+        // No daemon takes part in this one.
+        What::K => pays::figure(programs, options),
     }
 }
 
