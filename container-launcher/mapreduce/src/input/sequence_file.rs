@@ -8,16 +8,18 @@
 //!
 //! All big-endian. A split has what follows the syncs that begin inside of it, as in Hadoop's reader.
 
+mod codec;
+mod header;
+
 use std::io::Read as _;
 use std::marker::PhantomData;
 
-use super::framed::{Framed, Inner};
 use super::{Granule, InputFormat, Source};
-use crate::codecs::streams::zlib;
-use crate::codecs::{bzip2, zstd};
-use crate::datum::{Key, Value, writable::read_long};
+use crate::datum::{Key, Value};
 use crate::error::{Context as _, Error, Result};
 use crate::settings::{RECORD_MAX, Settings};
+use codec::inflate;
+use header::Header;
 
 /// Bytes of a sync.
 const SYNC: usize = 16;
@@ -29,16 +31,6 @@ const PIECE: usize = 256 << 10;
 /// SequenceFiles whose Writables are those of `K` and `V`.
 #[derive(Debug)]
 pub struct SequenceFile<K, V>(PhantomData<fn(K, V)>);
-
-/// What a header says.
-#[derive(Debug, Default)]
-struct Header {
-    key: String,
-    value: String,
-    codec: Option<String>,
-    sync: [u8; SYNC],
-    length: usize,
-}
 
 /// Reads a SequenceFile.
 #[derive(Debug)]
@@ -53,69 +45,6 @@ pub struct SequenceReader {
     wire: Vec<u8>,
     key: Vec<u8>,
     value: Vec<u8>,
-}
-
-fn text(bytes: &mut &[u8]) -> Option<String> {
-    let length = usize::try_from(read_long(bytes)?).ok()?;
-    let (text, rest) = bytes.split_at_checked(length)?;
-    *bytes = rest;
-    String::from_utf8(text.to_vec()).ok()
-}
-
-fn flag(bytes: &mut &[u8]) -> Option<bool> {
-    let (flag, rest) = bytes.split_first()?;
-    *bytes = rest;
-    Some(*flag != 0)
-}
-
-impl Header {
-    /// Reads the header at the front of a file, of which `bytes` are the first ones.
-    fn parse(bytes: &[u8], name: &str) -> Result<Self> {
-        let mut rest = match bytes {
-            [b'S', b'E', b'Q', 6, rest @ ..] => rest,
-            [b'S', b'E', b'Q', version, ..] => {
-                return Err(Error::new(format!(
-                    "{name} is a SequenceFile of version {version}, and only version 6 is read here"
-                )));
-            }
-            [] => {
-                return Err(Error::new(format!(
-                    "{name} is empty, and a SequenceFile without records still has a header: leave the file out"
-                )));
-            }
-            _ => return Err(Error::new(format!("{name} is no SequenceFile"))),
-        };
-        let rest = &mut rest;
-        let broken = || Error::new(format!("{name}: the header of this SequenceFile is broken"));
-        let (key, value) = (
-            text(rest).ok_or_else(broken)?,
-            text(rest).ok_or_else(broken)?,
-        );
-        let compressed = flag(rest).ok_or_else(broken)?;
-        if flag(rest).ok_or_else(broken)? {
-            return Err(Error::new(format!(
-                "{name} is compressed in blocks, which is not read here"
-            )));
-        }
-        let codec = if compressed {
-            Some(text(rest).ok_or_else(broken)?)
-        } else {
-            None
-        };
-        let (pairs, tail) = rest.split_first_chunk::<4>().ok_or_else(broken)?;
-        *rest = tail;
-        for _ in 0..u32::from_be_bytes(*pairs).saturating_mul(2) {
-            text(rest).ok_or_else(broken)?;
-        }
-        let (sync, tail) = rest.split_first_chunk::<SYNC>().ok_or_else(broken)?;
-        Ok(Self {
-            key,
-            value,
-            codec,
-            sync: *sync,
-            length: bytes.len() - tail.len(),
-        })
-    }
 }
 
 impl SequenceReader {
@@ -257,34 +186,6 @@ impl SequenceReader {
         self.skip(8 + length);
         Ok(true)
     }
-}
-
-/// Appends what `bytes`, compressed as `codec` does, hold.
-fn inflate(codec: &str, bytes: &[u8], longest: usize, out: &mut Vec<u8>) -> Result<()> {
-    let most = longest as u64 + 1;
-    let read = match codec.rsplit('.').next() {
-        Some("DefaultCodec" | "DeflateCodec") => zlib(bytes).take(most).read_to_end(out)?,
-        Some("GzipCodec") => flate2::read::MultiGzDecoder::new(bytes)
-            .take(most)
-            .read_to_end(out)?,
-        Some("BZip2Codec") => bzip2::reader(bytes)?.take(most).read_to_end(out)?,
-        Some("ZStandardCodec") => zstd::reader(bytes)?.take(most).read_to_end(out)?,
-        Some("Lz4Codec") => Framed::new(bytes, Inner::Lz4).take(most).read_to_end(out)?,
-        Some("SnappyCodec") => Framed::new(bytes, Inner::Snappy)
-            .take(most)
-            .read_to_end(out)?,
-        _ => {
-            return Err(Error::new(format!(
-                "values are compressed with {codec}, which is not known here"
-            )));
-        }
-    };
-    if read > longest {
-        return Err(Error::new(format!(
-            "a value of more than {longest} bytes: raise {RECORD_MAX}"
-        )));
-    }
-    Ok(())
 }
 
 impl<K: Key, V: Value> InputFormat for SequenceFile<K, V> {
