@@ -1,4 +1,4 @@
-//! Hadoop's SequenceFile, version 6, without compression or with its records' values compressed.
+//! Hadoop's SequenceFile, version 6: without compression, with its records' values compressed, or in [`blocks`].
 //!
 //! ```text
 //!  "SEQ" 6 | key class | value class | compressed? | in blocks? | [codec class] | metadata | sync: 16 bytes
@@ -8,6 +8,7 @@
 //!
 //! All big-endian. A split has what follows the syncs that begin inside of it, as in Hadoop's reader.
 
+mod blocks;
 mod codec;
 mod header;
 
@@ -18,6 +19,7 @@ use super::{Granule, InputFormat, Source};
 use crate::datum::{Key, Value};
 use crate::error::{Context as _, Error, Result};
 use crate::settings::{RECORD_MAX, Settings};
+use blocks::Block;
 use codec::inflate;
 use header::Header;
 
@@ -42,6 +44,10 @@ pub struct SequenceReader {
     /// Where `start` is in the file.
     position: u64,
     longest: usize,
+    /// Of a file that is compressed so.
+    block: Option<Block>,
+    /// A key and a value as they lie in the file.
+    wire_key: Vec<u8>,
     wire: Vec<u8>,
     key: Vec<u8>,
     value: Vec<u8>,
@@ -132,18 +138,26 @@ impl SequenceReader {
         }
     }
 
+    /// Goes behind the sync that is next; false where it is the first behind the split.
+    fn pass_sync(&mut self) -> Result<bool> {
+        if self.position >= self.source.end {
+            return Ok(false);
+        }
+        let sync = self.header.sync;
+        if self.want(4 + SYNC)?.get(4..) != Some(sync.as_slice()) {
+            return Err(self.broken());
+        }
+        self.skip(4 + SYNC);
+        Ok(true)
+    }
+
     /// Takes a record into `key` and `value`, as their Writables; false at the end of the split.
     fn record<K: Value, V: Value>(&mut self) -> Result<bool> {
         let mut length = self.number()?;
         if length == Some(-1) {
-            if self.position >= self.source.end {
+            if !self.pass_sync()? {
                 return Ok(false);
             }
-            let sync = self.header.sync;
-            if self.want(4 + SYNC)?.get(4..) != Some(sync.as_slice()) {
-                return Err(self.broken());
-            }
-            self.skip(4 + SYNC);
             length = self.number()?;
         }
         let Some(length) = length else {
@@ -206,6 +220,8 @@ impl<K: Key, V: Value> InputFormat for SequenceFile<K, V> {
             buffer: Vec::new(),
             start: 0,
             longest: settings.record_max()?,
+            block: None,
+            wire_key: Vec::new(),
             wire: Vec::new(),
             key: Vec::new(),
             value: Vec::new(),
@@ -240,11 +256,19 @@ impl<K: Key, V: Value> InputFormat for SequenceFile<K, V> {
     }
 
     fn position(reader: &SequenceReader) -> u64 {
-        reader.position
+        match &reader.block {
+            Some(block) if !block.is_over() => block.begins,
+            Some(_) | None => reader.position,
+        }
     }
 
     fn next<'a>(reader: &'a mut SequenceReader) -> Result<Option<(K::View<'a>, V::View<'a>)>> {
-        if reader.source.end == 0 || !reader.record::<K, V>()? {
+        let found = match reader.header.in_blocks {
+            _ if reader.source.end == 0 => false,
+            true => reader.record_of_block::<K, V>()?,
+            false => reader.record::<K, V>()?,
+        };
+        if !found {
             return Ok(None);
         }
         Ok(Some((K::decode(&reader.key)?, V::decode(&reader.value)?)))

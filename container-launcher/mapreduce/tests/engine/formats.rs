@@ -200,7 +200,7 @@ fn hadoops_own_sequence_files_are_read() {
             row
         })
         .collect();
-    for kind in ["plain", "record", "snappy", "lz4"] {
+    for kind in ["plain", "record", "snappy", "lz4", "block"] {
         let (code, said) = run(
             "readseq",
             &[],
@@ -209,16 +209,6 @@ fn hadoops_own_sequence_files_are_read() {
         assert_eq!(code, 0, "{said}");
         assert_eq!(bed.read(&format!("{kind}/part-m-00000")), wanted);
     }
-    let (code, said) = run(
-        "readseq",
-        &[],
-        &[&format!("{folder}/block.seq"), &bed.at("none")],
-    );
-    assert!(
-        code == 1 && said.contains("block.seq is compressed in blocks, which is not read here"),
-        "{said}"
-    );
-    assert!(!bed.path("none").exists());
 }
 
 /// What the linker, link-time optimization and strip leave of what stages need.

@@ -1,6 +1,8 @@
-//! What compresses the values of a SequenceFile.
+//! What compresses the values of a SequenceFile, or its blocks.
 
-use std::io::Read as _;
+use std::io::{BufRead, Read};
+
+use flate2::bufread::MultiGzDecoder;
 
 use crate::codecs::streams::zlib;
 use crate::codecs::{bzip2, zstd};
@@ -8,30 +10,38 @@ use crate::error::{Error, Result};
 use crate::input::framed::{Framed, Inner};
 use crate::settings::RECORD_MAX;
 
-/// Appends what `bytes`, compressed as `codec` does, hold.
-pub(super) fn inflate(codec: &str, bytes: &[u8], longest: usize, out: &mut Vec<u8>) -> Result<()> {
-    let most = longest as u64 + 1;
-    let read = match codec.rsplit('.').next() {
-        Some("DefaultCodec" | "DeflateCodec") => zlib(bytes).take(most).read_to_end(out)?,
-        Some("GzipCodec") => flate2::read::MultiGzDecoder::new(bytes)
-            .take(most)
-            .read_to_end(out)?,
-        Some("BZip2Codec") => bzip2::reader(bytes)?.take(most).read_to_end(out)?,
-        Some("ZStandardCodec") => zstd::reader(bytes)?.take(most).read_to_end(out)?,
-        Some("Lz4Codec") => Framed::new(bytes, Inner::Lz4).take(most).read_to_end(out)?,
-        Some("SnappyCodec") => Framed::new(bytes, Inner::Snappy)
-            .take(most)
-            .read_to_end(out)?,
+/// What is inside of `raw`, which `codec`, a class of Hadoop's, has compressed.
+pub(super) fn reader<'a>(codec: &str, raw: impl BufRead + 'a) -> Result<Box<dyn Read + 'a>> {
+    Ok(match codec.rsplit('.').next() {
+        Some("DefaultCodec" | "DeflateCodec") => Box::new(zlib(raw)),
+        Some("GzipCodec") => Box::new(MultiGzDecoder::new(raw)),
+        Some("BZip2Codec") => bzip2::reader(raw)?,
+        Some("ZStandardCodec") => zstd::reader(raw)?,
+        Some("Lz4Codec") => Box::new(Framed::new(raw, Inner::Lz4)),
+        Some("SnappyCodec") => Box::new(Framed::new(raw, Inner::Snappy)),
         _ => {
             return Err(Error::new(format!(
                 "values are compressed with {codec}, which is not known here"
             )));
         }
-    };
+    })
+}
+
+/// Appends what `bytes`, compressed as `codec` does, hold.
+pub(super) fn inflate(codec: &str, bytes: &[u8], longest: usize, out: &mut Vec<u8>) -> Result<()> {
+    let most = longest as u64 + 1;
+    let read = reader(codec, bytes)?.take(most).read_to_end(out)?;
     if read > longest {
         return Err(Error::new(format!(
             "a value of more than {longest} bytes: raise {RECORD_MAX}"
         )));
     }
     Ok(())
+}
+
+/// What has more bytes than it may.
+pub(super) fn too_long(what: &str, length: usize, longest: usize) -> Error {
+    Error::new(format!(
+        "{what} of {length} bytes where {longest} are the most: raise {RECORD_MAX}, unless the file is broken"
+    ))
 }

@@ -10,6 +10,8 @@ pub(super) struct Header {
     pub(super) key: String,
     pub(super) value: String,
     pub(super) codec: Option<String>,
+    /// Whether records are compressed many at a time.
+    pub(super) in_blocks: bool,
     pub(super) sync: [u8; SYNC],
     pub(super) length: usize,
 }
@@ -51,10 +53,10 @@ impl Header {
             text(rest).ok_or_else(broken)?,
         );
         let compressed = flag(rest).ok_or_else(broken)?;
-        if flag(rest).ok_or_else(broken)? {
-            return Err(Error::new(format!(
-                "{name} is compressed in blocks, which is not read here"
-            )));
+        let in_blocks = flag(rest).ok_or_else(broken)?;
+        // In blocks without a codec there is nothing.
+        if in_blocks && !compressed {
+            return Err(broken());
         }
         let codec = if compressed {
             Some(text(rest).ok_or_else(broken)?)
@@ -71,6 +73,7 @@ impl Header {
             key,
             value,
             codec,
+            in_blocks,
             sync: *sync,
             length: bytes.len() - tail.len(),
         })
