@@ -74,11 +74,16 @@ fn blocks(codec: Codec) -> Vec<u8> {
     content(&file)
 }
 
-fn sequence_file(compress: bool) -> Vec<u8> {
+/// What of a SequenceFile is compressed; of [`BLOCK`](KINDS) some forty records at a time.
+const KINDS: [&str; 3] = ["NONE", "RECORD", "BLOCK"];
+
+fn sequence_file(kind: &str) -> Vec<u8> {
     let file = memory(&[]);
     let mut settings = Settings::default();
     let name = "mapreduce.output.fileoutputformat.compress";
-    settings.set(name, &compress.to_string());
+    settings.set(name, "true");
+    settings.set(&format!("{name}.type"), kind);
+    settings.set("io.seqfile.compress.blocksize", "40000");
     let mut writer = <SequenceFileOutput as crate::OutputFormat<i64, Text>>::writer(
         file.try_clone().unwrap(),
         &settings,
@@ -166,8 +171,9 @@ fn packed(files: &[Vec<u8>]) -> Vec<u8> {
 fn what_is_whole_is_read_whole() {
     assert_eq!(records(&blocks(Codec::None)), 500);
     assert_eq!(records(&blocks(Codec::Lz4)), 500);
-    assert_eq!(read_sequence(&sequence_file(false), 0), 300);
-    assert_eq!(read_sequence(&sequence_file(true), 0), 300);
+    for kind in KINDS {
+        assert_eq!(read_sequence(&sequence_file(kind), 0), 300, "{kind}");
+    }
 }
 
 proptest! {
@@ -191,10 +197,11 @@ proptest! {
 
     #[test]
     fn splits_of_a_sequence_file_are_together_the_whole(
-        cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..9), compress: bool,
+        cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..9), kind in 0..KINDS.len(),
     ) {
-        let plain = sequence_file(compress);
-        let files = vec![plain.clone(), sequence_file(false), sequence_file(true), plain.clone()];
+        let plain = sequence_file(KINDS[kind]);
+        let mut files: Vec<Vec<u8>> = KINDS.iter().map(|kind| sequence_file(kind)).collect();
+        files.extend([plain.clone(), plain.clone()]);
         let packed = packed(&files);
         for (bytes, count) in [(&plain, 300), (&packed, files.len())] {
             let cuts: Vec<usize> = cuts.iter().map(|cut| cut.index(bytes.len())).collect();
@@ -209,9 +216,9 @@ proptest! {
     #[test]
     fn a_sequence_file_that_was_changed_is_survived(
         changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..20),
-        end: prop::sample::Index, start: prop::sample::Index, compress: bool, head: bool,
+        end: prop::sample::Index, start: prop::sample::Index, kind in 0..KINDS.len(), head: bool,
     ) {
-        let mut bytes = sequence_file(compress);
+        let mut bytes = sequence_file(KINDS[kind]);
         let most = if head { 150 } else { bytes.len() };
         for (at, byte) in changes {
             bytes[at.index(most)] = byte;

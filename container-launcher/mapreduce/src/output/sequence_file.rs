@@ -1,22 +1,22 @@
 //! Hadoop's SequenceFile, version 6: see the reader for how it is laid out.
 
+mod blocks;
+mod codec;
+
 use std::fs::File;
 use std::io::{BufWriter, Write as _};
 use std::marker::PhantomData;
 
-use flate2::Compression;
-use flate2::write::{GzEncoder, ZlibEncoder};
-
-use super::compress::short;
 use super::sync::{SYNC, sync_of_file};
 use super::{OutputFormat, RecordWriter};
-use crate::codecs::{bzip2, zstd};
 use crate::datum::{Value, writable::write_long};
 use crate::error::{Context as _, Error, Result};
-use crate::settings::{CODEC, COMPRESS, COMPRESS_TYPE, Settings};
+use crate::settings::Settings;
+use blocks::Blocks;
+use codec::{Codec, Compressed};
 
-/// A SequenceFile. Where output is to be compressed, its values are, each by itself, with the codec that settings name,
-/// or zlib.
+/// A SequenceFile. Where output is to be compressed, its values are, each by itself, or its records by the block, with the
+/// codec that settings name, or zlib.
 #[derive(Debug)]
 pub struct SequenceFileOutput;
 
@@ -27,75 +27,11 @@ struct SequenceWriter<K, V> {
     file: BufWriter<File>,
     sync: [u8; SYNC],
     since: u64,
-    codec: Option<ValueCodec>,
+    codec: Option<Codec>,
     key: Vec<u8>,
     value: Vec<u8>,
     stored: Vec<u8>,
     of: PhantomData<fn(K, V)>,
-}
-
-/// What values are compressed with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum ValueCodec {
-    Deflate,
-    Gzip,
-    Bzip2,
-    Zstd,
-}
-
-impl ValueCodec {
-    /// That of the settings, if values are to be compressed.
-    fn of(settings: &Settings) -> Result<Option<Self>> {
-        if !settings.parse::<bool>(COMPRESS)? {
-            return Ok(None);
-        }
-        match settings.get(COMPRESS_TYPE).unwrap_or("RECORD") {
-            "NONE" => return Ok(None),
-            "RECORD" => {}
-            other => {
-                return Err(Error::new(format!(
-                    "{COMPRESS_TYPE}={other}: SequenceFiles are written with RECORD, each value compressed by itself, \
-                     or NONE"
-                )));
-            }
-        }
-        let given = settings.given().get(CODEC).map(String::as_str);
-        let codec = short(given.filter(|name| !name.is_empty()).unwrap_or("deflate"))?;
-        Ok(Some(match codec {
-            "gzip" => Self::Gzip,
-            "bzip2" => Self::Bzip2,
-            "zstd" => Self::Zstd,
-            _ => Self::Deflate,
-        }))
-    }
-
-    const fn class(self) -> &'static str {
-        match self {
-            Self::Deflate => "org.apache.hadoop.io.compress.DefaultCodec",
-            Self::Gzip => "org.apache.hadoop.io.compress.GzipCodec",
-            Self::Bzip2 => "org.apache.hadoop.io.compress.BZip2Codec",
-            Self::Zstd => "org.apache.hadoop.io.compress.ZStandardCodec",
-        }
-    }
-
-    /// Appends `raw`, compressed.
-    fn compress(self, raw: &[u8], out: &mut Vec<u8>) -> Result<()> {
-        match self {
-            Self::Deflate => {
-                let mut encoder = ZlibEncoder::new(out, Compression::default());
-                encoder.write_all(raw)?;
-                encoder.finish()?;
-            }
-            Self::Gzip => {
-                let mut encoder = GzEncoder::new(out, Compression::default());
-                encoder.write_all(raw)?;
-                encoder.finish()?;
-            }
-            Self::Bzip2 => bzip2::compress(raw, out)?,
-            Self::Zstd => zstd::compress(raw, out)?,
-        }
-        Ok(())
-    }
 }
 
 /// The class of a type's Writable.
@@ -116,12 +52,15 @@ fn push_text(text: &str, out: &mut Vec<u8>) -> Result<()> {
 
 impl<K: Value, V: Value> OutputFormat<K, V> for SequenceFileOutput {
     fn writer(file: File, settings: &Settings) -> Result<Box<dyn RecordWriter>> {
-        let codec = ValueCodec::of(settings)?;
+        let compressed = Compressed::of(settings)?;
         let mut header = b"SEQ\x06".to_vec();
         push_text(class::<K>()?, &mut header)?;
         push_text(class::<V>()?, &mut header)?;
-        header.extend_from_slice(&[u8::from(codec.is_some()), 0]);
-        if let Some(codec) = codec {
+        header.extend_from_slice(&[
+            u8::from(compressed.codec().is_some()),
+            u8::from(matches!(compressed, Compressed::Blocks(..))),
+        ]);
+        if let Some(codec) = compressed.codec() {
             push_text(codec.class(), &mut header)?;
         }
         header.extend_from_slice(&[0; 4]);
@@ -129,11 +68,14 @@ impl<K: Value, V: Value> OutputFormat<K, V> for SequenceFileOutput {
         header.extend_from_slice(&sync);
         let mut file = BufWriter::with_capacity(256 << 10, file);
         file.write_all(&header).context(|| "writing output")?;
+        if let Compressed::Blocks(codec, bytes) = compressed {
+            return Ok(Box::new(Blocks::<K, V>::new(file, sync, codec, bytes)));
+        }
         Ok(Box::new(SequenceWriter::<K, V> {
             file,
             sync,
             since: 0,
-            codec,
+            codec: compressed.codec(),
             key: Vec::new(),
             value: Vec::new(),
             stored: Vec::new(),
@@ -145,7 +87,7 @@ impl<K: Value, V: Value> OutputFormat<K, V> for SequenceFileOutput {
     fn suffix(settings: &Settings) -> Result<String> {
         class::<K>()?;
         class::<V>()?;
-        ValueCodec::of(settings)?;
+        Compressed::of(settings)?;
         Ok(String::new())
     }
 }

@@ -100,6 +100,10 @@ fn values_of_sequence_files_are_compressed_as_settings_say() {
         ("org.apache.hadoop.io.compress.BZip2Codec", "", "BZip2Codec"),
         ("zstd", "", "ZStandardCodec"),
         ("gzip", "NONE", ""),
+        ("", "BLOCK", "DefaultCodec"),
+        ("gzip", "BLOCK", "GzipCodec"),
+        ("bzip2", "BLOCK", "BZip2Codec"),
+        ("zstd", "BLOCK", "ZStandardCodec"),
     ] {
         let (seq, out) = (format!("{codec}{kind}-seq"), format!("{codec}{kind}-out"));
         let settings = [
@@ -182,6 +186,63 @@ fn sequence_files_in_a_sequence_file_of_the_same_types_are_its_values() {
     assert!(first == second, "the same seed gives other bytes");
     assert_eq!(first.len(), inner[0].len());
     assert!(first != inner[0], "chance gives the same bytes");
+}
+
+/// Splits smaller than a block and larger ones, and blocks of one record.
+#[test]
+fn blocks_of_sequence_files_are_cut_into_splits_and_a_broken_one_is_named() {
+    let bed = Bed::new();
+    let text: String = (0..20_000).map(|n| format!("line {n}\n")).collect();
+    bed.write("in", &text);
+    let output = "mapreduce.output.fileoutputformat.compress";
+    let (compress, block) = (format!("{output}=true"), format!("{output}.type=BLOCK"));
+    let lines = |out: &str| -> String {
+        let back = String::from_utf8(bed.parts(out)).unwrap();
+        let words = back.lines().map(|line| line.split_once('\t').unwrap().1);
+        words.map(|words| format!("{words}\n")).collect()
+    };
+    for (size, most) in [
+        ("1000000", 9000),
+        ("30000", 5000),
+        ("30000", 40_000),
+        ("1", 100_000),
+    ] {
+        let seq = format!("seq-{size}-{most}");
+        let bytes = format!("io.seqfile.compress.blocksize={size}");
+        let options = ["-D", &compress, "-D", &block, "-D", &bytes];
+        let (code, said) = run("writeseq", &options, &[&bed.at("in"), &bed.at(&seq)]);
+        assert_eq!(code, 0, "{said}");
+        let most = format!("mapreduce.input.fileinputformat.split.maxsize={most}");
+        let small = ["-D", &most, "-D", "gerbil.split.pack=1"];
+        let out = format!("out-{seq}");
+        let (code, said) = run("readseq", &small, &[&bed.at(&seq), &bed.at(&out)]);
+        assert_eq!(code, 0, "{said}");
+        assert!(lines(&out) == text, "{seq}: the lines are not the same");
+    }
+
+    let whole = std::fs::read(bed.path("seq-30000-5000/part-m-00000")).unwrap();
+    bed.write("short", &whole[..whole.len() - 7]);
+    let (code, said) = run("readseq", &[], &[&bed.at("short"), &bed.at("none")]);
+    let words = "short: the SequenceFile is cut off in the record at byte";
+    assert!(code == 1 && said.contains(words), "{said}");
+    let mut broken = whole;
+    let middle = broken.len() / 2;
+    broken[middle..middle + 40].fill(0xAA);
+    bed.write("broken", &broken);
+    let (code, said) = run("readseq", &[], &[&bed.at("broken"), &bed.at("none")]);
+    let words = "of this SequenceFile is broken";
+    assert!(
+        code == 1 && said.contains(words) && said.contains("broken: the "),
+        "{said}"
+    );
+    let little = ["-D", "gerbil.record.max=10"];
+    let (code, said) = run(
+        "readseq",
+        &little,
+        &[&bed.at("seq-1-100000"), &bed.at("none")],
+    );
+    let words = "where 10 are the most: raise gerbil.record.max";
+    assert!(code == 1 && said.contains(words), "{said}");
 }
 
 /// `tests/hadoop` holds what Hadoop 3.4.2's own `Sort` made of `lines.txt`: plain, its records compressed, with zlib,

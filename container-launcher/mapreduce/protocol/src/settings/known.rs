@@ -49,7 +49,13 @@ pub const KNOWN: &[KnownSetting] = &[
     KnownSetting {
         name: COMPRESS_TYPE,
         default: "RECORD",
-        meaning: "of compressed SequenceFiles: RECORD, each value by itself, or NONE",
+        meaning: "of compressed SequenceFiles: RECORD, each value by itself, BLOCK, keys and values of many records \
+                  together, or NONE",
+    },
+    KnownSetting {
+        name: SEQUENCE_FILE_BLOCK,
+        default: "1000000",
+        meaning: "bytes of keys and values that BLOCK compresses together",
     },
     KnownSetting {
         name: REPLICATION,

@@ -23,6 +23,8 @@ pub const RECURSIVE: &str = "mapreduce.input.fileinputformat.input.dir.recursive
 /// See [`KNOWN`](super::KNOWN).
 pub const LINES: &str = "mapreduce.input.lineinputformat.linespermap";
 /// See [`KNOWN`](super::KNOWN).
+pub const SEQUENCE_FILE_BLOCK: &str = "io.seqfile.compress.blocksize";
+/// See [`KNOWN`](super::KNOWN).
 pub const REPLICATION: &str = "dfs.replication";
 /// See [`KNOWN`](super::KNOWN).
 pub const BLOCK_SIZE: &str = "dfs.blocksize";

@@ -114,13 +114,13 @@ pub(super) const FILES: &[FailureRow] = &[
             "-D",
             "mapreduce.output.fileoutputformat.compress=true",
             "-D",
-            "mapreduce.output.fileoutputformat.compress.type=BLOCK",
+            "mapreduce.output.fileoutputformat.compress.type=block",
         ],
         ..row(
             "a SequenceFile is to be compressed as none is written",
             |bed| bed.write("in", "x\n"),
-            "mapreduce.output.fileoutputformat.compress.type=BLOCK: SequenceFiles are written with RECORD, each value \
-             compressed by itself, or NONE",
+            "mapreduce.output.fileoutputformat.compress.type=block: SequenceFiles are written with RECORD, each value \
+             compressed by itself, BLOCK, or NONE",
         )
     },
     FailureRow {
