@@ -30,6 +30,8 @@ struct Pair {
     value: &'static str,
     /// With what Hadoop compresses the values that it writes.
     codec: &'static str,
+    /// And how many records at a time.
+    at_once: &'static str,
     rows: u32,
     /// A key, which no other row has, and a value.
     row: fn(i32) -> (String, String),
@@ -52,6 +54,7 @@ const PAIRS: &[Pair] = &[
         key: "Text",
         value: "IntWritable",
         codec: "DefaultCodec",
+        at_once: "BLOCK",
         rows: ROWS,
         row: |n| {
             (
@@ -65,6 +68,7 @@ const PAIRS: &[Pair] = &[
         key: "LongWritable",
         value: "DoubleWritable",
         codec: "BZip2Codec",
+        at_once: "RECORD",
         rows: 300,
         row: |n| {
             (
@@ -78,6 +82,7 @@ const PAIRS: &[Pair] = &[
         key: "BytesWritable",
         value: "FloatWritable",
         codec: "SnappyCodec",
+        at_once: "BLOCK",
         rows: ROWS,
         row: |n| {
             (
@@ -91,6 +96,7 @@ const PAIRS: &[Pair] = &[
         key: "IntWritable",
         value: "BooleanWritable",
         codec: "Lz4Codec",
+        at_once: "RECORD",
         rows: ROWS,
         row: |n| (((n - 5000) * 77).to_string(), (n % 3 == 0).to_string()),
     },
@@ -99,6 +105,7 @@ const PAIRS: &[Pair] = &[
         key: "DoubleWritable",
         value: "NullWritable",
         codec: "",
+        at_once: "BLOCK",
         rows: ROWS,
         row: |n| {
             let key = match n {
@@ -113,6 +120,7 @@ const PAIRS: &[Pair] = &[
         key: "ByteWritable",
         value: "ShortWritable",
         codec: "GzipCodec",
+        at_once: "RECORD",
         rows: BYTES,
         row: |n| ((n - 128).to_string(), ((n - 128) * 255).to_string()),
     },
@@ -121,6 +129,7 @@ const PAIRS: &[Pair] = &[
         key: "VIntWritable",
         value: "VLongWritable",
         codec: "",
+        at_once: "BLOCK",
         rows: ROWS,
         row: |n| {
             (
@@ -134,6 +143,7 @@ const PAIRS: &[Pair] = &[
         key: "VLongWritable",
         value: "VIntWritable",
         codec: "DefaultCodec",
+        at_once: "RECORD",
         rows: ROWS,
         row: |n| {
             (
@@ -202,8 +212,16 @@ fn sequences(given: &Given) -> Result<()> {
             "SnappyCodec" | "Lz4Codec" | "" => "deflate".to_owned(),
             codec => format!("org.apache.hadoop.io.compress.{codec}"),
         };
-        let (compress, codec) = (format!("{output}=true"), format!("{output}.codec={codec}"));
-        let compress = ["-D", &compress, "-D", &codec];
+        let compress = [
+            format!("{output}=true"),
+            format!("{output}.codec={codec}"),
+            format!("{output}.type={}", pair.at_once),
+            "io.seqfile.compress.blocksize=40000".to_owned(),
+        ];
+        let compress: Vec<&str> = compress
+            .iter()
+            .flat_map(|setting| ["-D", setting])
+            .collect();
         ours("write", &compress, "in", "compressed")?;
         let sorted = ours("sort", &CUT, "plain", "sorted")?;
         let mut found: Vec<&str> = sorted.lines().collect();
@@ -216,7 +234,7 @@ fn sequences(given: &Given) -> Result<()> {
         let formats = ["SequenceFileInputFormat", "SequenceFileOutputFormat"];
         sort(
             given,
-            pair.codec,
+            (pair.codec, pair.at_once),
             formats,
             &classes,
             &at("compressed"),
@@ -264,7 +282,14 @@ fn packed(given: &Given, writables: &str) -> Result<()> {
     ours("pack", "inner", "packed")?;
     let classes = ["Text", "BytesWritable"].map(|name| format!("org.apache.hadoop.io.{name}"));
     let formats = ["SequenceFileInputFormat", "SequenceFileOutputFormat"];
-    sort(given, "", formats, &classes, &at("packed"), &at("theirs"))?;
+    sort(
+        given,
+        ("", "NONE"),
+        formats,
+        &classes,
+        &at("packed"),
+        &at("theirs"),
+    )?;
     ours("read", "theirs", "back")?;
     let back: Vec<u8> = files(given, &at("back"))?
         .into_iter()
@@ -331,7 +356,14 @@ fn compressed(given: &Given) -> Result<()> {
                 ending
             }
         };
-        sort(given, class, classes, &text, &at(read), &at(class))?;
+        sort(
+            given,
+            (class, "NONE"),
+            classes,
+            &text,
+            &at(read),
+            &at(class),
+        )?;
         let back = ours("gzip", class, &format!("{class}-back"), "part-r-00000")?;
         ensure!(
             back == sorted.as_bytes(),
@@ -355,11 +387,11 @@ fn compressed(given: &Given) -> Result<()> {
     stop(given, "s")
 }
 
-/// Hadoop's `Sort` in a process of its own, of `from` to `to`: with formats for both, the classes of keys and values,
-/// and a codec, or none.
+/// Hadoop's `Sort` in a process of its own, of `from` to `to`: with a codec, or none, for so many records at a time,
+/// formats for both, and the classes of keys and values.
 fn sort(
     given: &Given,
-    codec: &str,
+    (codec, at_once): (&str, &str),
     [reads, writes]: [&str; 2],
     [key, value]: &[String; 2],
     from: &str,
@@ -375,7 +407,8 @@ fn sort(
         format!("-Dmapreduce.input.fileinputformat.split.maxsize={most}"),
         "-Dmapreduce.framework.name=local".to_owned(),
         format!("{output}={}", !codec.is_empty()),
-        format!("{output}.type=RECORD"),
+        format!("{output}.type={at_once}"),
+        "-Dio.seqfile.compress.blocksize=40000".to_owned(),
         format!("{output}.codec=org.apache.hadoop.io.compress.{codec}"),
     ];
     let reads = format!("org.apache.hadoop.mapreduce.lib.input.{reads}");
