@@ -47,6 +47,7 @@ pub mod cargo;
 pub mod chaos;
 pub mod cluster;
 pub mod command;
+pub mod cores;
 pub mod daemon;
 pub mod expect;
 pub mod gerbil;

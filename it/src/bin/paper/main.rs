@@ -5,7 +5,6 @@
 //! same work on the same cores; not how fast nodes compute.
 
 mod accounting;
-mod cores;
 mod figures_6_7;
 mod long;
 mod mapreduce;

@@ -6,9 +6,9 @@
 
 use anyhow::{Context as _, Result, ensure};
 use it::cluster::Size;
+use it::cores::{Controller, SlowCores};
 use it::{Cluster, bed};
 
-use crate::cores::{Controller, SlowCores};
 use crate::programs::{Programs, READY, settle};
 use crate::say;
 

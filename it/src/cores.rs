@@ -10,7 +10,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
-use it::wait;
+
+use crate::wait;
 
 /// Of the scheduler's accounting; a share is of this. Whoever has used up its share waits for the next
 /// period, also for a message: with a longer one, meeting would take longer than computing.
@@ -22,8 +23,10 @@ const EMPTY: Duration = Duration::from_secs(5);
 
 /// Where processor time is shared out, by the version of the kernel's control groups.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Controller {
+pub enum Controller {
+    /// Version 1, mounted here.
     One(PathBuf),
+    /// Version 2, mounted here.
     Two(PathBuf),
 }
 
@@ -54,7 +57,7 @@ impl Controller {
     /// # Errors
     ///
     /// The caller is not root, or the kernel has no such thing.
-    pub(crate) fn find() -> Result<Self> {
+    pub fn find() -> Result<Self> {
         ensure!(
             nix::unistd::geteuid().is_root(),
             "slow nodes are control groups, which only root can make: run this as root"
@@ -112,7 +115,7 @@ fn write(path: &Path, value: &str) -> Result<()> {
 
 /// The cores of some nodes. Dropping it removes them; whatever runs on them must have ended.
 #[derive(Debug)]
-pub(crate) struct SlowCores {
+pub struct SlowCores {
     folder: PathBuf,
     of_node: u32,
 }
@@ -123,7 +126,7 @@ impl SlowCores {
     /// # Errors
     ///
     /// The kernel refused; what was made is removed.
-    pub(crate) fn make(
+    pub fn make(
         controller: &Controller,
         nodes: &[String],
         of_node: u32,
@@ -154,7 +157,8 @@ impl SlowCores {
     }
 
     /// Options of `gerbil-run` by which a program finds them.
-    pub(crate) fn options(&self) -> [String; 4] {
+    #[must_use]
+    pub fn options(&self) -> [String; 4] {
         [
             "-x".to_owned(),
             format!("SLOW_CORES={}", self.folder.display()),
