@@ -2,8 +2,13 @@
 //! that nodes of one machine have a capacity each, and together less than the machine has.
 //!
 //! A program linked with `programs/slow_core.c` puts its own process into one at the end of `MPI_Init`. So the
-//! daemons of a node, and what starts the program, are not slowed. The groups are gone when
-//! [`SlowCores`] is dropped, and those of a process that was killed when the next one makes its own.
+//! daemons of a node, and what starts the program, are not slowed. [`LimitedGroup`] is one group for processes that
+//! run already, whose share changes while they run. The groups are gone when their owner is dropped, and those of a
+//! process that was killed when the next one makes its own.
+
+mod limited;
+
+pub use limited::{LimitedGroup, Periods};
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -113,10 +118,47 @@ fn write(path: &Path, value: &str) -> Result<()> {
     fs::write(path, value).with_context(|| format!("writing {value} to {}", path.display()))
 }
 
+/// The folder of this process's groups, which come before all else of the machine. Dropping it removes them; whatever
+/// runs in them must have ended.
+#[derive(Debug)]
+struct Groups {
+    folder: PathBuf,
+}
+
+impl Groups {
+    fn make(controller: &Controller) -> Result<Self> {
+        remove_forgotten(controller.root());
+        let folder = controller
+            .root()
+            .join(format!("{NAME}{}", std::process::id()));
+        fs::create_dir(&folder).with_context(|| format!("making {}", folder.display()))?;
+        let made = Self { folder };
+        controller.open(controller.root())?;
+        controller.open(&made.folder)?;
+        let (file, value) = controller.first();
+        write(&made.folder.join(file), value)?;
+        Ok(made)
+    }
+
+    /// A group of so many thousandths of a processor.
+    fn group(&self, controller: &Controller, name: &str, thousandths: u64) -> Result<PathBuf> {
+        let group = self.folder.join(name);
+        fs::create_dir(&group).with_context(|| format!("making {}", group.display()))?;
+        set_limit(controller, &group, thousandths)?;
+        Ok(group)
+    }
+}
+
+fn set_limit(controller: &Controller, group: &Path, thousandths: u64) -> Result<()> {
+    let files = controller.limit(thousandths).into_iter();
+    let mut files = files.map(|(file, value)| write(&group.join(file), &value));
+    files.try_for_each(|written| written)
+}
+
 /// The cores of some nodes. Dropping it removes them; whatever runs on them must have ended.
 #[derive(Debug)]
 pub struct SlowCores {
-    folder: PathBuf,
+    groups: Groups,
     of_node: u32,
 }
 
@@ -132,28 +174,15 @@ impl SlowCores {
         of_node: u32,
         thousandths: u64,
     ) -> Result<Self> {
-        remove_forgotten(controller.root());
-        let folder = controller
-            .root()
-            .join(format!("{NAME}{}", std::process::id()));
-        fs::create_dir(&folder).with_context(|| format!("making {}", folder.display()))?;
-        let made = Self { folder, of_node };
-        controller.open(controller.root())?;
-        controller.open(&made.folder)?;
-        let (file, value) = controller.first();
-        write(&made.folder.join(file), value)?;
+        let groups = Groups::make(controller)?;
         for core in nodes
             .iter()
             .flat_map(|node| (0..of_node).map(move |core| (node, core)))
         {
             // As the program writes it.
-            let group = made.folder.join(format!("{}.{}", core.0, core.1));
-            fs::create_dir(&group).with_context(|| format!("making {}", group.display()))?;
-            for (file, value) in controller.limit(thousandths) {
-                write(&group.join(file), &value)?;
-            }
+            groups.group(controller, &format!("{}.{}", core.0, core.1), thousandths)?;
         }
-        Ok(made)
+        Ok(Self { groups, of_node })
     }
 
     /// Options of `gerbil-run` by which a program finds them.
@@ -161,14 +190,14 @@ impl SlowCores {
     pub fn options(&self) -> [String; 4] {
         [
             "-x".to_owned(),
-            format!("SLOW_CORES={}", self.folder.display()),
+            format!("SLOW_CORES={}", self.groups.folder.display()),
             "-x".to_owned(),
             format!("SLOW_CORES_OF_NODE={}", self.of_node),
         ]
     }
 }
 
-impl Drop for SlowCores {
+impl Drop for Groups {
     #[expect(
         clippy::print_stderr,
         reason = "what could not be removed is said where a command says what went wrong, and drop \
