@@ -98,6 +98,10 @@ fn main() -> ExitCode {
             let k: usize = run.option("k")?;
             let mut centres = Vec::new();
             for input in inputs {
+                // The driver has no room for all points.
+                if centres.len() == k {
+                    break;
+                }
                 let text = run.read_text(input)?;
                 let points = text.lines().take(k - centres.len()).map(point);
                 centres.extend(points.collect::<Result<Vec<Point>>>()?);
