@@ -5,7 +5,10 @@
 //! those of the example `hold`, which rest at the speed of the core that they are bound to, and compute nothing. Each
 //! session is recorded. *Beside*: the same jobs in the simulator, told how long tasks rest and when jobs came. *Replayed*:
 //! the record's own times as a workload (`gerbil-sim compare`), which is how the paper's simulator was checked.
+//!
+//! `dyscale applications` runs what the paper measured for real: its thirteen applications on fast and on slow cores.
 
+mod applications;
 mod bench;
 mod plan;
 mod policies;
@@ -17,7 +20,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Context as _, Result};
-use clap::{Parser, ValueEnum};
+use clap::{Parser, Subcommand, ValueEnum};
 use it::results::{Figure, Setting, page};
 
 use bench::Bench;
@@ -26,7 +29,10 @@ use recorded::SessionRun;
 
 /// Plays a batch job and interactive jobs in sessions on fast and slow cores.
 #[derive(Debug, Parser)]
+#[command(args_conflicts_with_subcommands = true)]
 struct DyScaleOptions {
+    #[command(subcommand)]
+    alone: Option<Alone>,
     /// What is shown of the sessions; both without it.
     what: Vec<What>,
     /// Each policy's session is run so often, with other jobs each time.
@@ -50,6 +56,12 @@ struct DyScaleOptions {
     /// Writes the figures and the page of all figures into this folder.
     #[arg(long)]
     out: Option<PathBuf>,
+}
+
+/// What plays no queue.
+#[derive(Debug, Subcommand)]
+enum Alone {
+    Applications(applications::ApplicationsOptions),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -82,6 +94,9 @@ fn main() -> ExitCode {
 
 fn run() -> Result<()> {
     let mut options = DyScaleOptions::parse();
+    if let Some(Alone::Applications(options)) = &options.alone {
+        return applications::run(options);
+    }
     if options.what.is_empty() {
         options.what = What::value_variants().to_vec();
     }
