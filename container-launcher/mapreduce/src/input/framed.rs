@@ -6,13 +6,15 @@
 //!  +-----------------+--------------------+------------+--------------------+------------+   raw bytes are there
 //! ```
 //!
-//! All big-endian. Both codecs of Hadoop work in buffers of 256 KiB by default; more than 64 MiB is no such
-//! file.
+//! All big-endian. Both codecs of Hadoop store pieces of 256 KiB by default; more than 64 MiB is no such file. Of what a
+//! program writes at once, a whole part of a SequenceFile's block, the raw bytes are told once.
 
 use std::io::{self, Read};
 
-/// Most bytes of a block, stored or raw.
-const BLOCK_MAX: usize = 64 << 20;
+/// Most bytes that are stored in a piece.
+const STORED_MAX: usize = 64 << 20;
+/// Most raw bytes: what an array of Java's holds.
+const RAW_MAX: usize = i32::MAX as usize;
 
 /// Most bytes that a stored byte becomes: 255 in a run of LZ4, less in Snappy.
 const EXPANSION: usize = 256;
@@ -31,7 +33,9 @@ pub(crate) struct Framed<R> {
     /// Raw bytes of the present block that are still to come.
     left: usize,
     stored: Vec<u8>,
+    /// Longer than what is there, so that it is made once.
     raw: Vec<u8>,
+    filled: usize,
     given: usize,
 }
 
@@ -43,12 +47,13 @@ impl<R: Read> Framed<R> {
             left: 0,
             stored: Vec::new(),
             raw: Vec::new(),
+            filled: 0,
             given: 0,
         }
     }
 
     /// A length; `None` at a clean end.
-    fn length(&mut self, may_end: bool) -> io::Result<Option<usize>> {
+    fn length(&mut self, may_end: bool, longest: usize) -> io::Result<Option<usize>> {
         let mut bytes = [0; 4];
         let mut filled = 0;
         while filled < 4 {
@@ -62,7 +67,7 @@ impl<R: Read> Framed<R> {
             }
         }
         let length = u32::from_be_bytes(bytes) as usize;
-        if length > BLOCK_MAX {
+        if length > longest {
             return Err(io::Error::new(
                 io::ErrorKind::InvalidData,
                 format!("a block of {length} bytes"),
@@ -74,12 +79,12 @@ impl<R: Read> Framed<R> {
     /// Fills `raw` with the next chunk; false at the end.
     fn chunk(&mut self) -> io::Result<bool> {
         while self.left == 0 {
-            match self.length(true)? {
+            match self.length(true, RAW_MAX)? {
                 None => return Ok(false),
                 Some(length) => self.left = length,
             }
         }
-        let stored = self.length(false)?.unwrap_or_default();
+        let stored = self.length(false, STORED_MAX)?.unwrap_or_default();
         self.stored.clear();
         // Grows with what comes, not with what is promised.
         (&mut self.reader)
@@ -91,18 +96,22 @@ impl<R: Read> Framed<R> {
         let broken = |words: String| io::Error::new(io::ErrorKind::InvalidData, words);
         // Neither codec makes more of a byte than this, whatever the frame promises.
         let most = self.stored.len().saturating_mul(EXPANSION);
-        self.raw.resize(self.left.min(most), 0);
+        let most = self.left.min(most);
+        if self.raw.len() < most {
+            self.raw.resize(most, 0);
+        }
+        let raw = self.raw.get_mut(..most).unwrap_or_default();
         let length = match self.inner {
-            Inner::Lz4 => lz4_flex::block::decompress_into(&self.stored, &mut self.raw)
+            Inner::Lz4 => lz4_flex::block::decompress_into(&self.stored, raw)
                 .map_err(|e| broken(e.to_string()))?,
             Inner::Snappy => snap::raw::Decoder::new()
-                .decompress(&self.stored, &mut self.raw)
+                .decompress(&self.stored, raw)
                 .map_err(|e| broken(e.to_string()))?,
         };
         if length == 0 {
             return Err(broken("a chunk that holds nothing".to_owned()));
         }
-        self.raw.truncate(length);
+        self.filled = length;
         self.left -= length;
         self.given = 0;
         Ok(true)
@@ -114,12 +123,12 @@ impl<R: Read> Read for Framed<R> {
         if into.is_empty() {
             return Ok(0);
         }
-        while self.given == self.raw.len() {
+        while self.given == self.filled {
             if !self.chunk()? {
                 return Ok(0);
             }
         }
-        let rest = self.raw.get(self.given..).unwrap_or_default();
+        let rest = self.raw.get(self.given..self.filled).unwrap_or_default();
         let most = rest.len().min(into.len());
         into[..most].copy_from_slice(&rest[..most]);
         self.given += most;
