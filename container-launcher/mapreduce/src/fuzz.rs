@@ -176,6 +176,42 @@ fn what_is_whole_is_read_whole() {
     }
 }
 
+/// What is behind the last record of a block tells, too: a codec's checksum, and how many records there are.
+#[test]
+fn a_block_that_ends_otherwise_is_broken() {
+    let whole = sequence_file("BLOCK");
+    let read = |bytes: &[u8]| {
+        let piece = Piece {
+            name: "fuzz".to_owned(),
+            offset: 0,
+            length: bytes.len() as u64,
+            size: bytes.len() as u64,
+        };
+        let source = Source::new(&at_hand(memory(bytes)), &piece, &Consumed::default()).unwrap();
+        let mut reader = SequenceFile::<i64, Text>::open(source, &Settings::default()).unwrap();
+        loop {
+            match SequenceFile::<i64, Text>::next(&mut reader) {
+                Ok(Some(_)) => {}
+                Ok(None) => return None,
+                Err(error) => return Some(error.to_string()),
+            }
+        }
+    };
+    assert_eq!(read(&whole), None);
+    // The last stream ends with the checksum of zlib.
+    let mut changed = whole.clone();
+    *changed.last_mut().unwrap() ^= 1;
+    let said = read(&changed).unwrap();
+    assert!(said.contains("the block at byte "), "{said}");
+    // Behind the first sync of the records stands their number.
+    let escape = whole.windows(4).position(|four| four == [0xFF; 4]).unwrap();
+    let mut fewer = whole;
+    assert!((2..100).contains(&fewer[escape + 20]));
+    fewer[escape + 20] -= 1;
+    let said = read(&fewer).unwrap();
+    assert!(said.contains(" of this SequenceFile is broken"), "{said}");
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(40))]
     #[test]

@@ -12,7 +12,7 @@ mod blocks;
 mod codec;
 mod header;
 
-use std::io::Read as _;
+use std::io::{self, Read as _};
 use std::marker::PhantomData;
 
 use super::{Granule, InputFormat, Source};
@@ -144,7 +144,11 @@ impl SequenceReader {
             return Ok(false);
         }
         let sync = self.header.sync;
-        if self.want(4 + SYNC)?.get(4..) != Some(sync.as_slice()) {
+        let seen = self.want(4 + SYNC)?;
+        if seen.len() < 4 + SYNC {
+            return Err(self.cut());
+        }
+        if seen.get(4..) != Some(sync.as_slice()) {
             return Err(self.broken());
         }
         self.skip(4 + SYNC);
@@ -246,6 +250,11 @@ impl<K: Key, V: Value> InputFormat for SequenceFile<K, V> {
             return Err(Error::new(format!(
                 "{name}: its {what} are {found}, and {words}"
             )));
+        }
+        if let Some(codec) = &header.codec {
+            // Says what it does not know, before there is a record.
+            let read = codec::reader(codec, io::empty());
+            read.map_err(|error| error.context(&name))?;
         }
         if reader.position == 0 {
             reader.skip(reader.header.length);

@@ -223,7 +223,7 @@ fn blocks_of_sequence_files_are_cut_into_splits_and_a_broken_one_is_named() {
     let whole = std::fs::read(bed.path("seq-30000-5000/part-m-00000")).unwrap();
     bed.write("short", &whole[..whole.len() - 7]);
     let (code, said) = run("readseq", &[], &[&bed.at("short"), &bed.at("none")]);
-    let words = "short: the SequenceFile is cut off in the record at byte";
+    let words = "short: the SequenceFile is cut off in the block at byte ";
     assert!(code == 1 && said.contains(words), "{said}");
     let mut broken = whole;
     let middle = broken.len() / 2;

@@ -6,14 +6,16 @@
 //! ```
 //!
 //! Lengths are vints, one a record. Streams are decoded as records are taken: a block takes the memory of what is
-//! stored, and of one record.
+//! stored, twice while it is read, and of one record. Streams end with the block's last record, and are read to their ends
+//! then, where gzip, bzip2 and zlib have their checksums.
 
 use std::fmt;
-use std::io::{BufReader, Cursor, Read};
+use std::io::{self, BufReader, Cursor, Read};
 
 use super::{SequenceReader, codec};
 use crate::datum::{Value, writable::read_long};
 use crate::error::{Error, Result};
+use crate::settings::RECORD_MAX;
 
 /// Bytes that are decoded at once.
 const DECODED: usize = 16 << 10;
@@ -34,6 +36,16 @@ pub(super) struct Block {
     values: Stream,
 }
 
+/// What is wrong with a block.
+enum Broken {
+    /// Its streams do not fit each other.
+    Misfit,
+    /// A stream is none of the codec's.
+    Stream(io::Error),
+    /// A record has so many bytes, more than it may.
+    TooLong(usize),
+}
+
 impl fmt::Debug for Block {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Block")
@@ -52,7 +64,11 @@ impl Block {
         stored: [Vec<u8>; 4],
     ) -> Result<Self> {
         let stream = |stored: Vec<u8>| -> Result<Stream> {
-            let decoded = codec::reader(codec, Cursor::new(stored))?;
+            let decoded: Box<dyn Read> = match stored.is_empty() {
+                // No codec writes nothing, but nothing is in it.
+                true => Box::new(io::empty()),
+                false => codec::reader(codec, Cursor::new(stored))?,
+            };
             Ok(BufReader::with_capacity(DECODED, decoded))
         };
         let [key_lengths, keys, value_lengths, values] = stored;
@@ -71,48 +87,73 @@ impl Block {
         self.left == 0
     }
 
-    /// Takes a record, of `longest` bytes at the most; `Err(None)`: the block is broken.
+    /// Takes a record, of `longest` bytes at the most.
     fn take(
         &mut self,
         longest: usize,
         (key, value): (&mut Vec<u8>, &mut Vec<u8>),
-    ) -> Result<(), Option<Error>> {
-        let lengths = [&mut self.key_lengths, &mut self.value_lengths].map(vint);
-        let [Some(key_length), Some(value_length)] = lengths else {
-            return Err(None);
-        };
+    ) -> Result<(), Broken> {
+        let (key_length, value_length) =
+            (vint(&mut self.key_lengths)?, vint(&mut self.value_lengths)?);
         let length = key_length.saturating_add(value_length);
         if length > longest {
-            return Err(Some(codec::too_long("a record", length, longest)));
+            return Err(Broken::TooLong(length));
         }
         fill(&mut self.keys, key_length, key)?;
         fill(&mut self.values, value_length, value)?;
         self.left = self.left.saturating_sub(1);
+        if self.left == 0 {
+            self.end()?;
+        }
+        Ok(())
+    }
+
+    /// Reads what is behind the last record, which is nothing but checksums.
+    fn end(&mut self) -> Result<(), Broken> {
+        let streams = [
+            &mut self.key_lengths,
+            &mut self.keys,
+            &mut self.value_lengths,
+            &mut self.values,
+        ];
+        for stream in streams {
+            match stream.read(&mut [0]) {
+                Ok(0) => {}
+                Ok(_more) => return Err(Broken::Misfit),
+                Err(error) => return Err(Broken::Stream(error)),
+            }
+        }
         Ok(())
     }
 }
 
-fn fill(stream: &mut Stream, length: usize, into: &mut Vec<u8>) -> Result<(), Option<Error>> {
+fn fill(stream: &mut Stream, length: usize, into: &mut Vec<u8>) -> Result<(), Broken> {
     into.clear();
     match stream.take(length as u64).read_to_end(into) {
         Ok(read) if read == length => Ok(()),
-        Ok(_cut) => Err(None),
-        Err(error) => Err(Some(error.into())),
+        Ok(_cut) => Err(Broken::Misfit),
+        Err(error) => Err(Broken::Stream(error)),
     }
 }
 
 /// The next length of a stream.
-fn vint(stream: &mut Stream) -> Option<usize> {
+fn vint(stream: &mut Stream) -> Result<usize, Broken> {
     let mut bytes = [0; VINT];
-    let mut filled = 0;
-    loop {
-        let next = bytes.get_mut(filled..=filled)?;
-        stream.read_exact(next).ok()?;
-        filled += 1;
-        if let Some(length) = read_long(&mut bytes.get(..filled)?) {
-            return usize::try_from(length).ok();
+    for filled in 1..=VINT {
+        let (taken, next) = (bytes.get_mut(..filled), filled.saturating_sub(1));
+        let Some(taken) = taken else { break };
+        let byte = taken.get_mut(next..).unwrap_or_default();
+        stream
+            .read_exact(byte)
+            .map_err(|error| match error.kind() {
+                io::ErrorKind::UnexpectedEof => Broken::Misfit,
+                _ => Broken::Stream(error),
+            })?;
+        if let Some(length) = read_long(&mut &*taken) {
+            return usize::try_from(length).map_err(|_negative| Broken::Misfit);
         }
     }
+    Err(Broken::Misfit)
 }
 
 impl SequenceReader {
@@ -126,63 +167,84 @@ impl SequenceReader {
         let Some(block) = &mut self.block else {
             return Ok(false);
         };
-        let (longest, begins) = (self.longest, block.begins);
-        let mut key = std::mem::take(&mut self.wire_key);
-        let taken = block.take(longest, (&mut key, &mut self.wire));
-        let broken = || {
-            Error::new(format!(
-                "{}: the block at byte {begins} of this SequenceFile is broken",
-                self.source.name
-            ))
-        };
-        taken.map_err(|why| why.map_or_else(broken, |why| why.context(broken())))?;
+        let (name, begins) = (&self.source.name, block.begins);
+        let broken = || broken(name, begins);
+        block
+            .take(self.longest, (&mut self.wire_key, &mut self.wire))
+            .map_err(|why| match why {
+                Broken::Misfit => broken(),
+                Broken::Stream(error) => Error::from(error).context(broken()),
+                Broken::TooLong(length) => {
+                    too_long(name, ("a record", length), begins, self.longest)
+                }
+            })?;
         self.key.clear();
-        K::from_writable(&key, &mut self.key).map_err(|error| error.context(broken()))?;
+        K::from_writable(&self.wire_key, &mut self.key).map_err(|error| error.context(broken()))?;
         self.value.clear();
         V::from_writable(&self.wire, &mut self.value).map_err(|error| error.context(broken()))?;
-        self.wire_key = key;
         Ok(true)
     }
 
     /// Takes the next block of the split, if there is one.
     fn next_block(&mut self) -> Result<bool> {
+        self.block = None;
         let begins = self.position;
         match self.number()? {
             None => return Ok(false),
             Some(-1) if !self.pass_sync()? => return Ok(false),
             Some(-1) => {}
-            Some(_) => return Err(self.broken()),
+            Some(_) => return Err(broken(&self.source.name, begins)),
         }
-        let records = self.vint()? as u64;
+        let records = self.vint(begins)? as u64;
         let mut stored = [const { Vec::new() }; 4];
+        let mut all = 0_usize;
         for part in &mut stored {
-            let length = self.vint()?;
-            if length > self.longest {
-                let words = codec::too_long("a block", length, self.longest);
-                return Err(words.context(self.broken()));
+            let length = self.vint(begins)?;
+            all = all.saturating_add(length);
+            if all > self.longest {
+                let what = ("what is stored", all);
+                return Err(too_long(&self.source.name, what, begins, self.longest));
             }
             part.extend_from_slice(self.want(length)?);
             if part.len() < length {
-                return Err(self.cut());
+                return Err(cut(&self.source.name, begins));
             }
             self.skip(length);
         }
         let codec = self.header.codec.as_deref().unwrap_or_default();
-        let block = Block::new(begins, records, codec, stored);
-        self.block = Some(block.map_err(|error| error.context(self.broken()))?);
+        self.block = Some(Block::new(begins, records, codec, stored)?);
         Ok(true)
     }
 
-    fn vint(&mut self) -> Result<usize> {
+    fn vint(&mut self, begins: u64) -> Result<usize> {
         let mut bytes = self.want(VINT)?;
         let before = bytes.len();
         let number = read_long(&mut bytes);
         let taken = before - bytes.len();
-        let Some(number) = number else {
-            return Err(self.cut());
-        };
-        let number = usize::try_from(number).ok().ok_or_else(|| self.broken())?;
+        let name = &self.source.name;
+        let number = number.ok_or_else(|| cut(name, begins))?;
+        let number = usize::try_from(number).ok();
+        let number = number.ok_or_else(|| broken(name, begins))?;
         self.skip(taken);
         Ok(number)
     }
+}
+
+fn broken(name: &str, begins: u64) -> Error {
+    Error::new(format!(
+        "{name}: the block at byte {begins} of this SequenceFile is broken"
+    ))
+}
+
+fn cut(name: &str, begins: u64) -> Error {
+    Error::new(format!(
+        "{name}: the SequenceFile is cut off in the block at byte {begins}"
+    ))
+}
+
+fn too_long(name: &str, (what, length): (&str, usize), begins: u64, longest: usize) -> Error {
+    Error::new(format!(
+        "{name}: {what} of the block at byte {begins} of this SequenceFile has {length} bytes where {longest} are the \
+         most: raise {RECORD_MAX}, unless the file is broken"
+    ))
 }

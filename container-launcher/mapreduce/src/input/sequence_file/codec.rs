@@ -21,7 +21,7 @@ pub(super) fn reader<'a>(codec: &str, raw: impl BufRead + 'a) -> Result<Box<dyn 
         Some("SnappyCodec") => Box::new(Framed::new(raw, Inner::Snappy)),
         _ => {
             return Err(Error::new(format!(
-                "values are compressed with {codec}, which is not known here"
+                "it is compressed with {codec}, which is not known here"
             )));
         }
     })
@@ -37,11 +37,4 @@ pub(super) fn inflate(codec: &str, bytes: &[u8], longest: usize, out: &mut Vec<u
         )));
     }
     Ok(())
-}
-
-/// What has more bytes than it may.
-pub(super) fn too_long(what: &str, length: usize, longest: usize) -> Error {
-    Error::new(format!(
-        "{what} of {length} bytes where {longest} are the most: raise {RECORD_MAX}, unless the file is broken"
-    ))
 }
