@@ -32,6 +32,13 @@ impl Compressed {
             "RECORD" => Ok(Self::Values(Codec::of(settings)?)),
             "BLOCK" => {
                 let bytes = settings.parse::<usize>(SEQUENCE_FILE_BLOCK)?;
+                let most = settings.record_max()?;
+                if bytes > most {
+                    return Err(Error::new(format!(
+                        "{SEQUENCE_FILE_BLOCK}={bytes}: a block may have as many bytes as a record at the most, {most} \
+                         (a quarter of mapreduce.task.io.sort.mb)"
+                    )));
+                }
                 Ok(Self::Blocks(Codec::of(settings)?, bytes))
             }
             other => Err(Error::new(format!(
