@@ -247,5 +247,7 @@ fn an_interactive_job_that_would_be_late_has_slow_slots_before_batch() {
         // One is done at 14 s: five are left, 50 s. The slow slots take two of them at 17.78, until 40.
         assert_eq!(asked(&by_deadline, 45), "44.00", "{policy}");
         assert_eq!(asked(&by_deadline, 100), "64.00", "{policy}");
+        // Too late on any slot.
+        assert_eq!(asked(&by_deadline, 12), "64.00", "{policy}");
     }
 }
