@@ -254,19 +254,19 @@ fn claims(cells: &[(u32, u32)], by_cell: &[LossesOfCell<'_>]) -> Vec<Claim> {
     }
     vec![
         Claim::new(
-            "interactive jobs, under dyscale, suffer more from lost fast cores than from slow ones",
+            "interactive jobs, under dyscale, suffer more from lost fast cores than from slow ones, by the means",
             "\"may be different\"",
             shown(&of_interactive),
             of_interactive.iter().all(|[fast, slow]| fast > slow),
         ),
         Claim::new(
-            "batch jobs, under dyscale, suffer more from lost slow cores than from fast ones",
+            "batch jobs, under dyscale, suffer more from lost slow cores than from fast ones, by the means",
             "\"may be different\"",
             shown(&of_batch),
             of_batch.iter().all(|[fast, slow]| slow > fast),
         ),
         Claim::new(
-            "interactive jobs are done soonest under DyScale whatever is lost",
+            "interactive jobs are done soonest under DyScale whatever is lost, by the means",
             "not played",
             best.join("; "),
             is_best,

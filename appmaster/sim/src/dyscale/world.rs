@@ -60,7 +60,7 @@ pub(super) const KEYS: Keys = Keys(&[
     ),
     (
         "lost",
-        "percent of slots or nodes that losses takes away (20)",
+        "percent of cores or nodes that losses takes away (20)",
     ),
     ("seeds", "mixes of jobs drawn for each point (3)"),
 ]);

@@ -1,11 +1,11 @@
 //! What a run loses: nodes, and cores of them.
 //!
-//! What ran there runs again. Its task is the first of those that its job has pending, since tasks start by number.
+//! What ran there, or was ordered there, runs again; tasks start by number, so it comes before the job's others.
 //! Outputs of maps that are done stay: they are taken to lie where any node can read them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use policy::schedule::record::What;
 use policy::schedule::{
     AttemptIx, AttemptOutcome, ContainerIx, Event, JobIx, Slot, SlotIx, SlotUse, Stage,
@@ -36,13 +36,22 @@ impl WorkloadRun<'_> {
         let session = self.driver.session();
         let there = session.slots_of(container).iter();
         let there = there.filter_map(|ix| Some((*ix, session.slot(*ix)?)));
+        let there: Vec<(SlotIx, &Slot)> = there.collect();
+        let speed = core.speed.of_slots();
+        ensure!(
+            there.iter().any(|(_, slot)| slot.speed == speed),
+            "losses: node {} has no {:?} core",
+            container.0,
+            core.speed
+        );
         // One that is cut off already goes with its attempt.
         let there: Vec<(SlotIx, &Slot)> = there
+            .into_iter()
             .filter(|(_, slot)| slot.starts_tasks() && !slot.stages.is_empty())
             .collect();
         let mut by_kind: BTreeMap<&BTreeSet<Stage>, Vec<SlotIx>> = BTreeMap::new();
         for (ix, slot) in &there {
-            if slot.speed == core.speed.of_slots() {
+            if slot.speed == speed {
                 by_kind.entry(&slot.stages).or_default().push(*ix);
             }
         }
