@@ -72,7 +72,7 @@ pub struct ProcessManager {
     pub program: String,
     /// `pmi` or `pmix`.
     pub manager: String,
-    /// Out of which library the launchers serve PMIx.
+    /// Out of which library the launchers serve PMIx; absent with `pmi`.
     pub libpmix: Option<Libpmix>,
 }
 

@@ -248,6 +248,7 @@ pub fn plan(local: &Local) -> Result<StagingPlan, StageError> {
         let library_folder = plan.bring_libraries(shipped.clone().into_iter(), &mut memory)?;
         let pmix_library =
             pmix_library.and_then(|_| pmix::shipped(&shipped, library_folder.as_deref()));
+        let libpmix = libpmix.filter(|_| pmix_library.is_some());
         let tree = in_place::tree(&program.path, &|path| path.is_dir());
         plan.programs.push(PlacedProgram {
             link,
@@ -398,6 +399,7 @@ impl StagingPlan {
             if is_brought {
                 placed.pmix_library = pmix::shipped(&shipped, placed.library_folder.as_deref());
             }
+            placed.libpmix = placed.libpmix.filter(|_| placed.pmix_library.is_some());
         }
         self.programs.push(placed);
         Ok(())
