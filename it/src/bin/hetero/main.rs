@@ -11,6 +11,7 @@ mod figure8;
 mod jobs;
 mod kmeans;
 mod limits;
+mod modules;
 mod pays;
 mod table3;
 
