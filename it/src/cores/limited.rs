@@ -68,7 +68,7 @@ impl LimitedGroup {
 pub struct Periods {
     /// All of them.
     pub all: u64,
-    /// Those in which it had used up its share, and waited.
+    /// Those in which it had used up its share, and some of it had to wait.
     pub used_up: u64,
 }
 

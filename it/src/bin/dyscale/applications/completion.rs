@@ -67,7 +67,7 @@ pub(super) fn figure(
         method: format!(
             "{} Counted is from when the session has a job until its output is there, by the ApplicationMaster, of Grep's two \
              jobs together. *Slow / fast*: the mean of the rounds' ratios, the least and the most. *Periods used up*: of those \
-             of 20 ms in which something ran, how many ended with all waiting for the next one.",
+             of 20 ms in which something ran, in how many a task had to wait for the next one.",
             method(options)
         ),
         paper: "few jobs are 1.2 to 1.3 times as fast with 3.3 as with 1.6 GHz, the majority 1.6 to 2.1 times (DyScale, \

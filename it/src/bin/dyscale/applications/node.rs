@@ -59,6 +59,7 @@ impl Speed {
 /// A running node. The cluster goes first: then nothing is in the group any more.
 pub(crate) struct Node {
     given: Given,
+    /// Dropped when the cluster has ended.
     group: LimitedGroup,
     _folder: TempDir,
     /// Where they are, by name.
@@ -81,6 +82,8 @@ impl Node {
             usize::try_from(cores)? < all,
             "{cores} cores for tasks leave none of {all} to HDFS: give fewer --cores"
         );
+        // Before the cluster, which is to end first.
+        let group = LimitedGroup::make(controller, Speed::Fast.thousandths() * u64::from(cores))?;
         let folder = bed::folder()?;
         let cluster = it::Cluster::builder().nodes(1).start()?;
         let given = Given {
@@ -106,7 +109,6 @@ impl Node {
         ];
         told(&given, &line, 0)?;
         let session = given.newest()?.id;
-        let group = LimitedGroup::make(controller, Speed::Fast.thousandths() * u64::from(cores))?;
         let launchers = wait::until("all launchers", READY, || {
             let found = victims::launchers(&given.cluster)?;
             Ok((found.len() == usize::try_from(wanted)?).then_some(found))
