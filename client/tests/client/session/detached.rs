@@ -1,12 +1,13 @@
 //! Jobs that are left to a session.
 
+use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
 use super::bed::{Bed, SOON, told};
 
@@ -85,6 +86,22 @@ async fn a_detached_job_is_watched_by_several_during_and_after_its_life() {
     assert_eq!(code, Some(70), "{said}");
     assert!(said.contains("there is no job 9 here"), "{said}");
     bed.stop().await;
+}
+
+/// Whether an ApplicationMaster keeps output anywhere below `root`. Folders may go meanwhile.
+fn keeps_output(root: &Path) -> bool {
+    let mut folders = vec![root.to_path_buf()];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+            if entry.file_name() == ".gerbil-output" {
+                return true;
+            }
+            if entry.path().is_dir() {
+                folders.push(entry.path());
+            }
+        }
+    }
+    false
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -175,16 +192,12 @@ async fn a_detached_job_takes_input_of_one_is_killed_by_name_and_ends_with_its_s
     let (code, _, said) = told(bed.gerbil(&["attach", &job]).spawn().unwrap()).await;
     assert_eq!(code, Some(64), "{said}");
     assert!(said.contains("no session of yours has a job"), "{said}");
-    // The work folder of its ApplicationMaster is gone, or at least what was kept there.
-    let mut folders = vec![bed.run.path().to_path_buf()];
-    while let Some(folder) = folders.pop() {
-        for entry in std::fs::read_dir(folder).unwrap() {
-            let path = entry.unwrap().path();
-            assert_ne!(path.file_name().unwrap(), ".gerbil-output");
-            if path.is_dir() {
-                folders.push(path);
-            }
+    // Clients are told before the ApplicationMaster has ended; then its work folder is gone, or at least what was kept there.
+    let gone = async {
+        while keeps_output(bed.run.path()) {
+            sleep(Duration::from_millis(20)).await;
         }
-    }
+    };
+    timeout(SOON, gone).await.unwrap();
     bed.cluster.stop(Duration::from_secs(2)).await;
 }
