@@ -13,6 +13,8 @@ use crate::sweep::{self, FoundProcess};
 
 /// What a process of a job is, where it is one of tasks.
 const ROLE: &str = "GERBIL_ROLE";
+/// What an ApplicationMaster is started with; a shell has it within a longer word.
+const MASTER: &str = "--as=appmaster";
 /// For what was killed to be gone.
 const GONE: Duration = Duration::from_secs(20);
 
@@ -22,14 +24,16 @@ fn is_master(found: &FoundProcess) -> bool {
     id.ends_with("_000001")
 }
 
-/// Kills the ApplicationMaster.
+/// Kills the ApplicationMaster, and the shells that have started it. Before it is there it is not killed: of shells that are
+/// killed one may have begun it meanwhile, and it would run on for itself.
 ///
 /// # Errors
 ///
-/// There is none, or it cannot be found out.
+/// There is none yet, or it cannot be found out.
 pub fn kill_master(given: &Given) -> Result<()> {
     let masters = masters(&given.cluster)?;
-    ensure!(!masters.is_empty(), "no ApplicationMaster");
+    let has_begun = |found: &FoundProcess| found.arguments.iter().any(|word| word == MASTER);
+    ensure!(masters.iter().any(has_begun), "no ApplicationMaster");
     for found in masters {
         signal_by_id(found.pid, Signal::SIGKILL)?;
     }
