@@ -1,4 +1,4 @@
-//! What `--explain` says of how the ranks of each program find each other.
+//! `--explain` names the process manager that serves the ranks of each program.
 
 use std::io;
 use std::ops::ControlFlow;
@@ -13,7 +13,7 @@ use terminal::signals::Signals;
 
 use crate::plan::ProgramPlan;
 
-/// Explains it of each program of a job that is staged.
+/// Writes one event for each program of a staged job; nothing where there is no `sink`.
 pub(crate) async fn explain(
     sink: &mut Option<Sink>,
     (plan, staged): (&ProgramPlan, &StagedFiles),

@@ -24,7 +24,7 @@ pub use task::{HomeMoved, Locality, TaskEnded, TaskPlaced, WhyMoved};
 pub enum Explained {
     /// YARN has taken the job.
     Submitted(Submitted),
-    /// By what the ranks of a program find each other.
+    /// The process manager that serves the ranks of a program.
     ProcessManager(ProcessManager),
     /// The cluster as the policy saw it.
     Snapshot(Snapshot),
@@ -63,7 +63,7 @@ pub struct Submitted {
     pub queue: String,
 }
 
-/// By what the ranks of one program find each other.
+/// The process manager that serves the ranks of one program.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProcessManager {
     /// 0: before the ApplicationMaster.

@@ -15,8 +15,8 @@ use crate::settings::Settings;
 use blocks::Blocks;
 use codec::{Codec, Compressed};
 
-/// A SequenceFile. Where output is to be compressed, its values are, each by itself, or its records by the block, with the
-/// codec that settings name, or zlib.
+/// A SequenceFile. Settings say whether it is compressed, value by value or block by block, and with which codec; without one
+/// it is zlib.
 #[derive(Debug)]
 pub struct SequenceFileOutput;
 

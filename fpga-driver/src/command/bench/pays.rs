@@ -93,7 +93,7 @@ impl Given<'_> {
         Ok(done)
     }
 
-    /// How long a full packet has the card, which answers what the processor does.
+    /// How long the modelled card works on a full packet, whose answer is compared with the processor's.
     fn card(&self) -> Result<Duration, String> {
         let vectors = kmeans::generate(1, self.most, DIMENSION, 16);
         let keys = vec![0; self.most];

@@ -148,8 +148,8 @@ pub(crate) fn figure(programs: &Programs, options: &HeteroOptions) -> Result<Fig
              computes it, or as a link of 1000 MB/s brings it, whichever is longer; vectors take as many cycles as they have \
              elements, 128, or as there are centroids if those are more. Threads have a device each of the same board. The \
              driver's own work, two checksums of each packet, is done by the same cores. Before each number the model's answer \
-             to a packet is compared with the processor's. The Verilog has 32 lanes: beyond that no card is described, the \
-             model has as many as there are centroids."
+             to a packet is compared with the processor's. The Verilog has 32 lanes; with \
+             more centroids the modelled card has a lane for each, which no card has."
         ),
         paper: String::new(),
         findings,

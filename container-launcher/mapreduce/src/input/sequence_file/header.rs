@@ -54,7 +54,7 @@ impl Header {
         );
         let compressed = flag(rest).ok_or_else(broken)?;
         let in_blocks = flag(rest).ok_or_else(broken)?;
-        // In blocks without a codec there is nothing.
+        // Blocks are always compressed.
         if in_blocks && !compressed {
             return Err(broken());
         }

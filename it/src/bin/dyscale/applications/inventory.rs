@@ -122,8 +122,7 @@ pub(super) fn figure(
         command: command(options),
         method: format!(
             "{} *Map output*: as reduces fetch it. *Class*: shuffle-heavy where map output is a third of the input at least, \
-             write-heavy where output is. Text is words of chance, of which three in a row come again more seldom than in \
-             Wikipedia; InvertedIndex emits a file's whole path with each word, and combines nothing; KMeans reads points \
+             write-heavy where output is. Text is random words, in which three in a row repeat less often than in Wikipedia; InvertedIndex emits a file's whole path with each word, and combines nothing; KMeans reads points \
              instead of Netflix's ratings, and sums them up in its maps.",
             method(options)
         ),

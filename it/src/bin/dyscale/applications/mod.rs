@@ -128,8 +128,8 @@ fn method(options: &ApplicationsOptions) -> String {
     format!(
         "One NodeManager, and a session of {} containers with a slot each, {SLOTS} a core as in the paper. *Emulated*: their \
          launchers and all tasks are in a CPU control group, which may have {} processors' time (fast) or {} (slow; the paper \
-         has 3.3 and 1.6 GHz). HDFS, the ApplicationMaster, the disk and loopback are not slowed. Nor are tasks that wait anyway \
-         for as much of each 20 ms as the quota takes, where a slow core would take longer between two waits. {} MB of each \
+         has 3.3 and 1.6 GHz). HDFS, the ApplicationMaster, the disk and loopback are not slowed. A task that waits for \
+         them as long as the quota would stop it loses nothing here; on a slow core it would compute longer between two waits. {} MB of each \
          input, drawn by seed {}, RankedInvertedIndex excepted, which reads what SequenceCount has left; splits of 16 MiB, map \
          output not compressed, one copy of each block. {} runs at each speed by turns, after one that does not count{}.",
         options.cores * SLOTS,

@@ -142,7 +142,7 @@ fn words(options: &ApplicationsOptions) -> String {
     format!(
         "{} A task is counted from when its launcher is told to start it until its end is known, in the mean of a run. Phases: \
          seconds of all tasks of a run on fast cores together, by the tasks' own counters, and how many times as many on slow \
-         ones, where they come to {LEAST} s. Of records some are timed, and the quota's pauses are in few of these: read, map and \
+         ones, where they come to {LEAST} s. Tasks time some records only, and few of those meet a pause of the quota: read, map and \
          collect are exact together, as are reduce and write; shuffle, sort, spill and merge are timed whenever they happen.",
         method(options)
     )
