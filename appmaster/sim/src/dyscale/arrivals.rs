@@ -29,18 +29,11 @@ struct Played<'a> {
 impl<'a> Played<'a> {
     fn new(world: &DyScaleWorld, rows: &'a [Row]) -> Result<Self> {
         let (sizes, gaps) = (world.nodes(), world.gaps());
-        let mut points = Vec::new();
-        for nodes in &sizes {
-            for (_, cores, policy) in rows {
-                points.extend(gaps.iter().map(|gap| Point {
-                    cores: *cores,
-                    nodes: *nodes,
-                    policy,
-                    gap: Some(*gap),
-                    lost: None,
-                }));
-            }
-        }
+        let cells: Vec<(Cores, &'static str)> = rows
+            .iter()
+            .map(|(_, cores, policy)| (*cores, *policy))
+            .collect();
+        let points = Point::of_cells(&sizes, &cells, &gaps);
         let seeds = world.play(&points)?;
         Ok(Self {
             rows,

@@ -97,18 +97,7 @@ pub(super) fn figure_mix(world: &DyScaleWorld) -> Result<PaperFigure> {
     let rows: Vec<(Cores, &'static str)> = mixes
         .chain(ENDS.map(|(_, cores)| (cores, "fifo")))
         .collect();
-    let mut points = Vec::new();
-    for nodes in &sizes {
-        for (cores, policy) in &rows {
-            points.extend(gaps.iter().map(|gap| Point {
-                cores: *cores,
-                nodes: *nodes,
-                policy,
-                gap: Some(*gap),
-                lost: None,
-            }));
-        }
-    }
+    let points = Point::of_cells(&sizes, &rows, &gaps);
     let played = world.play(&points)?;
     let by_size: Vec<MixesOfSize<'_>> = played
         .chunks(rows.len().saturating_mul(gaps.len()))

@@ -165,6 +165,29 @@ pub(super) struct Point {
     pub(super) lost: Option<LostShare>,
 }
 
+impl Point {
+    /// All gaps of each row, a node's cores and a policy, of each size of a cluster; nothing is lost.
+    pub(super) fn of_cells(
+        sizes: &[u32],
+        rows: &[(Cores, &'static str)],
+        gaps: &[u32],
+    ) -> Vec<Self> {
+        let mut points = Vec::new();
+        for nodes in sizes {
+            for (cores, policy) in rows {
+                points.extend(gaps.iter().map(|gap| Self {
+                    cores: *cores,
+                    nodes: *nodes,
+                    policy,
+                    gap: Some(*gap),
+                    lost: None,
+                }));
+            }
+        }
+        points
+    }
+}
+
 /// Mean seconds from a job's submission to its end, and what they took.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Means {
