@@ -23,7 +23,7 @@ pub(crate) async fn explain(
     let Some(sink) = sink else {
         return Ok(ControlFlow::Continue(()));
     };
-    let served = Served::new(plan, staged);
+    let served = ServedPrograms::new(plan, staged);
     let events = match blocking(signals, move || served.explained()).await? {
         ControlFlow::Continue(events) => events,
         ControlFlow::Break(signal) => return Ok(ControlFlow::Break(signal)),
@@ -37,9 +37,9 @@ pub(crate) async fn explain(
 }
 
 /// The programs of a job, each with the libpmix that its ranks are served by.
-struct Served(Vec<(PathBuf, Option<Libpmix>)>);
+struct ServedPrograms(Vec<(PathBuf, Option<Libpmix>)>);
 
-impl Served {
+impl ServedPrograms {
     /// Of a job that is staged.
     fn new(plan: &ProgramPlan, staged: &StagedFiles) -> Self {
         let programs = plan.executables.iter().zip(&staged.programs);
@@ -52,7 +52,7 @@ impl Served {
         let programs = self.0.into_iter();
         let chosen = programs.map(|(program, libpmix)| {
             let manager = if libpmix.is_some() { "pmix" } else { "pmi" };
-            Explained::ProcessManager(explain::ProcessManager {
+            Explained::ProcessManager(explain::ChosenManager {
                 at_ms: 0,
                 program: program.display().to_string(),
                 manager: manager.to_owned(),
@@ -79,7 +79,7 @@ mod tests {
             path: library.path().to_path_buf(),
             named: true,
         };
-        let served = Served(vec![
+        let served = ServedPrograms(vec![
             ("./a".into(), None),
             ("./b".into(), Some(libpmix.clone())),
         ]);

@@ -25,7 +25,7 @@ pub enum Explained {
     /// YARN has taken the job.
     Submitted(Submitted),
     /// The process manager that serves the ranks of a program.
-    ProcessManager(ProcessManager),
+    ProcessManager(ChosenManager),
     /// The cluster as the policy saw it.
     Snapshot(Snapshot),
     /// Where the processes go, and why.
@@ -65,7 +65,7 @@ pub struct Submitted {
 
 /// The process manager that serves the ranks of one program.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ProcessManager {
+pub struct ChosenManager {
     /// 0: before the ApplicationMaster.
     pub at_ms: u64,
     /// The program, as it was given.

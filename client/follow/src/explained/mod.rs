@@ -15,7 +15,7 @@ mod tests;
 
 use std::collections::BTreeMap;
 
-use job::explain::{Amount, DryRun, Explained, NotPlaced, Outlook, ProcessManager, Submitted};
+use job::explain::{Amount, ChosenManager, DryRun, Explained, NotPlaced, Outlook, Submitted};
 use terminal::Foreign;
 
 pub(crate) use placement::nodes as placement_table;
@@ -57,8 +57,8 @@ fn lines(event: &Explained) -> Vec<String> {
     }
 }
 
-fn process_manager(chosen: &ProcessManager) -> String {
-    let ProcessManager {
+fn process_manager(chosen: &ChosenManager) -> String {
+    let ChosenManager {
         program, manager, ..
     } = chosen;
     let libpmix = chosen.libpmix.as_ref().map(|libpmix| {

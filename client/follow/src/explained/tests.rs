@@ -271,7 +271,7 @@ fn what_is_missing_names_who_holds_it() {
 #[test]
 fn the_process_manager_of_a_program_has_one_line() {
     let of = |manager: &str, libpmix: Option<Libpmix>| {
-        Explained::ProcessManager(ProcessManager {
+        Explained::ProcessManager(ChosenManager {
             at_ms: 0,
             program: "./ring".into(),
             manager: manager.into(),

@@ -19,7 +19,7 @@ use super::{Granule, InputFormat, Source};
 use crate::datum::{Key, Value};
 use crate::error::{Context as _, Error, Result};
 use crate::settings::{RECORD_MAX, Settings};
-use blocks::Block;
+use blocks::RecordBlock;
 use codec::inflate;
 use header::Header;
 
@@ -45,7 +45,7 @@ pub struct SequenceReader {
     position: u64,
     longest: usize,
     /// Of a file that is compressed so.
-    block: Option<Block>,
+    block: Option<RecordBlock>,
     /// A key and a value as they lie in the file.
     wire_key: Vec<u8>,
     wire: Vec<u8>,

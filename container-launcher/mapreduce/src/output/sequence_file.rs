@@ -12,7 +12,7 @@ use super::{OutputFormat, RecordWriter};
 use crate::datum::{Value, writable::write_long};
 use crate::error::{Context as _, Error, Result};
 use crate::settings::Settings;
-use blocks::Blocks;
+use blocks::BlockedSequence;
 use codec::{Codec, Compressed};
 
 /// A SequenceFile. Settings say whether it is compressed, value by value or block by block, and with which codec; without one
@@ -69,7 +69,9 @@ impl<K: Value, V: Value> OutputFormat<K, V> for SequenceFileOutput {
         let mut file = BufWriter::with_capacity(256 << 10, file);
         file.write_all(&header).context(|| "writing output")?;
         if let Compressed::Blocks(codec, bytes) = compressed {
-            return Ok(Box::new(Blocks::<K, V>::new(file, sync, codec, bytes)));
+            return Ok(Box::new(BlockedSequence::<K, V>::new(
+                file, sync, codec, bytes,
+            )));
         }
         Ok(Box::new(SequenceWriter::<K, V> {
             file,

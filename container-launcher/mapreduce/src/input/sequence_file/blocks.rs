@@ -25,7 +25,7 @@ const VINT: usize = 9;
 type Stream = BufReader<Box<dyn Read>>;
 
 /// What is left of a block.
-pub(super) struct Block {
+pub(super) struct RecordBlock {
     /// Where its sync begins in the file.
     pub(super) begins: u64,
     /// Records.
@@ -37,7 +37,7 @@ pub(super) struct Block {
 }
 
 /// What is wrong with a block.
-enum Broken {
+enum BlockFault {
     /// Its streams do not fit each other.
     Misfit,
     /// A stream is none of the codec's.
@@ -46,16 +46,16 @@ enum Broken {
     TooLong(usize),
 }
 
-impl fmt::Debug for Block {
+impl fmt::Debug for RecordBlock {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Block")
+        f.debug_struct("RecordBlock")
             .field("begins", &self.begins)
             .field("left", &self.left)
             .finish_non_exhaustive()
     }
 }
 
-impl Block {
+impl RecordBlock {
     /// One of so many records: of its `stored` parts, in the file's order.
     pub(super) fn new(
         begins: u64,
@@ -92,12 +92,12 @@ impl Block {
         &mut self,
         longest: usize,
         (key, value): (&mut Vec<u8>, &mut Vec<u8>),
-    ) -> Result<(), Broken> {
+    ) -> Result<(), BlockFault> {
         let (key_length, value_length) =
             (vint(&mut self.key_lengths)?, vint(&mut self.value_lengths)?);
         let length = key_length.saturating_add(value_length);
         if length > longest {
-            return Err(Broken::TooLong(length));
+            return Err(BlockFault::TooLong(length));
         }
         fill(&mut self.keys, key_length, key)?;
         fill(&mut self.values, value_length, value)?;
@@ -109,7 +109,7 @@ impl Block {
     }
 
     /// Reads what is behind the last record, which is nothing but checksums.
-    fn end(&mut self) -> Result<(), Broken> {
+    fn end(&mut self) -> Result<(), BlockFault> {
         let streams = [
             &mut self.key_lengths,
             &mut self.keys,
@@ -119,25 +119,25 @@ impl Block {
         for stream in streams {
             match stream.read(&mut [0]) {
                 Ok(0) => {}
-                Ok(_more) => return Err(Broken::Misfit),
-                Err(error) => return Err(Broken::Stream(error)),
+                Ok(_more) => return Err(BlockFault::Misfit),
+                Err(error) => return Err(BlockFault::Stream(error)),
             }
         }
         Ok(())
     }
 }
 
-fn fill(stream: &mut Stream, length: usize, into: &mut Vec<u8>) -> Result<(), Broken> {
+fn fill(stream: &mut Stream, length: usize, into: &mut Vec<u8>) -> Result<(), BlockFault> {
     into.clear();
     match stream.take(length as u64).read_to_end(into) {
         Ok(read) if read == length => Ok(()),
-        Ok(_cut) => Err(Broken::Misfit),
-        Err(error) => Err(Broken::Stream(error)),
+        Ok(_cut) => Err(BlockFault::Misfit),
+        Err(error) => Err(BlockFault::Stream(error)),
     }
 }
 
 /// The next length of a stream.
-fn vint(stream: &mut Stream) -> Result<usize, Broken> {
+fn vint(stream: &mut Stream) -> Result<usize, BlockFault> {
     let mut bytes = [0; VINT];
     for filled in 1..=VINT {
         let (taken, next) = (bytes.get_mut(..filled), filled.saturating_sub(1));
@@ -146,20 +146,20 @@ fn vint(stream: &mut Stream) -> Result<usize, Broken> {
         stream
             .read_exact(byte)
             .map_err(|error| match error.kind() {
-                io::ErrorKind::UnexpectedEof => Broken::Misfit,
-                _ => Broken::Stream(error),
+                io::ErrorKind::UnexpectedEof => BlockFault::Misfit,
+                _ => BlockFault::Stream(error),
             })?;
         if let Some(length) = read_long(&mut &*taken) {
-            return usize::try_from(length).map_err(|_negative| Broken::Misfit);
+            return usize::try_from(length).map_err(|_negative| BlockFault::Misfit);
         }
     }
-    Err(Broken::Misfit)
+    Err(BlockFault::Misfit)
 }
 
 impl SequenceReader {
     /// Takes a record out of blocks; false at the end of the split.
     pub(super) fn record_of_block<K: Value, V: Value>(&mut self) -> Result<bool> {
-        while self.block.as_ref().is_none_or(Block::is_over) {
+        while self.block.as_ref().is_none_or(RecordBlock::is_over) {
             if !self.next_block()? {
                 return Ok(false);
             }
@@ -172,9 +172,9 @@ impl SequenceReader {
         block
             .take(self.longest, (&mut self.wire_key, &mut self.wire))
             .map_err(|why| match why {
-                Broken::Misfit => broken(),
-                Broken::Stream(error) => Error::from(error).context(broken()),
-                Broken::TooLong(length) => {
+                BlockFault::Misfit => broken(),
+                BlockFault::Stream(error) => Error::from(error).context(broken()),
+                BlockFault::TooLong(length) => {
                     too_long(name, ("a record", length), begins, self.longest)
                 }
             })?;
@@ -212,7 +212,7 @@ impl SequenceReader {
             self.skip(length);
         }
         let codec = self.header.codec.as_deref().unwrap_or_default();
-        self.block = Some(Block::new(begins, records, codec, stored)?);
+        self.block = Some(RecordBlock::new(begins, records, codec, stored)?);
         Ok(true)
     }
 

@@ -11,7 +11,7 @@ use crate::output::RecordWriter;
 use crate::output::sync::SYNC;
 
 /// Writes a file, behind its header.
-pub(super) struct Blocks<K, V> {
+pub(super) struct BlockedSequence<K, V> {
     file: BufWriter<File>,
     sync: [u8; SYNC],
     codec: Codec,
@@ -24,7 +24,7 @@ pub(super) struct Blocks<K, V> {
     of: PhantomData<fn(K, V)>,
 }
 
-impl<K: Value, V: Value> Blocks<K, V> {
+impl<K: Value, V: Value> BlockedSequence<K, V> {
     pub(super) const fn new(
         file: BufWriter<File>,
         sync: [u8; SYNC],
@@ -69,7 +69,7 @@ fn append<T: Value>(encoded: &[u8], lengths: &mut Vec<u8>, bytes: &mut Vec<u8>) 
     Ok(())
 }
 
-impl<K: Value, V: Value> RecordWriter for Blocks<K, V> {
+impl<K: Value, V: Value> RecordWriter for BlockedSequence<K, V> {
     fn write(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
         let [key_lengths, keys, value_lengths, values] = &mut self.parts;
         append::<K>(key, key_lengths, keys)?;
