@@ -9,12 +9,18 @@
 //! is one, comes last; text is its bytes; in front of other
 //! parts of a tuple a text ends with `00 00`, and a zero byte in it is written `00 FF`, so that no text runs
 //! into what follows; [`Reverse`] inverts every bit.
+//!
+//! A type that holds its own values, such as an integer or a `String`, may be a field of a derived key.
 
+#[doc(hidden)]
+pub mod derived;
 mod java_text;
 mod json;
 mod list;
 mod numbers;
+mod option;
 mod reverse;
+mod string;
 mod text;
 mod tuple;
 mod variable;
@@ -29,6 +35,38 @@ pub use variable::{VInt, VLong};
 use crate::error::{Error, Result};
 
 /// A type of values.
+///
+/// With the feature `derive` a struct or enum of one's own is one by `#[derive(Value)]`. It is handed to user code and
+/// emitted as it is. Its fields are keys that hold their own values: integers, floats, `bool`, `String`, `Option`, `Vec`,
+/// tuples of these, [`std::cmp::Reverse`], and derived keys; the last field may be any value that does so, [`Json`]
+/// and derived ones among them. It has no Writable.
+///
+/// ```
+/// use gerbil_mapreduce::prelude::*;
+///
+/// #[derive(Value)]
+/// struct Times { count: u64, longest: f64 }
+///
+/// struct Join;
+///
+/// impl Combiner<Times> for Join {
+///     fn combine(&mut self, left: Times, right: Times) -> Result<Times> {
+///         Ok(Times { count: left.count + right.count, longest: left.longest.max(right.longest) })
+///     }
+/// }
+///
+/// let job = Job::new("times")
+///     .map_lines::<Text, Times, _>(|line, out| out.emit("line", &Times { count: 1, longest: line.len() as f64 }))
+///     .combine(|| Join)
+///     .reduce(|| Identity);
+/// assert_eq!(job.test().input("a\nabc\nab\n").run()?.text(), "line\t3\t3.0\n");
+/// # Ok::<(), Error>(())
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no type of values",
+    note = "integers, floats, `bool`, `()`, `Text`, `Bytes`, `String`, `Option`, `Vec`, `List`, `Json` and tuples are some; \
+            `#[derive(Value)]` makes one of a type of your own"
+)]
 pub trait Value: 'static {
     /// What user code is handed.
     type View<'a>;
@@ -75,6 +113,40 @@ pub trait Value: 'static {
 }
 
 /// A type of keys: values whose bytes are their order.
+///
+/// With the feature `derive` a struct or enum of one's own is one by `#[derive(Key)]`, and a [`Value`], too. Its fields are
+/// keys, as of a derived value. They are laid out as those of a tuple: keys are in the order of their first fields, then
+/// of their second ones, and so on, which is that of a derived `Ord`; groups and partitions by the first part
+/// are those of the first field. Of an enum, whose variants are in the order in which they are declared, the variant is the
+/// first part.
+///
+/// ```
+/// use gerbil_mapreduce::prelude::*;
+///
+/// #[derive(Key)]
+/// struct Visit { site: String, at: u64 }
+///
+/// let job = Job::new("first visits")
+///     .map_lines::<Visit, Text, _>(|line, out| {
+///         let mut words = std::str::from_utf8(line)?.split(' ');
+///         let (at, site, who) = (words.next(), words.next(), words.next());
+///         let site = site.unwrap_or_default().to_owned();
+///         out.emit(&Visit { site, at: at.unwrap_or_default().parse()? }, who.unwrap_or_default())
+///     })
+///     .group_by_first()
+///     .reduce_with::<Visit, Text, _>(|first, visitors, out| match visitors.next()? {
+///         Some(visitor) => out.emit(&first, visitor),
+///         None => Ok(()),
+///     });
+/// let done = job.test().input("12 home ann\n7 news bob\n9 home eve\n").run()?;
+/// assert_eq!(done.text(), "home\t9\teve\nnews\t7\tbob\n");
+/// # Ok::<(), Error>(())
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no type of keys: its bytes have no order",
+    note = "integers, floats, `bool`, `()`, `Text`, `Bytes`, `String`, `Option`, `Vec` and tuples are some; \
+            `#[derive(Key)]` makes one of a type of your own"
+)]
 pub trait Key: Value {
     /// What the key is inside of a tuple.
     type Part<'a>;
@@ -178,7 +250,8 @@ impl<T: ?Sized, E: EncodeAs<T> + ?Sized> EncodeAs<T> for &E {
 /// Out of the way of those that decode, which are called for each value and are to be compiled into their callers.
 #[cold]
 #[inline(never)]
-pub(crate) fn malformed<T: ?Sized>(bytes: &[u8]) -> Error {
+#[must_use]
+pub fn malformed<T: ?Sized>(bytes: &[u8]) -> Error {
     let shown =
         String::from_utf8_lossy(bytes.get(..bytes.len().min(40)).unwrap_or_default()).into_owned();
     Error::new(format!(

@@ -65,6 +65,8 @@ pub use accelerated::{
 pub use app::App;
 pub use closure::{ClosureReducer, LineMapper};
 pub use context::Context;
+#[doc(hidden)]
+pub use datum::derived;
 pub use datum::{
     Bytes, Descending, EncodeAs, Json, Key, List, Reverse, Text, Upright, VInt, VLong, Value,
 };
@@ -80,7 +82,7 @@ pub use fpga_client as fpga;
 #[cfg(any(feature = "cuda", feature = "opencl"))]
 pub use gerbil_gpu as gpu;
 #[cfg(feature = "derive")]
-pub use gerbil_mapreduce_derive::cluster_resource;
+pub use gerbil_mapreduce_derive::{Key, Value, cluster_resource};
 pub use gerbil_task::Piece;
 pub use handle::Handle;
 pub use input::{
@@ -103,9 +105,9 @@ pub mod prelude {
 
     pub use crate::{
         App, Bytes, Combiner, Context, Descending, Devices, Emit, Error, FixedLength, FixedOutput,
-        Identity, Job, Json, KeyValueText, List, Mapper, NLines, Numbers, Order, Output,
+        Identity, Job, Json, Key, KeyValueText, List, Mapper, NLines, Numbers, Order, Output,
         Partitioner, Reducer, Result, Reverse, Run, SequenceFile, SequenceFileOutput, Sum, Text,
-        TextLines, TextOutput, VInt, VLong, Values, WholeFile,
+        TextLines, TextOutput, VInt, VLong, Value, Values, WholeFile,
     };
 }
 

@@ -1,8 +1,11 @@
-//! The attribute [`macro@cluster_resource`], for `impl Mapper`, `impl Reducer` and `impl Combiner`.
+//! The attribute [`macro@cluster_resource`], for `impl Mapper`, `impl Reducer` and `impl Combiner`, and keys and values of
+//! one's own: [`macro@Key`], [`macro@Value`].
+
+mod layout;
 
 use proc_macro::TokenStream;
 use quote::{ToTokens as _, quote};
-use syn::{Error, ItemImpl, LitByteStr, LitStr, Type, parse_macro_input};
+use syn::{Error, Item, ItemImpl, LitByteStr, LitStr, Type, parse_macro_input};
 
 /// Says what the nodes must have that a mapper, reducer or combiner runs on: `cpu` (nothing), `gpu` or `gpgpu`,
 /// `fpga`, or a type that the cluster counts.
@@ -21,6 +24,37 @@ pub fn cluster_resource(need: TokenStream, on: TokenStream) -> TokenStream {
     let need = parse_macro_input!(need as LitStr);
     let on = parse_macro_input!(on as ItemImpl);
     expanded(&need, on)
+        .unwrap_or_else(|error| error.to_compile_error())
+        .into()
+}
+
+/// Makes a struct or enum a key, and a value, too: it is emitted and handed to user code as it is, and its bytes are in the
+/// order of its fields, or of its variants and then of theirs.
+///
+/// ```ignore
+/// #[derive(Key)]
+/// struct Visit { site: String, at: u64 }
+/// ```
+#[proc_macro_derive(Key)]
+pub fn key(item: TokenStream) -> TokenStream {
+    derived(layout::Of::Key, item)
+}
+
+/// Makes a struct or enum a value, whose fields are keys, and the last one any value. What is a key needs no more than
+/// [`macro@Key`].
+///
+/// ```ignore
+/// #[derive(Value)]
+/// struct Times { count: u64, longest: f64 }
+/// ```
+#[proc_macro_derive(Value)]
+pub fn value(item: TokenStream) -> TokenStream {
+    derived(layout::Of::Value, item)
+}
+
+fn derived(of: layout::Of, item: TokenStream) -> TokenStream {
+    let item = parse_macro_input!(item as Item);
+    layout::derived(of, &item)
         .unwrap_or_else(|error| error.to_compile_error())
         .into()
 }

@@ -1,8 +1,9 @@
 //! A key in descending order: the bits of its bytes inverted.
 
+use std::cmp;
 use std::marker::PhantomData;
 
-use super::{EncodeAs, Key, Value};
+use super::{EncodeAs, Key, Value, malformed};
 use crate::error::Result;
 
 /// `K` in descending order. A key is emitted as `Descending(key)`, and comes back as [`Upright`].
@@ -101,5 +102,58 @@ impl<K: Key> EncodeAs<Reverse<K>> for Upright<K> {
             *byte = !*byte;
         }
         Ok(())
+    }
+}
+
+/// As [`Reverse`], of what holds its own values: what is emitted, and a field of a derived key.
+impl<K> Value for cmp::Reverse<K>
+where
+    K: for<'a> Key<Part<'a> = K> + EncodeAs<K>,
+{
+    type View<'a> = Self;
+    type Owned = Self;
+    const WRITABLE: Option<&'static str> = None;
+
+    fn decode(mut bytes: &[u8]) -> Result<Self> {
+        let key = Self::part(&mut bytes)?;
+        if bytes.is_empty() {
+            Ok(key)
+        } else {
+            Err(malformed::<Self>(bytes))
+        }
+    }
+
+    fn text(bytes: &[u8], out: &mut Vec<u8>) -> Result<()> {
+        Reverse::<K>::text(bytes, out)
+    }
+}
+
+impl<K> Key for cmp::Reverse<K>
+where
+    K: for<'a> Key<Part<'a> = K> + EncodeAs<K>,
+{
+    type Part<'a> = Self;
+
+    fn part(bytes: &mut &[u8]) -> Result<Self> {
+        let upright = inverted(bytes);
+        let mut rest = upright.as_slice();
+        let key = K::part(&mut rest)?;
+        let left = bytes.len() - rest.len().min(bytes.len());
+        *bytes = bytes.get(left..).unwrap_or_default();
+        Ok(Self(key))
+    }
+
+    fn java_hash(bytes: &[u8]) -> i32 {
+        Reverse::<K>::java_hash(bytes)
+    }
+
+    fn java_hash_of_part(bytes: &mut &[u8]) -> Result<i32> {
+        Reverse::<K>::java_hash_of_part(bytes)
+    }
+}
+
+impl<K, E: EncodeAs<K>> EncodeAs<cmp::Reverse<K>> for cmp::Reverse<E> {
+    fn append(&self, out: &mut Vec<u8>) -> Result<()> {
+        append(&self.0, out)
     }
 }

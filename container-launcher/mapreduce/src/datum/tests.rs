@@ -1,5 +1,5 @@
 use std::borrow::Cow;
-use std::cmp::Ordering;
+use std::cmp::{self, Ordering};
 
 use proptest::prelude::*;
 
@@ -43,15 +43,52 @@ proptest! {
         prop_assert_eq!((x, y, z, seven), (Cow::Owned(a.0), a.1, Cow::Owned(a.2), 7));
     }
 
+    /// Strings with zero bytes, what may be missing, lists and what descends, alone and in front of something.
+    #[test]
+    fn what_holds_its_own_values_is_in_the_order_of_rust(
+        a: (Option<String>, Vec<Option<u16>>, String), b: (Option<String>, Vec<Option<u16>>, String), zeros: (u8, u8)
+    ) {
+        type Parts = (Option<String>, Vec<Option<u16>>, String);
+        type Down = (cmp::Reverse<String>, cmp::Reverse<Vec<Option<u16>>>);
+        let padded = |of: &Parts, zeros: u8| {
+            let zeros = "\0".repeat(usize::from(zeros % 3));
+            (of.0.clone().map(|text| text + &zeros), of.1.clone(), zeros + &of.2)
+        };
+        let (a, b) = (padded(&a, zeros.0), padded(&b, zeros.1));
+        prop_assert_eq!(bytes::<Parts>(&a).cmp(&bytes::<Parts>(&b)), a.cmp(&b));
+        prop_assert_eq!(bytes::<Option<String>>(&a.0).cmp(&bytes::<Option<String>>(&b.0)), a.0.cmp(&b.0));
+        prop_assert_eq!(bytes::<Vec<Option<u16>>>(&a.1).cmp(&bytes::<Vec<Option<u16>>>(&b.1)), a.1.cmp(&b.1));
+        let down = |of: &Parts| (cmp::Reverse(of.2.clone()), cmp::Reverse(of.1.clone()));
+        prop_assert_eq!(bytes::<Down>(&down(&a)).cmp(&bytes::<Down>(&down(&b))), down(&a).cmp(&down(&b)));
+        prop_assert_eq!(Down::decode(&bytes::<Down>(&down(&a))).unwrap(), down(&a));
+        prop_assert_eq!(Parts::decode(&bytes::<Parts>(&a)).unwrap(), a.clone());
+        // Alone, as a part, and alone again.
+        let (alone, mut part, mut again) = (bytes::<Parts>(&a), Vec::new(), Vec::new());
+        Parts::as_part(&alone, &mut part);
+        let mut written = Vec::new();
+        EncodeAs::<Parts>::append_part(&a, &mut written).unwrap();
+        prop_assert_eq!(&part, &written);
+        prop_assert_eq!(Parts::part_length(&part).unwrap(), part.len());
+        Parts::alone(&part, &mut again).unwrap();
+        prop_assert_eq!(again, alone.clone());
+        prop_assert_eq!(Parts::java_hash(&alone), Parts::java_hash_of_part(&mut part.as_slice()).unwrap());
+    }
+
     #[test]
     fn whatever_bytes_come_are_read_or_refused(bytes: Vec<u8>) {
         drop(<(Text, i64, Text)>::decode(&bytes));
         drop(<(Reverse<Text>, Text)>::decode(&bytes));
         drop(<((Text, u8), f64)>::decode(&bytes));
+        drop(<(Option<String>, Vec<String>, Vec<()>)>::decode(&bytes));
+        drop(<(cmp::Reverse<String>, Option<()>)>::decode(&bytes));
         let mut out = Vec::new();
         drop(<(Text, Text)>::text(&bytes, &mut out));
+        drop(<(Option<String>, Vec<()>)>::text(&bytes, &mut out));
+        drop(<(Option<String>, Vec<u16>)>::alone(&bytes, &mut out));
+        <(Option<String>, Vec<u16>)>::as_part(&bytes, &mut out);
         drop(Text::from_writable(&bytes, &mut out));
         let _hash = <(Text, Reverse<Text>)>::java_hash(&bytes);
+        let _hash = <(Option<String>, Vec<()>)>::java_hash(&bytes);
     }
 
     #[test]
@@ -179,5 +216,56 @@ fn text_output_is_what_java_prints() {
     assert_eq!(
         show(&bytes::<List<u32>>(&vec![1, 2]), List::<u32>::text),
         "1,2"
+    );
+}
+
+#[test]
+fn a_string_is_hadoops_text_and_nothing_but_utf_8() {
+    let mut wire = Vec::new();
+    String::to_writable(&bytes::<String>("h\u{e9}"), &mut wire).unwrap();
+    assert_eq!(wire, b"\x03h\xc3\xa9");
+    let mut read = Vec::new();
+    String::from_writable(&wire, &mut read).unwrap();
+    assert_eq!(String::decode(&read).unwrap(), "h\u{e9}");
+    assert_eq!(String::java_hash(b"hello"), Text::java_hash(b"hello"));
+    let said = String::decode(b"\xff\xfe").unwrap_err().to_string();
+    assert!(
+        said.starts_with("2 bytes are no alloc::string::String: "),
+        "{said}"
+    );
+}
+
+/// Nothing is shown of them, and their number would be lost.
+#[test]
+fn a_list_of_what_takes_no_bytes_is_refused() {
+    let mut out = Vec::new();
+    let said = EncodeAs::<List<()>>::append(&vec![(), ()], &mut out).unwrap_err();
+    assert_eq!(
+        said.to_string(),
+        "a list of () does not say how long it is: its items take no bytes"
+    );
+    assert!(Vec::<()>::decode(b"x").is_err());
+}
+
+#[test]
+fn what_is_missing_is_shown_as_nothing() {
+    let mut out = Vec::new();
+    type Row = (Option<u32>, Option<String>, Vec<i8>);
+    let rows: [Row; 2] = [
+        (None, Some("a".to_owned()), vec![-1, 2]),
+        (Some(7), None, vec![]),
+    ];
+    for row in rows {
+        Row::text(&bytes::<Row>(&row), &mut out).unwrap();
+        out.push(b'\n');
+    }
+    assert_eq!(out, b"\ta\t-1,2\n7\t\t\n");
+    assert_eq!(
+        Option::<i32>::java_hash(&bytes::<Option<i32>>(&None::<i32>)),
+        0
+    );
+    assert_eq!(
+        Option::<i32>::java_hash(&bytes::<Option<i32>>(&Some(-7))),
+        -7
     );
 }

@@ -105,7 +105,7 @@ macro_rules! encode {
 }
 
 /// Takes one part from the front, and appends what it would be alone.
-fn take_alone<K: Key>(rest: &mut &[u8], alone: &mut Vec<u8>) -> Result<()> {
+pub(super) fn take_alone<K: Key>(rest: &mut &[u8], alone: &mut Vec<u8>) -> Result<()> {
     let all: &[u8] = rest;
     let (part, tail) = all
         .split_at_checked(K::part_length(all)?)
