@@ -22,7 +22,7 @@ use crate::input::splits::OpenNamed;
 use crate::map::Mapper;
 use crate::output::WriterOf;
 use crate::settings::Settings;
-use crate::sort::collect::PartitionFn;
+use crate::sort::collect::Place;
 use crate::task::map::{MapDone, MapRun};
 use crate::task::reduce::ReduceRun;
 
@@ -56,7 +56,7 @@ pub(crate) fn option_setting(name: &str) -> String {
     format!("option.{name}")
 }
 
-pub(crate) type MakePartitionFn = Arc<dyn Fn(u32, &Settings) -> Result<PartitionFn>>;
+pub(crate) type MakePlace = Arc<dyn Fn(u32, &Settings) -> Result<Place>>;
 type Map = dyn Fn(MapRun<'_>) -> Result<MapDone>;
 type Reduce = dyn Fn(ReduceRun) -> Result<Counters>;
 type Splits = dyn Fn(&[String], &Settings) -> Result<Vec<Vec<Piece>>>;

@@ -94,7 +94,7 @@ pub use library::{Identity, Sum};
 pub use map::Mapper;
 pub use order::Order;
 pub use output::{FixedOutput, OutputFormat, RecordWriter, SequenceFileOutput, TextOutput};
-pub use partition::Partitioner;
+pub use partition::{Partitioner, RecordPartitioner};
 pub use reduce::{Combiner, Reducer, Values};
 pub use settings::Settings;
 pub use test::{Test, Tested};
@@ -106,8 +106,9 @@ pub mod prelude {
     pub use crate::{
         App, Bytes, Combiner, Context, Descending, Devices, Emit, Error, FixedLength, FixedOutput,
         Identity, Job, Json, Key, KeyValueText, List, Mapper, NLines, Numbers, Order, Output,
-        Partitioner, Reducer, Result, Reverse, Run, SequenceFile, SequenceFileOutput, Sum, Text,
-        TextLines, TextOutput, VInt, VLong, Value, Values, WholeFile,
+        Partitioner, RecordPartitioner, Reducer, Result, Reverse, Run, SequenceFile,
+        SequenceFileOutput, Sum, Text, TextLines, TextOutput, VInt, VLong, Value, Values,
+        WholeFile,
     };
 }
 

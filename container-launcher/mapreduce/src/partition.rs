@@ -1,12 +1,12 @@
-//! Which reduce a key goes to.
+//! Which reduce a record goes to.
 
 use std::sync::Arc;
 
-use crate::datum::Key;
+use crate::datum::{Key, Value};
 use crate::error::{Error, Result};
-use crate::job::MakePartitionFn;
+use crate::job::MakePlace;
 use crate::settings::Settings;
-use crate::sort::collect::PartitionFn;
+use crate::sort::collect::Place;
 
 /// A way to deal keys to reduces.
 pub trait Partitioner<K: Key>: 'static {
@@ -26,11 +26,59 @@ pub trait Partitioner<K: Key>: 'static {
     fn partition(&mut self, key: K::View<'_>, partitions: u32) -> Result<u32>;
 }
 
+/// A way to deal records to reduces by their values, too: Hadoop's `getPartition(key, value, numPartitions)`. Records of one
+/// key may go to several reduces, each of which has the key with those values that it got.
+///
+/// ```
+/// # use gerbil_mapreduce::prelude::*;
+/// # use gerbil_mapreduce::Settings;
+/// /// Long lines to the last reduce, the others to the first.
+/// #[derive(Default)]
+/// struct ByLength { limit: u64 }
+///
+/// impl RecordPartitioner<Text, u64> for ByLength {
+///     fn setup(&mut self, settings: &Settings) -> Result<()> {
+///         self.limit = settings.get("length.limit").unwrap_or("3").parse()?;
+///         Ok(())
+///     }
+///     fn partition(&mut self, _line: &[u8], length: u64, partitions: u32) -> Result<u32> {
+///         Ok(if length > self.limit { partitions - 1 } else { 0 })
+///     }
+/// }
+///
+/// let job = Job::new("lengths")
+///     .map_lines::<Text, u64, _>(|line, out| out.emit("length", &(line.len() as u64)))
+///     .partition_records(ByLength::default)
+///     .combine(|| Sum)
+///     .reduce(|| Sum);
+/// let done = job.test().input("a\nab\nabcd\n").reduces(2).run()?;
+/// assert_eq!(done.files()["part-r-00000"], b"length\t3\n");
+/// assert_eq!(done.files()["part-r-00001"], b"length\t4\n");
+/// # Ok::<(), Error>(())
+/// ```
+pub trait RecordPartitioner<K: Key, V: Value>: 'static {
+    /// Called once before the first record, with the job's settings.
+    ///
+    /// # Errors
+    /// The user's own.
+    fn setup(&mut self, settings: &Settings) -> Result<()> {
+        let _ = settings;
+        Ok(())
+    }
+
+    /// The number of the reduce, below `partitions`, that gets this record. It is asked of what mappers emit, before
+    /// anything is combined.
+    ///
+    /// # Errors
+    /// The user's own.
+    fn partition(&mut self, key: K::View<'_>, value: V::View<'_>, partitions: u32) -> Result<u32>;
+}
+
 /// How a job deals its keys to reduces, whatever the order in which it was put together.
 pub(crate) struct Dealing {
     /// As the plan names it.
     pub(crate) name: String,
-    pub(crate) place: MakePartitionFn,
+    pub(crate) place: MakePlace,
     /// Why keys cannot be dealt so, in one sentence.
     pub(crate) contradiction: Option<String>,
 }
@@ -38,7 +86,7 @@ pub(crate) struct Dealing {
 impl Dealing {
     /// By the job's `own` partitioner, by ranges, or by Hadoop's hash; groups are those of first parts or of whole keys.
     pub(crate) fn of<K: Key>(
-        own: Option<(String, MakePartitionFn)>,
+        own: Option<(String, MakePlace)>,
         by_first: bool,
         ranges: bool,
     ) -> Self {
@@ -52,13 +100,13 @@ impl Dealing {
         let (name, place) = match own {
             Some(own) => own,
             None if ranges => {
-                let place: MakePartitionFn = Arc::new(move |partitions, settings| {
+                let place: MakePlace = Arc::new(move |partitions, settings| {
                     total_order::<K>(partitions, settings, by_first)
                 });
                 (format!("TotalOrderPartitioner{what}"), place)
             }
             None => {
-                let place: MakePartitionFn =
+                let place: MakePlace =
                     Arc::new(move |partitions, _| Ok(hashed::<K>(partitions, by_first)));
                 (format!("HashPartitioner{what}"), place)
             }
@@ -72,8 +120,8 @@ impl Dealing {
 }
 
 /// Hadoop's `HashPartitioner`: Java's hash without its sign, modulo the number of reduces.
-pub(crate) fn hashed<K: Key>(partitions: u32, by_first: bool) -> PartitionFn {
-    Box::new(move |key| {
+pub(crate) fn hashed<K: Key>(partitions: u32, by_first: bool) -> Place {
+    Place::by_key(move |key| {
         let hash = if by_first {
             K::first_hash(key)
         } else {
@@ -88,11 +136,7 @@ pub(crate) fn hashed<K: Key>(partitions: u32, by_first: bool) -> PartitionFn {
 pub(crate) const CUTS: &str = "total.order.cuts";
 
 /// Ranges of keys, or of their first parts, as settings tell them.
-fn total_order<K: Key>(
-    partitions: u32,
-    settings: &Settings,
-    by_first: bool,
-) -> Result<PartitionFn> {
+fn total_order<K: Key>(partitions: u32, settings: &Settings, by_first: bool) -> Result<Place> {
     let cuts = cuts(settings)?;
     if cuts.len() + 1 != partitions as usize {
         return Err(Error::new(format!(
@@ -100,7 +144,7 @@ fn total_order<K: Key>(
             cuts.len()
         )));
     }
-    Ok(Box::new(move |key| {
+    Ok(Place::by_key(move |key| {
         let key = group::<K>(key, by_first)?;
         Ok(crate::width::word(
             cuts.partition_point(|cut| cut.as_slice() <= key),
@@ -174,7 +218,11 @@ mod tests {
         let mut place = hashed::<Text>(3, false);
         for (part, words) in (0..).zip(parts) {
             for word in words {
-                assert_eq!(place(word.as_bytes()).unwrap(), part, "{word}");
+                assert_eq!(
+                    place.partition(word.as_bytes(), b"").unwrap(),
+                    part,
+                    "{word}"
+                );
             }
         }
     }
@@ -186,7 +234,7 @@ mod tests {
         settings.set(CUTS, &choose_cuts(keys, 4));
         let mut place = total_order::<Text>(4, &settings, false).unwrap();
         assert_eq!(
-            [0, 24, 25, 50, 99].map(|byte| place(&[byte]).unwrap()),
+            [0, 24, 25, 50, 99].map(|byte| place.partition(&[byte], b"").unwrap()),
             [0, 0, 1, 2, 3]
         );
         assert!(total_order::<Text>(5, &settings, false).is_err());

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use gerbil_task::{Piece, PlannedJob};
 
-use super::{Job, MakePartitionFn, Ready, Reduce, Sample, Spec};
+use super::{Job, MakePlace, Ready, Reduce, Sample, Spec};
 use crate::combiner::{Combining, Groups};
 use crate::datum::{EncodeAs as _, Value};
 use crate::error::Result;
@@ -13,10 +13,10 @@ use crate::input::splits::OpenNamed;
 use crate::map::Mapper;
 use crate::order::Order;
 use crate::output::{TextOutput, WriterOf};
-use crate::partition::{Dealing, Partitioner};
+use crate::partition::{Dealing, Partitioner, RecordPartitioner};
 use crate::reduce::{Combiner, Reducer};
 use crate::settings::Settings;
-use crate::sort::collect::Fold;
+use crate::sort::collect::{Fold, Place};
 use crate::sort::combine::Combine;
 use crate::task::map::{MapRun, run_map};
 use crate::task::reduce::{Grouping, ReduceRun, run_reduce};
@@ -30,7 +30,7 @@ pub struct Mapped<M: Mapper> {
     combiner: Option<String>,
     combiner_need: Option<&'static str>,
     /// One of the job's own, by the name of its type.
-    partitioner: Option<(String, MakePartitionFn)>,
+    partitioner: Option<(String, MakePlace)>,
     by_first: bool,
     ranges: bool,
     order: Order,
@@ -196,11 +196,41 @@ impl<M: Mapper> Mapped<M> {
                 "the constructor of a partitioner captures something"
             )
         };
-        let place: MakePartitionFn = Arc::new(move |partitions, settings| {
+        let place: MakePlace = Arc::new(move |partitions, settings| {
             let mut partitioner = make();
             partitioner.setup(settings)?;
-            Ok(Box::new(move |key| {
+            Ok(Place::by_key(move |key| {
                 partitioner.partition(M::Key::decode(key)?, partitions)
+            }))
+        });
+        self.partitioner = Some((std::any::type_name::<P>().to_owned(), place));
+        self
+    }
+
+    /// With a partitioner that is handed each value, too, which `make` makes and which captures nothing; it takes the place
+    /// of a [`partition`](Self::partition), or gives it up to a later one.
+    ///
+    /// A combiner joins what goes to one reduce alone, so that the output is the same with it and without. It does so when
+    /// a map writes its sorted records, and not while they are collected: a combiner of many records with few keys
+    /// takes longer than with a partitioner of keys.
+    #[must_use]
+    pub fn partition_records<P, F>(mut self, make: F) -> Self
+    where
+        P: RecordPartitioner<M::Key, M::Value>,
+        F: Fn() -> P + Copy + 'static,
+    {
+        const {
+            assert!(
+                size_of::<F>() == 0,
+                "the constructor of a partitioner captures something"
+            )
+        };
+        let place: MakePlace = Arc::new(move |partitions, settings| {
+            let mut partitioner = make();
+            partitioner.setup(settings)?;
+            Ok(Place::by_value(move |key, value| {
+                let (key, value) = (M::Key::decode(key)?, M::Value::decode(value)?);
+                partitioner.partition(key, value, partitions)
             }))
         });
         self.partitioner = Some((std::any::type_name::<P>().to_owned(), place));

@@ -62,8 +62,38 @@ impl Fold for Limited {
 /// A file of runs, one for each partition, and where they lie.
 type Written = (Arc<Spill>, Vec<Partition>);
 
-/// To which partition a key belongs.
-pub(crate) type PartitionFn = Box<dyn FnMut(&[u8]) -> Result<u32>>;
+/// The partition of a key and its value.
+type PartitionOf = dyn FnMut(&[u8], &[u8]) -> Result<u32>;
+
+/// To which partition a record belongs.
+pub(crate) struct Place {
+    of: Box<PartitionOf>,
+    /// Records of one key may belong to several.
+    by_value: bool,
+}
+
+impl Place {
+    /// By the key alone.
+    pub(crate) fn by_key(mut of: impl FnMut(&[u8]) -> Result<u32> + 'static) -> Self {
+        Self {
+            of: Box::new(move |key, _| of(key)),
+            by_value: false,
+        }
+    }
+
+    /// By key and value.
+    pub(crate) fn by_value(of: impl FnMut(&[u8], &[u8]) -> Result<u32> + 'static) -> Self {
+        Self {
+            of: Box::new(of),
+            by_value: true,
+        }
+    }
+
+    #[inline]
+    pub(crate) fn partition(&mut self, key: &[u8], value: &[u8]) -> Result<u32> {
+        (self.of)(key, value)
+    }
+}
 
 /// How a task collects.
 #[derive(Clone, Copy, Debug)]
@@ -97,7 +127,7 @@ pub(crate) struct Collector {
     fold: Option<Limited>,
     /// A combiner that is a reducer, instead of a fold.
     groups: Option<Box<dyn Combine>>,
-    place: PartitionFn,
+    place: Place,
     spills: Vec<Written>,
     scratch: Arc<Scratch>,
     sizes: Sizes,
@@ -128,11 +158,13 @@ impl Collector {
         partitions: u32,
         sizes: Sizes,
         fold: Option<Box<dyn Fold>>,
-        place: PartitionFn,
+        place: Place,
         scratch: Arc<Scratch>,
         page: Page,
     ) -> Self {
-        let table = fold.is_some().then(|| {
+        // The table knows keys alone: what a value says where its record belongs must not be folded there into another one.
+        let tabled = fold.is_some() && (partitions == 1 || !place.by_value);
+        let table = tabled.then(|| {
             let seeds = Seeds::of(std::iter::empty());
             CombineTable::new(sizes.arena / 4, seeds)
         });
@@ -269,7 +301,7 @@ impl Collector {
         let partition = if self.entries.partitions() == 1 {
             0
         } else {
-            (self.place)(self.order.key(key))?
+            self.place.partition(self.order.key(key), value)?
         };
         if partition as usize >= self.entries.partitions() {
             return Err(Error::new(format!(

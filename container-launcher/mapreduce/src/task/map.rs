@@ -11,7 +11,7 @@ use crate::context::{Context, Counters};
 use crate::emit::{Output, Sink, Writers};
 use crate::error::{Context as _, Error, Result};
 use crate::input::{Consumed, InputFormat, Source};
-use crate::job::MakePartitionFn;
+use crate::job::MakePlace;
 use crate::map::Mapper;
 use crate::order::Order;
 use crate::output::WriterOf;
@@ -59,7 +59,7 @@ pub(crate) fn sizes(settings: &Settings) -> Result<Sizes> {
 pub(crate) fn run_map<M: Mapper>(
     make: &dyn Fn() -> M,
     combining: Option<&Combining>,
-    place: &MakePartitionFn,
+    place: &MakePlace,
     keys: Order,
     run: MapRun<'_>,
 ) -> Result<MapDone> {

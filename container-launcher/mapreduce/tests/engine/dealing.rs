@@ -287,3 +287,116 @@ fn an_order_that_means_nothing_is_the_same_compressed_or_not() {
         assert!(written(&[compress]) == unsaid, "{compress:?}");
     }
 }
+
+/// Words, each a few times with each of some numbers: `KEY`, 60 times a line.
+#[cfg(test)]
+struct Numbered;
+
+#[cfg(test)]
+const NUMBERS: u64 = 60;
+
+#[cfg(test)]
+impl Mapper for Numbered {
+    type Input = TextLines;
+    type Key = Text;
+    type Value = u64;
+
+    fn map(&mut self, _: u64, line: &[u8], out: &mut Emit<'_, Self>) -> Result<()> {
+        (1..=NUMBERS).try_for_each(|number| out.emit(line, &number))
+    }
+}
+
+/// Deals by the number: sums of those that belong together would belong elsewhere.
+#[cfg(test)]
+struct ByNumber;
+
+#[cfg(test)]
+impl RecordPartitioner<Text, u64> for ByNumber {
+    fn partition(&mut self, key: &[u8], number: u64, partitions: u32) -> Result<u32> {
+        if number > NUMBERS {
+            let key = String::from_utf8_lossy(key);
+            return Err(Error::new(format!("{number} of {key} was never emitted")));
+        }
+        Ok(u32::try_from(number)? % partitions)
+    }
+}
+
+/// The sum of each key's numbers, once for each reduce to which they belong.
+#[test]
+fn records_of_one_key_that_belong_to_several_reduces_are_never_combined_into_one() {
+    let lines: String = (0..1500)
+        .map(|line| format!("key{:02}\n", line % 50))
+        .collect();
+    let job = || {
+        Job::new("numbered")
+            .map(|| Numbered)
+            .partition_records(|| ByNumber)
+    };
+    let expected = |reduces: u64| -> Vec<String> {
+        let part = |reduce: u64| -> String {
+            let numbers = (1..=NUMBERS).filter(|number| number % reduces == reduce);
+            let sum = 30 * numbers.sum::<u64>();
+            (0..50).map(|key| format!("key{key:02}\t{sum}\n")).collect()
+        };
+        (0..reduces).map(part).collect()
+    };
+    for reduces in [1, 3] {
+        for (combiner, job) in [
+            ("none", job()),
+            ("fold", job().combine(|| Sum)),
+            ("groups", job().combine_groups(|| Sum)),
+            ("grouped", job().combine(|| Sum).order(Order::Grouped)),
+        ] {
+            let job = job.reduce(|| Sum).test().input(&lines).split_every(6000);
+            // Small enough for several spills, which are merged.
+            let job = job.set("mapreduce.task.io.sort.mb", "1").reduces(reduces);
+            let done = job.run().unwrap();
+            let parts = done.files().values().map(|part| {
+                let mut lines: Vec<&str> = std::str::from_utf8(part).unwrap().lines().collect();
+                lines.sort_unstable();
+                lines.iter().map(|line| format!("{line}\n")).collect()
+            });
+            let parts: Vec<String> = parts.collect();
+            assert_eq!(
+                parts,
+                expected(u64::from(reduces)),
+                "{combiner}, {reduces} reduces"
+            );
+            let task = |counter| done.counter("org.apache.hadoop.mapreduce.TaskCounter", counter);
+            assert_eq!(task("MAP_OUTPUT_RECORDS"), 1500 * NUMBERS);
+            if combiner != "none" {
+                assert!(
+                    task("REDUCE_INPUT_RECORDS") < 1500 * NUMBERS / 4,
+                    "{combiner}"
+                );
+            }
+            if reduces > 1 {
+                assert!(done.counter("gerbil", "SPILLS") > 2, "{combiner}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_partitioner_of_records_is_the_jobs_one_way_to_deal_them() {
+    let test = |job: Mapped<Numbered>| job.reduce(|| Sum).test().input("key\n").reduces(2).run();
+    let job = || Job::new("numbered").map(|| Numbered);
+    let said = test(job().partition_records(|| ByNumber).total_order())
+        .unwrap_err()
+        .to_string();
+    assert!(
+        said.contains("partition deals them by") && said.contains("ByNumber"),
+        "{said}"
+    );
+    // The last one stands.
+    struct First;
+    impl Partitioner<Text> for First {
+        fn partition(&mut self, _: &[u8], _: u32) -> Result<u32> {
+            Ok(0)
+        }
+    }
+    let done = test(job().partition_records(|| ByNumber).partition(|| First)).unwrap();
+    assert_eq!(done.files()["part-r-00001"], b"");
+    let done = test(job().partition(|| First).partition_records(|| ByNumber)).unwrap();
+    assert_eq!(done.files()["part-r-00001"], b"key\t900\n");
+}
