@@ -90,7 +90,7 @@ pub use input::{
     Source, SourceFile, TextLines, WholeFile,
 };
 pub use job::{Job, Mapped, Ready};
-pub use library::{Identity, Sum};
+pub use library::{Count, Distinct, Identity, Sum, Top};
 pub use map::Mapper;
 pub use order::Order;
 pub use output::{FixedOutput, OutputFormat, RecordWriter, SequenceFileOutput, TextOutput};
@@ -104,11 +104,11 @@ pub mod prelude {
     pub use std::process::ExitCode;
 
     pub use crate::{
-        App, Bytes, Combiner, Context, Descending, Devices, Emit, Error, FixedLength, FixedOutput,
-        Identity, Job, Json, Key, KeyValueText, List, Mapper, NLines, Numbers, Order, Output,
-        Partitioner, RecordPartitioner, Reducer, Result, Reverse, Run, SequenceFile,
-        SequenceFileOutput, Sum, Text, TextLines, TextOutput, VInt, VLong, Value, Values,
-        WholeFile,
+        App, Bytes, Combiner, Context, Count, Descending, Devices, Distinct, Emit, Error,
+        FixedLength, FixedOutput, Identity, Job, Json, Key, KeyValueText, List, Mapper, NLines,
+        Numbers, Order, Output, Partitioner, RecordPartitioner, Reducer, Result, Reverse, Run,
+        SequenceFile, SequenceFileOutput, Sum, Text, TextLines, TextOutput, Top, VInt, VLong,
+        Value, Values, WholeFile,
     };
 }
 

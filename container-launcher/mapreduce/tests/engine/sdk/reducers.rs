@@ -158,3 +158,75 @@ fn outputs_have_the_rights_that_the_umask_leaves() {
         assert_eq!(mode(&out), folder, "{mask}");
     }
 }
+
+/// A line's number modulo 7 is its key, and the line the value.
+#[cfg(test)]
+fn sevens() -> gerbil_mapreduce::Mapped<impl Mapper<Key = (u32, u32), Value = u64>> {
+    Job::new("sevens").map_lines::<(u32, u32), u64, _>(|line, out| {
+        let number: u32 = std::str::from_utf8(line)?.parse()?;
+        out.emit(&(number % 7, number % 2), &u64::from(number))
+    })
+}
+
+/// In splits, with combiners of groups, and in groups of a part of the key, which go out under their first whole one.
+#[test]
+fn the_librarys_reducers_are_right_in_splits_and_groups() {
+    let lines: String = (0..700).map(|number| format!("{number}\n")).collect();
+    let run =
+        |job: gerbil_mapreduce::Test| job.input(&lines).split_every(300).run().unwrap().text();
+    let whole = |value: fn(u32, u32) -> Vec<u32>| -> String {
+        let keys = (0..7).flat_map(|seven| (0..2).map(move |two| (seven, two)));
+        keys.flat_map(|(seven, two)| {
+            value(seven, two)
+                .into_iter()
+                .map(move |value| format!("{seven}\t{two}\t{value}\n"))
+        })
+        .collect()
+    };
+    let first = |value: fn(u32) -> Vec<u32>| -> String {
+        (0..7)
+            .flat_map(|seven| {
+                value(seven)
+                    .into_iter()
+                    .map(move |value| format!("{seven}\t0\t{value}\n"))
+            })
+            .collect()
+    };
+    assert_eq!(
+        run(sevens().reduce(|| Count).test()),
+        whole(|_, _| vec![50])
+    );
+    assert_eq!(
+        run(sevens().group_by_first().reduce(|| Count).test()),
+        first(|_| vec![100])
+    );
+    // The greatest number below 700 of this remainder by 14, and the one before.
+    let top = |seven: u32, two: u32| {
+        let greatest = (686..700)
+            .find(|number| (number % 7, number % 2) == (seven, two))
+            .unwrap();
+        vec![greatest, greatest - 14]
+    };
+    for order in [Order::Sorted, Order::Grouped] {
+        let job = sevens()
+            .order(order)
+            .combine_groups(|| Top::<2>)
+            .reduce(|| Top::<2>);
+        let text = run(job.test());
+        let mut lines: Vec<&str> = text.split_inclusive('\n').collect();
+        lines.sort_by_key(|line| line.rsplit_once('\t').unwrap().0.to_owned());
+        assert_eq!(lines.concat(), whole(top), "{order:?}");
+    }
+    assert_eq!(
+        run(sevens().group_by_first().reduce(|| Top::<3>).test()),
+        first(|seven| vec![693 + seven, 686 + seven, 679 + seven])
+    );
+    let least = |seven: u32, two: u32| {
+        (0..14)
+            .filter(|number| (number % 7, number % 2) == (seven, two))
+            .collect()
+    };
+    let job = sevens().combine_groups(|| Distinct).reduce(|| Distinct);
+    assert_eq!(run(job.test()), whole(least));
+    assert_eq!(run(sevens().reduce(|| Top::<0>).test()), "");
+}
