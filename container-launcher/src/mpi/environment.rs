@@ -6,6 +6,9 @@ use std::path::Path;
 
 use job::JobId;
 use job::wire::{Program, Share};
+use nix::errno::Errno;
+use nix::sys::uio::{RemoteIoVec, process_vm_readv};
+use nix::unistd::Pid;
 
 use super::yielding::{self, Shim};
 use crate::process::environment;
@@ -114,21 +117,14 @@ pub(crate) fn of_open_mpi(
     ]
 }
 
-/// Whether processes here may read each other's memory: tried on this one, which tells whether the
-/// system call is let through at all.
-pub(crate) fn may_read_across_processes() -> bool {
-    let from = [1u8];
-    let mut to = [0u8];
-    let remote = nix::sys::uio::RemoteIoVec {
-        base: from.as_ptr().addr(),
-        len: from.len(),
-    };
-    let read = nix::sys::uio::process_vm_readv(
-        nix::unistd::Pid::this(),
-        &mut [std::io::IoSliceMut::new(&mut to)],
-        &[remote],
-    );
-    read.is_ok()
+/// Whether processes here may read each other's memory: tried on `other`, which need not be there any more. Filters of
+/// system calls refuse it, and Yama where it lets no process look at another.
+pub(crate) fn may_read_memory_of(other: Pid) -> bool {
+    let mut to = [0_u8];
+    // Nothing is there; whether one may look is asked first.
+    let remote = RemoteIoVec { base: 0, len: 1 };
+    let read = process_vm_readv(other, &mut [std::io::IoSliceMut::new(&mut to)], &[remote]);
+    !matches!(read, Err(Errno::EPERM | Errno::EACCES | Errno::ENOSYS))
 }
 
 #[cfg(test)]
@@ -237,6 +233,15 @@ mod tests {
         assert_eq!(variables(7, ""), ["/container/jobs/7", "7"]);
         assert_eq!(variables(7, "in"), ["/container/jobs/7/in", "7"]);
         assert_eq!(variables(0, ""), ["/container", ""]);
+    }
+
+    #[test]
+    fn a_process_of_the_same_user_is_asked_and_one_that_is_gone_refuses_nothing() {
+        let mut child = std::process::Command::new("true").spawn().unwrap();
+        let pid = Pid::from_raw(child.id().cast_signed());
+        child.wait().unwrap();
+        assert!(may_read_memory_of(Pid::this()));
+        assert!(may_read_memory_of(pid));
     }
 
     #[test]

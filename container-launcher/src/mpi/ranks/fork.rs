@@ -24,6 +24,7 @@ use crate::process::start::ProcessStart;
 use crate::process::streams::{self, Outer};
 use crate::process::{self, Grants};
 use crate::program::{self, LocalRanks};
+use crate::say;
 
 /// The launcher's ends of a rank's pipes and socket.
 pub(super) struct PipeEnds {
@@ -71,7 +72,12 @@ pub(crate) async fn fork(
     pmix: Option<&PmixServer>,
 ) -> std::io::Result<Forked> {
     let yields = Yields::of(share, folder);
-    let cross_memory = environment::may_read_across_processes();
+    let cross_memory = environment::may_read_memory_of(container.warden.pid());
+    if !cross_memory && first == 0 {
+        say(
+            "processes here may not read each other's memory: what ranks send each other is copied through memory that they share",
+        );
+    }
     let kills = Kills::so_far();
     let mut grants = grants.into_iter();
     let mut ends = Vec::new();

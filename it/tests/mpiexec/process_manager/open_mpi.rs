@@ -20,6 +20,10 @@ pub const CASES: &[(&str, Case)] = &[
         "Open MPI: ranks of several containers find each other",
         apart,
     ),
+    (
+        "Open MPI: ranks send and put much where none may read another's memory",
+        refused_memory,
+    ),
     ("Open MPI: groups meet through a published name", met),
     (
         "Open MPI: nodes get a program with all that it opens",
@@ -70,6 +74,26 @@ fn aborted(given: &Given) -> Result<()> {
     ensure!(said.contains("called MPI_Abort with code 77"), "{said}");
     ensure!(said.contains("MPI_ABORT was invoked on rank 2"), "{said}");
     Ok(())
+}
+
+/// As in containers that refuse the system calls for it; MPICH, which is told so in another way, does the same.
+fn refused_memory(given: &Given) -> Result<()> {
+    let without = text_of(&it::mpi::plain_program("no_cross_memory", &given.folder)?)?;
+    let script = format!("exec {without} \"$@\"");
+    let copies = |program: String| {
+        let line = ["--local", "-n", "2", &program];
+        let finished = given.shell(&script, &line)?.finish()?;
+        let mut lines: Vec<String> = finished.stdout_text().lines().map(Into::into).collect();
+        lines.sort();
+        let done =
+            ["0: put", "0: sent", "1: put", "1: sent"].map(|what| format!("{what}, 0 wrong"));
+        ensure!(lines == done && finished.code() == 0, "{finished:?}");
+        Ok(())
+    };
+    copies(text_of(
+        &OpenMpi::install()?.program("large", &given.folder)?,
+    )?)?;
+    copies(given.program("large")?)
 }
 
 /// Two containers of this machine are two nodes, and a rank may ask for another one's address when it needs it.
