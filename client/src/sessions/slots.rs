@@ -20,8 +20,7 @@ pub(super) fn core_slots(given: &SessionStart) -> Option<CoreSlots> {
         reduces: 1,
     };
     let unsaid = || schedule::goes_by_speed(&given.policy).then_some(SlotCut::PerCore(each));
-    let per_core = given.slots_per_core.map(SlotCut::PerCore);
-    let cut = given.slots.or(per_core).or_else(unsaid)?;
+    let cut = given.slots.or(given.slots_per_core).or_else(unsaid)?;
     Some(CoreSlots {
         cut,
         bind: given.slot_bind,

@@ -8,7 +8,7 @@ use std::time::Duration;
 use ::job::element::GivenCores;
 use clap::{Args, Subcommand};
 use policy::elements::Trust;
-use policy::lending::{SlotBinding, SlotCut, StageSlots};
+use policy::lending::{SlotBinding, SlotCut};
 use policy::schedule::{POLICIES, WRAPPERS, names};
 use session::logs::LogOf;
 use session::{JobName, Name};
@@ -26,6 +26,10 @@ pub(super) const SLOTS: NonZeroU32 = most(job::transport::JOBS_MAX);
 const WAYS: NonZeroU32 = most(1024);
 
 /// A folder of the nodes.
+fn per_core(text: &str) -> Result<SlotCut, String> {
+    SlotCut::PerCore(text.parse()?).with_reduces()
+}
+
 fn root(text: &str) -> Result<String, String> {
     match text.starts_with('/') {
         true => Ok(text.to_owned()),
@@ -173,8 +177,8 @@ pub(crate) struct SessionStart {
     /// Slots by the cores of a node, of as many cores as --slots-per-container says [default: 2]: MAPS:REDUCES of each, as
     /// in 1:1, on fast and on slow cores apart where the node has both, to which tasks are bound [default with a policy
     /// that tells them apart, such as dyscale: 1:1]
-    #[arg(long, value_name = "MAPS:REDUCES", conflicts_with = "slots")]
-    pub slots_per_core: Option<StageSlots>,
+    #[arg(long, value_name = "MAPS:REDUCES", conflicts_with = "slots", value_parser = per_core)]
+    pub slots_per_core: Option<SlotCut>,
 
     /// The same where it does not go by cores: fast=MAPS:REDUCES,slow=MAPS:REDUCES of a container, as in
     /// fast=1:1,slow=3:3, with memory for as many tasks as it has slots for maps, or for reduces, unless
@@ -380,11 +384,14 @@ mod tests {
         assert_eq!(given.cores[1].node.as_deref(), Some("n3"));
         assert_eq!(given.slot_bind, SlotBinding::Class);
         let given = start("start s --slots-per-core 1:1 --slot-bind core");
-        assert_eq!(given.slots_per_core.unwrap().to_string(), "1:1");
+        let each = "1:1".parse().unwrap();
+        assert_eq!(given.slots_per_core, Some(SlotCut::PerCore(each)));
         assert_eq!(given.slot_bind, SlotBinding::Core);
         for odd in [
             "--slots fast=1:1",
             "--slots-per-core 1",
+            "--slots-per-core 1:0",
+            "--slots fast=1:0,slow=3:0",
             "--cores 0-3",
             "--slot-bind node",
         ] {

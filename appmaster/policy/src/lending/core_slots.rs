@@ -144,6 +144,23 @@ pub enum SlotCut {
 }
 
 impl SlotCut {
+    /// The same, unless no class has a slot for reduces: a job with some would wait for ever.
+    ///
+    /// # Errors
+    /// It is so.
+    pub fn with_reduces(self) -> Result<Self, String> {
+        let (of, sample) = match self {
+            Self::PerCore(each) => (each, "1:1"),
+            Self::ByClass { fast, slow } => (fast.and(slow), "fast=1:1,slow=3:3"),
+        };
+        match of.reduces {
+            0 => Err(format!(
+                "no reduce would find a slot: give at least one of MAPS:REDUCES, as in {sample}"
+            )),
+            _ => Ok(self),
+        }
+    }
+
     /// Tasks for which a container's memory is asked, with those that are stopped in `parked` hundredths of a place for each
     /// fast slot; `None`: its cores do not say.
     #[must_use]
@@ -180,7 +197,7 @@ impl FromStr for SlotCut {
             }
         }
         match (fast, slow) {
-            (Some(fast), Some(slow)) => Ok(Self::ByClass { fast, slow }),
+            (Some(fast), Some(slow)) => Self::ByClass { fast, slow }.with_reduces(),
             (Some(_), None) => Err("slow=MAPS:REDUCES is missing".to_owned()),
             (None, _) => Err("fast=MAPS:REDUCES is missing".to_owned()),
         }
