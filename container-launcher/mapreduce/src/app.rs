@@ -199,6 +199,15 @@ impl App {
             ));
             return ExitCode::from(64);
         }
+        let is_local_client = std::env::var_os(local::client::LOCAL_VARIABLE).is_some();
+        if role.is_some() && arguments.local && !is_local_client {
+            crate::say(&format!(
+                "{}: --local behind the program does not reach the client, which runs jobs on a cluster: give it before \
+                 the program (gerbil mr --local PROGRAM …)",
+                self.name
+            ));
+            return ExitCode::from(64);
+        }
         if role.is_some() {
             arguments.remark(&self.name);
             return crate::drive::drive(&self, &arguments).unwrap_or_else(|error| {

@@ -39,6 +39,8 @@ struct LocalClient<'a> {
     code: &'a Cell<Option<u8>>,
 }
 
+/// In the environment of a driver whose client runs its jobs on this machine.
+pub(crate) const LOCAL_VARIABLE: &str = "GERBIL_LOCAL";
 /// What was asked for makes no sense (`EX_USAGE`).
 const USAGE: u8 = 64;
 /// A file cannot be read or written (`EX_IOERR`).
@@ -50,7 +52,9 @@ pub(crate) fn serve(app: &App, arguments: &Arguments) -> Result<(), (Error, u8)>
     let served = with_interrupts(|interrupts| {
         let words: Vec<OsString> = std::env::args_os().skip(1).collect();
         let orphans = descent::Orphans::adopt();
-        let mut driver = RoleProcess::start("drive", &words, app.variables(), Stdio::inherit())?;
+        let mut variables = app.variables().to_vec();
+        variables.push((LOCAL_VARIABLE.to_owned(), "true".into()));
+        let mut driver = RoleProcess::start("drive", &words, &variables, Stdio::inherit())?;
         driver.connection = driver.connection.of_driver();
         let mut client = LocalClient {
             app,

@@ -406,3 +406,20 @@ fn a_driver_that_is_killed_takes_its_job_along() {
     );
     assert!(!bed.path("out").exists());
 }
+
+#[test]
+fn local_behind_the_program_is_refused_by_a_driver_whose_client_runs_jobs_elsewhere() {
+    let bed = Bed::new();
+    bed.write("in", "a\n");
+    let operands = [bed.at("in"), bed.at("out")];
+    let operands = [operands[0].as_str(), operands[1].as_str()];
+    let (code, said) = program(
+        "wordcount",
+        &["--local"],
+        &operands,
+        &[("GERBIL_ROLE", "drive")],
+    );
+    assert_eq!(code, 64, "{said}");
+    assert!(said.contains("gerbil mr --local PROGRAM"), "{said}");
+    assert!(!bed.path("out").exists());
+}
