@@ -104,6 +104,12 @@ pub(crate) enum UsageError {
         "--deadline is for jobs of a session, whose policy goes by it, and --local has none: leave it out"
     )]
     DeadlineHere,
+    /// Hadoop Streaming has options of its own for that.
+    #[error(
+        "--files and --archives are for programs; streaming has -files and -archives behind it: gerbil mr streaming -files \
+         FILE,… …"
+    )]
+    BroughtToStreaming,
     /// A session has its size already.
     #[error(
         "{option}: GERBIL_SESSION names session {name}, which has its containers already; unset it to run this in an \

@@ -2,6 +2,7 @@
 
 use std::fmt::Debug;
 use std::pin::Pin;
+use std::sync::Arc;
 
 use follow::follower::tasks::JobControl;
 use session::{Reached, SessionRecord};
@@ -12,7 +13,7 @@ use crate::error::MapReduceError;
 use crate::order::JobOrder;
 
 /// The program on its way to the nodes.
-pub type Staging<'a> = ApplicationFuture<'a, &'a StagedFiles>;
+pub type Staging<'a> = ApplicationFuture<'a, Arc<StagedFiles>>;
 
 /// What is answered later.
 pub type ApplicationFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, MapReduceError>> + 'a>>;

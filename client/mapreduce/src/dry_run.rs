@@ -87,6 +87,8 @@ fn count(number: usize, what: &str) -> String {
 mod tests {
     use std::collections::BTreeMap;
 
+    use crate::brought::BroughtFiles;
+
     use gerbil_task::Piece;
     use job::{BlockPlaces, FileAt, MapReduceJob, MpiProgram, StageTerms};
     use policy::Resources;
@@ -126,6 +128,7 @@ mod tests {
     fn a_job_is_told_with_its_sums() {
         let order = JobOrder {
             name: "sort".into(),
+            brought: BroughtFiles::default(),
             priority: None,
             queue: None,
             job: MapReduceJob {

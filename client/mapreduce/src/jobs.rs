@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use follow::ended::Ended;
 use follow::follower::tasks::{JobControl, JobNews, TasksInSession};
@@ -20,7 +20,7 @@ use staging::in_place::Place;
 use staging::{
     Moved, NamedProgram, PlacedProgram, ProcessManager, Shipped, StagedFiles, StagingRequest, stage,
 };
-use tokio::sync::{OnceCell, mpsc, watch};
+use tokio::sync::{Mutex, OnceCell, mpsc, watch};
 
 use crate::application::SubmitApplication;
 use crate::cluster::Cluster;
@@ -52,7 +52,8 @@ pub struct JobRunner {
     /// What is submitted for the jobs where they have no session.
     own: Option<Arc<dyn SubmitApplication>>,
     holder: OnceCell<Holder>,
-    staged: OnceCell<StagedFiles>,
+    /// What is on the nodes for the job that was submitted last, and of which files beside the program.
+    staged: Mutex<Option<(Vec<Looked>, Arc<StagedFiles>)>>,
     /// So long after its submission each job wants to be done.
     pub deadline: Option<Duration>,
     /// How far the program is on its way.
@@ -60,6 +61,9 @@ pub struct JobRunner {
     /// What is wished of all jobs.
     pub wishes: watch::Sender<JobControl>,
 }
+
+/// A file that is brought along, with its length and when it was changed: a driver may write it anew.
+type Looked = (Shipped, Option<(u64, SystemTime)>);
 
 /// The application that holds their containers.
 #[derive(Debug)]
@@ -136,7 +140,7 @@ impl JobRunner {
             rm,
             own: None,
             holder: OnceCell::new(),
-            staged: OnceCell::new(),
+            staged: Mutex::default(),
             deadline: None,
             moved: Arc::default(),
             wishes: watch::channel(JobControl::Run).0,
@@ -162,18 +166,35 @@ impl JobRunner {
             let Some(own) = &self.own else {
                 return Err(MapReduceError::Asked("there is no session".to_owned()));
             };
-            let begun = own.begin(first, Box::pin(self.staged()), self.wishes.subscribe());
+            let begun = own.begin(first, Box::pin(self.staged(first)), self.wishes.subscribe());
             Ok(begun.await?.into())
         };
         self.holder.get_or_try_init(begin).await
     }
 
-    /// The program on the nodes, brought there where it is not yet.
-    async fn staged(&self) -> Result<&StagedFiles, MapReduceError> {
-        self.staged.get_or_try_init(|| Box::pin(self.bring())).await
+    /// The program and the job's files on the nodes, brought there where they are not yet.
+    async fn staged(&self, order: &JobOrder) -> Result<Arc<StagedFiles>, MapReduceError> {
+        let mut staged = self.staged.lock().await;
+        let mut shipped = self.brought.shipped.clone();
+        for (all, more) in shipped.iter_mut().zip(&order.brought.shipped) {
+            all.extend_from_slice(more);
+        }
+        let mut looked = Vec::new();
+        for file in shipped.iter().flatten() {
+            let about = tokio::fs::metadata(&file.path).await.ok();
+            let about = about.and_then(|about| Some((about.len(), about.modified().ok()?)));
+            looked.push((file.clone(), about));
+        }
+        match &*staged {
+            Some((before, there)) if *before == looked => Ok(Arc::clone(there)),
+            _ => {
+                let there = Arc::new(Box::pin(self.bring(shipped)).await?);
+                Ok(Arc::clone(&staged.insert((looked, there)).1))
+            }
+        }
     }
 
-    async fn bring(&self) -> Result<StagedFiles, MapReduceError> {
+    async fn bring(&self, shipped: [Vec<Shipped>; 2]) -> Result<StagedFiles, MapReduceError> {
         let own_binary = std::env::current_exe();
         let own_binary = own_binary.map_err(|source| MapReduceError::System {
             doing: "find my own file",
@@ -187,7 +208,7 @@ impl JobRunner {
                 name: self.brought.program.clone(),
                 first_in: None,
             }],
-            shipped: self.brought.shipped.clone(),
+            shipped,
             venv: None,
             processes: 1,
             ship_libraries: self.brought.ship_libraries,
@@ -239,8 +260,8 @@ impl JobRunner {
         detached: bool,
     ) -> Result<Accepted, MapReduceError> {
         let holder = self.holder(&order).await?;
-        let staged = self.staged().await?;
-        order.job.program = program(staged, &self.brought.choice);
+        let staged = self.staged(&order).await?;
+        order.job.program = program(&staged, &self.brought.choice);
         order.job.history = Some(HistoryFolder {
             address: staged.address.clone(),
             path: format!("{}/{}", staged.root_path, history::FOLDER),

@@ -33,6 +33,7 @@
 
 pub mod application;
 pub mod blocks;
+pub mod brought;
 pub mod cluster;
 pub mod device_split;
 pub mod driver;

@@ -18,6 +18,7 @@ use policy::{MiB, Resources};
 use storage::Address;
 
 use crate::blocks::blocks;
+use crate::brought::BroughtFiles;
 use crate::device_split;
 use crate::error::MapReduceError;
 use crate::input::{self, InputFile};
@@ -47,6 +48,8 @@ pub struct JobOrder {
     pub queue: Option<String>,
     /// All but its program.
     pub job: MapReduceJob,
+    /// What its tasks find beside that.
+    pub brought: BroughtFiles,
     /// Where its output goes.
     pub output: Location,
     /// That takes the place of an old one there.
@@ -212,6 +215,7 @@ impl JobOrders {
         }
         let priority = priority(&settings)?;
         let queue = settings.get(QUEUE).map(|queue| queue.trim().to_owned());
+        let brought = BroughtFiles::of(&submission.brings, &self.places).await?;
         let output = self.places.find(&submission.output)?;
         let OutputPlace { overwrite, is_new } =
             OutputPlace::of(&output, &self.places, self.overwrites).await?;
@@ -277,6 +281,7 @@ impl JobOrders {
         };
         Ok(JobOrder {
             name,
+            brought,
             priority,
             queue: queue.filter(|queue| !queue.is_empty()),
             job,

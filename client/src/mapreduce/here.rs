@@ -8,6 +8,7 @@ use std::process::{Command, ExitCode};
 
 use ::job::Role;
 use ::job::exit::Exit;
+use gerbil_task::BroughtFile;
 use staging::program::locate;
 use terminal::say;
 
@@ -85,6 +86,11 @@ fn options(given: &MapReduceArguments) -> Vec<OsString> {
     }
     if given.quiet {
         words.push("--quiet".into());
+    }
+    for (option, files) in [("--files", &given.files), ("--archives", &given.archives)] {
+        for BroughtFile { name, path, .. } in files {
+            words.extend([option.into(), format!("{path}#{name}").into()]);
+        }
     }
     if let Some(report) = &given.report {
         words.extend(["--report".into(), report.into()]);

@@ -22,6 +22,7 @@ use follow::explained::Sink;
 use follow::progress::Progress;
 use follow::report::Destination;
 use follow::timing::now_us;
+use gerbil_task::BroughtFile;
 use gerbil_task::settings::{QUEUE, SKIP, SKIP_GROUPS};
 use mapreduce_client::jobs::{BroughtProgram, JobRunner};
 use mapreduce_client::needs::Needs;
@@ -136,6 +137,10 @@ async fn jobs(
         None => (words.to_vec(), None),
     };
     let is_own = shipped.is_some();
+    let brings: Vec<BroughtFile> = given.files.into_iter().chain(given.archives).collect();
+    if is_own && !brings.is_empty() {
+        return Err(UsageError::BroughtToStreaming.into());
+    }
     if let Some(name) = &name {
         report.session = name.to_string();
     }
@@ -231,6 +236,7 @@ async fn jobs(
     let run = DriverRun {
         program,
         words: words_of_choice.into_iter().chain(words).collect(),
+        brings,
         settings,
         orders: Arc::new(orders),
         jobs: Arc::new(jobs),

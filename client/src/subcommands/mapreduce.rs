@@ -8,6 +8,8 @@ use std::time::Duration;
 
 use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, CommandFactory as _, Parser};
+use gerbil_task::BroughtFile;
+use gerbil_task::brought::named;
 use session::Name;
 
 use super::session::{MOST, SLOTS};
@@ -32,6 +34,15 @@ pub(crate) struct MapReduceArguments {
     /// A setting, by Hadoop's name; it stands over those of the program and of mapred-site.xml
     #[arg(short = 'D', value_name = "NAME=VALUE")]
     pub settings: Vec<String>,
+
+    /// Files that tasks find in their working folder, under their own names or another: of this machine, or of a file system
+    /// that they name (hdfs://…)
+    #[arg(long, value_name = "FILE[#NAME],...", value_delimiter = ',', value_parser = file)]
+    pub files: Vec<BroughtFile>,
+
+    /// The same with .tar, .tar.gz, .tgz and .zip archives, each unpacked into a folder of its name
+    #[arg(long, value_name = "ARCHIVE[#NAME],...", value_delimiter = ',', value_parser = archive)]
+    pub archives: Vec<BroughtFile>,
 
     /// Leave out up to N records of each map, and up to N groups (keys with their values) of each reduce, that the
     /// program fails on, instead of failing with it; how many there were is said at the end. The same as -D
@@ -104,6 +115,14 @@ pub(crate) struct MapReduceArguments {
     /// commands as mapper and reducer (gerbil mr streaming --help)
     #[arg(required = true, trailing_var_arg = true, value_name = "PROGRAM ARGS")]
     pub words: Vec<OsString>,
+}
+
+fn file(word: &str) -> Result<BroughtFile, String> {
+    named(word, false)
+}
+
+fn archive(word: &str) -> Result<BroughtFile, String> {
+    named(word, true)
 }
 
 /// What the application is to be that is submitted where there is no session.

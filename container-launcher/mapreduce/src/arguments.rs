@@ -11,6 +11,7 @@ use gerbil_task::inputs::{check_output, paths};
 use gerbil_task::nearest::nearest;
 use gerbil_task::renamed::{current, remark};
 use gerbil_task::settings::{Standing, standing};
+use gerbil_task::{BroughtFile, brought};
 use lexopt::ValueExt as _;
 use lexopt::prelude::{Long, Short, Value};
 
@@ -29,6 +30,8 @@ pub(crate) struct Arguments {
     pub(crate) report: Option<PathBuf>,
     pub(crate) settings: BTreeMap<String, String>,
     pub(crate) operands: Vec<String>,
+    /// Files that every job brings to its tasks.
+    pub(crate) brings: Vec<BroughtFile>,
     /// What the user should know of the settings, a sentence each.
     notes: Vec<String>,
 }
@@ -44,6 +47,14 @@ const OPTIONS: &[(&str, &str)] = &[
         "number of reduces; without it one a GiB of input, 0: none",
     ),
     ("--recursive", "read folders inside of input folders, too"),
+    (
+        "--files F[#NAME],...",
+        "files of this machine, or of a file system that they name, that tasks open by NAME",
+    ),
+    (
+        "--archives F[#NAME],...",
+        "archives that are unpacked into a folder NAME on each node of a cluster",
+    ),
     (
         "--report FILE",
         "write what became of the job to FILE, as JSON, with --local",
@@ -99,6 +110,14 @@ impl Arguments {
                     }
                     arguments.set(SKIP, &text);
                     arguments.set(SKIP_GROUPS, &text);
+                }
+                Long(option @ ("files" | "archives")) => {
+                    let unpack = option == "archives";
+                    let text = parser.value()?.string()?;
+                    for file in text.split(',') {
+                        let file = brought::named(file, unpack).map_err(Error::new)?;
+                        arguments.brings.push(file);
+                    }
                 }
                 Long("report") => arguments.report = Some(parser.value()?.into()),
                 Short('D') => {

@@ -18,6 +18,12 @@ pub(crate) const TASK_COUNTER: &str = "org.apache.hadoop.mapreduce.TaskCounter";
 /// Counters, group by group.
 pub(crate) type Counters = BTreeMap<String, BTreeMap<String, u64>>;
 
+/// The setting in which tasks of this machine are told where a file lies that their job brings along. On a cluster there is
+/// none: it is in the folder in which they begin.
+pub(crate) fn brought_setting(name: &str) -> String {
+    format!("gerbil.brought.{name}")
+}
+
 /// What opens a task's files: the launcher at the other end of the socket, or a test.
 pub(crate) trait Ground {
     /// What opens a piece of the split.
@@ -160,6 +166,17 @@ impl Context {
         }
         let file = format!("{name}-{}-{:05}", self.stage, self.number);
         self.ground.output(&file)
+    }
+
+    /// A file that the job brings along, by its name: that of the option ([`Job::brings`](crate::Job::brings)), of
+    /// `--files FILE#NAME`, or of [`Submit::brings`](crate::Submit::brings). Each call opens it anew, at its beginning.
+    ///
+    /// # Errors
+    /// The job brings no such file, or it cannot be read.
+    pub fn open(&self, name: &str) -> Result<File> {
+        let path = self.settings.given().get(&brought_setting(name));
+        File::open(path.map_or(name, String::as_str))
+            .context(|| format!("{name}, which the job is to bring along"))
     }
 
     /// What the driver gave along.

@@ -35,6 +35,8 @@ pub(crate) struct JobOption {
     /// What stands for its value in the help, and in words.
     pub(crate) kind: (&'static str, &'static str),
     pub(crate) check: fn(&str) -> bool,
+    /// Its value is a file, which the job brings to its tasks.
+    pub(crate) is_brought: bool,
 }
 
 /// What values of a type look like.
@@ -145,6 +147,59 @@ impl Job {
             meaning,
             kind: kind::<T>(),
             check: |value| value.parse::<T>().is_ok(),
+            is_brought: false,
+        });
+        self
+    }
+
+    /// Adds `--NAME FILE` to the command line, and brings that file to the nodes, once to each: a table to join with, stop
+    /// words, a model. Tasks read it with [`Context::open`](crate::Context::open). The file is one of this machine, or one
+    /// that names its file system (`hdfs://…`). Without a default the option must be given; where its value is empty,
+    /// nothing is brought.
+    ///
+    /// ```
+    /// use std::collections::HashSet;
+    ///
+    /// use gerbil_mapreduce::prelude::*;
+    ///
+    /// #[derive(Default)]
+    /// struct Words(HashSet<String>);
+    ///
+    /// impl Mapper for Words {
+    ///     type Input = TextLines;
+    ///     type Key = Text;
+    ///     type Value = u64;
+    ///     fn setup(&mut self, context: &mut Context) -> Result<()> {
+    ///         let text = std::io::read_to_string(context.open("stop-words")?)?;
+    ///         self.0 = text.lines().map(str::to_owned).collect();
+    ///         Ok(())
+    ///     }
+    ///     fn map(&mut self, _offset: u64, line: &[u8], out: &mut Emit<'_, Self>) -> Result<()> {
+    ///         let line = String::from_utf8_lossy(line);
+    ///         line.split_whitespace().filter(|word| !self.0.contains(*word)).try_for_each(|word| out.emit(word, &1))
+    ///     }
+    /// }
+    ///
+    /// let job = Job::new("wordcount").brings("stop-words", None, "words that are not counted, one a line");
+    /// let job = job.map(Words::default).combine(|| Sum).reduce(|| Sum);
+    /// let done = job.test().input("to be or not to be").brings("stop-words", "to\nor\n").run()?;
+    /// assert_eq!(done.text(), "be\t2\nnot\t1\n");
+    /// # Ok::<(), Error>(())
+    /// ```
+    #[must_use]
+    pub fn brings(
+        mut self,
+        name: &'static str,
+        default: Option<&'static str>,
+        meaning: &'static str,
+    ) -> Self {
+        self.options.push(JobOption {
+            name,
+            default,
+            meaning,
+            kind: ("FILE", "a file"),
+            check: |_| true,
+            is_brought: true,
         });
         self
     }

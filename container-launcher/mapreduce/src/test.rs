@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{Read as _, Seek as _, Write as _};
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use gerbil_task::{
 use rustix::fs::{MemfdFlags, memfd_create};
 use serde::Serialize;
 
-use crate::context::{Context, Counters, Ground};
+use crate::context::{Context, Counters, Ground, brought_setting};
 use crate::counting::Counting;
 use crate::error::{Error, Result};
 use crate::input::splits::{OpenNamed, splits as cut};
@@ -51,6 +51,7 @@ use crate::task::reduce::ReduceRun;
 pub struct Test {
     spec: Spec,
     files: Vec<(String, Vec<u8>)>,
+    brings: Vec<(String, Vec<u8>)>,
     inputs: Vec<String>,
     /// Most bytes of a split; none: a file is one.
     split_every: Option<u64>,
@@ -127,6 +128,7 @@ impl Test {
         Self {
             spec,
             files: Vec::new(),
+            brings: Vec::new(),
             inputs: Vec::new(),
             split_every: None,
             reduces,
@@ -146,6 +148,14 @@ impl Test {
     #[must_use]
     pub fn file(mut self, name: &str, content: impl AsRef<[u8]>) -> Self {
         self.files
+            .push((name.to_owned(), content.as_ref().to_vec()));
+        self
+    }
+
+    /// Adds a file that the job brings along: [`Context::open`](crate::Context::open) finds it under this name.
+    #[must_use]
+    pub fn brings(mut self, name: &str, content: impl AsRef<[u8]>) -> Self {
+        self.brings
             .push((name.to_owned(), content.as_ref().to_vec()));
         self
     }
@@ -253,6 +263,15 @@ impl Test {
         let own = self.settings.parse(COUNTERS)?;
         // A test writes the same bytes each time.
         self.settings.set(SEED, "test");
+        let mut brought = Vec::new();
+        for (name, content) in &self.brings {
+            let mut file = memory()?;
+            file.write_all(content)?;
+            // Whoever opens it there has it from its beginning.
+            let path = format!("/proc/self/fd/{}", file.as_raw_fd());
+            self.settings.set(&brought_setting(name), &path);
+            brought.push(file);
+        }
         let outputs = FilesByName::default();
         let status = Rc::default();
         let (page, _descriptor) = Page::create()?;

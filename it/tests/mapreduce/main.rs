@@ -2,6 +2,7 @@
 //! left of jobs that do not end well.
 
 mod agreement;
+mod brought;
 mod calls;
 mod commits;
 mod cores;
@@ -52,6 +53,7 @@ fn main() -> ExitCode {
         hadoops_files::CASES,
         sorted::CASES,
         streaming::CASES,
+        brought::CASES,
     ];
     if Needs::PacketFilter.are_met() {
         cases.push(cut::CASES);

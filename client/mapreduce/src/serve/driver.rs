@@ -140,7 +140,8 @@ impl Serving<'_> {
         self.work = Some(Box::pin(async move { DriverWorkDone::Answer(work.await) }));
     }
 
-    fn submit(&mut self, submission: Submission) {
+    fn submit(&mut self, mut submission: Submission) {
+        submission.brings.extend_from_slice(&self.run.brings);
         let number = submission.submission;
         if self.under_way.contains_key(&number) || self.ended.contains_key(&number) {
             return self.refuse(&MapReduceError::Asked(format!(
@@ -165,7 +166,8 @@ impl Serving<'_> {
         }
         let detached = self.run.is_detached;
         let accept = async move {
-            let order = orders.order(submission).await?;
+            let mut order = orders.order(submission).await?;
+            order.brought = order.brought.fetched(&orders.places).await?;
             let (output, notes) = (order.output.clone(), order.notes.clone());
             let overwrite = order.overwrite.clone();
             let job = jobs.submit(order, detached).await?;

@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use follow::ended::Ended;
 use follow::follower::tasks::{JobControl, JobNews};
-use gerbil_task::ToDriver;
+use gerbil_task::{BroughtFile, ToDriver};
 use job::TasksReport;
 use job::exit::Exit;
 use terminal::signals::{self, SignalRequest, Signals};
@@ -49,6 +49,8 @@ pub struct DriverRun {
     pub program: PathBuf,
     /// The user's words behind it.
     pub words: Vec<OsString>,
+    /// Files that each of its jobs brings along.
+    pub brings: Vec<BroughtFile>,
     /// Settings below and above those of its jobs.
     pub settings: RunSettings,
     /// Completes what is submitted.

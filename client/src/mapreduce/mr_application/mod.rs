@@ -177,7 +177,7 @@ impl MrApplication {
                 trust(first),
                 ground.excluded,
                 (disk.every, ground.disks),
-                staged,
+                &staged,
             )?)),
         };
         let application = Submission {

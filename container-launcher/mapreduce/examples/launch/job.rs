@@ -21,6 +21,9 @@ pub type Counters = BTreeMap<String, BTreeMap<String, u64>>;
 /// Runs a job in one process of `program`, whose plan has this `digest`. Where no splits were made, its files
 /// are cut as text, and without a setting it has as many reduces as they are worth.
 pub fn run(program: &Path, digest: &str, submission: &Submission, way: Way) -> Result<Counters> {
+    if let Some(file) = submission.brings.first() {
+        return Err(format!("{}: this launcher brings no files along", file.name).into());
+    }
     let settings = &submission.settings;
     let mut maps = submission.splits.clone();
     if maps.is_empty() {

@@ -129,6 +129,23 @@ record! {
         /// What each map reads: pieces of the files that `files` named, or what is no file where the job's plan says
         /// so. Empty: the client cuts the files as it likes.
         pub splits: Vec<Vec<Piece>> = default,
+        /// Files that its tasks find in the folder in which they begin.
+        pub brings: Vec<BroughtFile> = default,
+    }
+}
+
+record! {
+    /// A file that a job brings to its tasks.
+    #[derive(Clone, Debug, Default, PartialEq, Eq)]
+    pub struct BroughtFile {
+        /// Its name there; no slashes.
+        pub name: String,
+        /// Where it is now: a path as inputs have it, or of this machine.
+        pub path: String,
+        /// The path is of the machine of driver and client.
+        pub here: bool = default,
+        /// It is an archive, and its contents lie in a folder of that name.
+        pub unpack: bool = default,
     }
 }
 

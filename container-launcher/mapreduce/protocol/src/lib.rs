@@ -2,6 +2,7 @@
 
 mod blame;
 mod blamed;
+pub mod brought;
 mod counters;
 mod digest;
 mod driver;
@@ -30,7 +31,7 @@ pub use counters::{
     check_counters, count_written, own_counters_max,
 };
 pub use digest::records_digest;
-pub use driver::{FromDriver, Listed, Submission, ToDriver};
+pub use driver::{BroughtFile, FromDriver, Listed, Submission, ToDriver};
 pub use footprint::Footprint;
 pub use frame::{Connection, DRIVER_FRAME_MAX, FRAME_MAX, FrameError};
 pub use index::{IndexError, check_index};

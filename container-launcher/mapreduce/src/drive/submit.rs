@@ -1,8 +1,9 @@
 //! A job on its way: put together, submitted, waited for, and what it left.
 
+use gerbil_task::brought::of_command_line;
 use gerbil_task::inputs::escaped;
 use gerbil_task::splits::{REDUCES_MAX, reduces as worth};
-use gerbil_task::{Piece, Submission};
+use gerbil_task::{BroughtFile, Piece, Submission};
 use serde::Serialize;
 
 use crate::app::App;
@@ -84,6 +85,18 @@ impl<'a> Submit<'a> {
         Ok(self)
     }
 
+    /// Brings a file to the tasks of this run, where [`Context::open`](crate::Context::open) finds it under this name. The
+    /// path is as of an input: a file of another job's output is one, such as `OUT/part-r-00000`.
+    #[must_use]
+    pub fn brings(mut self, name: &str, path: &str) -> Self {
+        self.order.brings.push(BroughtFile {
+            name: name.to_owned(),
+            path: path.to_owned(),
+            ..BroughtFile::default()
+        });
+        self
+    }
+
     /// Sets a setting for this run, whatever the command line says.
     #[must_use]
     pub fn set(mut self, name: &str, value: &str) -> Self {
@@ -129,6 +142,14 @@ impl<'a> Submit<'a> {
                 settings.set(name, &least.to_string());
             }
         }
+        for option in spec.options.iter().filter(|option| option.is_brought) {
+            let path: String = settings.option(option.name)?;
+            if !path.is_empty() {
+                let brought = of_command_line(option.name, &path, false);
+                self.order.brings.push(brought.map_err(Error::new)?);
+            }
+        }
+        (self.order.brings).extend_from_slice(&self.arguments.brings);
         // What no task could do is said before there is one.
         sizes(&settings)?;
         let written = if spec.reduce.is_some() {

@@ -19,7 +19,7 @@ use super::process::{HELLO, LEAVE, LOOK, RoleProcess};
 use super::{LocalJob, LocalRun, descent, files, paths};
 use crate::app::App;
 use crate::arguments::Arguments;
-use crate::context::Counters;
+use crate::context::{Counters, brought_setting};
 use crate::error::{Error, Result};
 use crate::settings::Settings;
 
@@ -260,7 +260,10 @@ impl<'a> LocalClient<'a> {
             )));
         }
         check_output(&submission.output)?;
-        let settings = Settings::new(submission.settings);
+        let mut settings = Settings::new(submission.settings);
+        for file in &submission.brings {
+            settings.set(&brought_setting(&file.name), &files::brought(file)?);
+        }
         Ok(LocalJob {
             spec: app.spec(&submission.job)?,
             digest: app.digest(),

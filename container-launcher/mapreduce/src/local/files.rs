@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
-use gerbil_task::Listed;
 use gerbil_task::inputs::is_hidden;
+use gerbil_task::{BroughtFile, Listed};
 
 use super::paths;
 use crate::error::{Context as _, Error, Result};
@@ -47,6 +47,27 @@ pub(super) fn open(name: &str) -> Result<File> {
         return Err(Error::new(format!("{name} is no file")));
     }
     File::open(&path).context(|| name.to_owned())
+}
+
+/// Where a file is that a job brings along, in full.
+pub(super) fn brought(file: &BroughtFile) -> Result<String> {
+    let BroughtFile {
+        name, path: given, ..
+    } = file;
+    if file.unpack {
+        return Err(Error::new(format!(
+            "{given}: archives are unpacked on the nodes of a cluster; with --local unpack it, and give its files with \
+             --files"
+        )));
+    }
+    if name.contains('/') {
+        return Err(Error::new(format!(
+            "{given} cannot be called {name:?} where tasks run: a name has no slash"
+        )));
+    }
+    drop(open(given)?);
+    let whole = std::path::absolute(path(given)?).context(|| given.clone())?;
+    Ok(paths::text(&whole)?.to_owned())
 }
 
 /// Removes one of these outputs.

@@ -5,6 +5,7 @@
 mod accelerated;
 mod bayes;
 mod broken;
+mod brought;
 mod dealing;
 mod determinism;
 mod drivers;

@@ -22,6 +22,8 @@ Options:
   --slots N            tasks at a time, with --local; without it one a core
   --reduces N          number of reduces; without it one a GiB of input, 0: none
   --recursive          read folders inside of input folders, too
+  --files F[#NAME],... files of this machine, or of a file system that they name, that tasks open by NAME
+  --archives F[#NAME],... archives that are unpacked into a folder NAME on each node of a cluster
   --report FILE        write what became of the job to FILE, as JSON, with --local
   --skip-bad N         records of each map, and groups of each reduce, that may be left out because the job's code failed on them
   --quiet              say nothing but what fails
