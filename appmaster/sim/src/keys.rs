@@ -1,8 +1,10 @@
 //! What `-D` can set of a paper's figures.
 
 use std::fmt::{self, Display, Formatter};
+use std::ops::RangeInclusive;
+use std::str::FromStr;
 
-use anyhow::{Error, anyhow};
+use anyhow::{Context as _, Error, Result, anyhow};
 
 /// Keys, and what each is, with its value if it is not given.
 #[derive(Clone, Copy, Debug)]
@@ -24,4 +26,22 @@ impl Display for Keys {
         }
         Ok(())
     }
+}
+
+/// The whole number that `key` is set to, where it is one of `wanted`: what is played has room for so many.
+///
+/// # Errors
+///
+/// It is no number, or below or above them: a sentence with the value and both ends.
+pub fn whole<Number: FromStr + PartialOrd + Display>(
+    key: &str,
+    value: &str,
+    wanted: RangeInclusive<Number>,
+) -> Result<Number> {
+    let number = value.parse().ok();
+    let number = number.filter(|number| wanted.contains(number));
+    number.with_context(|| {
+        let (least, most) = (wanted.start(), wanted.end());
+        format!("{key}={value}: a whole number from {least} to {most} is wanted")
+    })
 }

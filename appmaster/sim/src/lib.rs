@@ -36,7 +36,7 @@ pub mod spmario;
 mod workload;
 
 pub use chance::Chance;
-pub use keys::Keys;
+pub use keys::{Keys, whole};
 pub use name_node::NameNode;
 pub use run::{Bar, BusyTime, JobTimes, RunResult, TIMED_OF, WorkloadRun};
 pub use workload::{

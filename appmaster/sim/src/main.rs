@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result, bail, ensure};
 use lexopt::{Arg, Parser, ValueExt as _};
 use policy::gang::Allocator;
 use policy::read_order::READ_ORDERS;
@@ -26,7 +26,7 @@ use sim::hetero::HeteroWorld;
 use sim::hpe::HpeWorld;
 use sim::recorded::RecordedSession;
 use sim::spmario::SpmarioWorld;
-use sim::{Workload, WorkloadRun, bench, gantt, record, report};
+use sim::{Workload, WorkloadRun, bench, gantt, record, report, whole};
 
 const USAGE: &str = "\
 gerbil-sim run WORKLOAD.json [--policy POLICY] [--svg FILE] [--json FILE] [--record FILE] [--decisions]
@@ -124,11 +124,13 @@ fn command() -> Result<()> {
             Arg::Long("json") => options.json = Some(arguments.value()?.into()),
             Arg::Long("record") => options.record = Some(arguments.value()?.into()),
             Arg::Long("decisions") => options.decisions = true,
-            Arg::Long("nodes") => options.nodes = arguments.value()?.parse()?,
-            Arg::Long("jobs") => options.jobs = arguments.value()?.parse()?,
-            Arg::Long("tasks") => options.tasks = arguments.value()?.parse()?,
+            Arg::Long("nodes") => options.nodes = count("--nodes", &mut arguments)?,
+            Arg::Long("jobs") => options.jobs = count("--jobs", &mut arguments)?,
+            Arg::Long("tasks") => {
+                options.tasks = usize::try_from(count("--tasks", &mut arguments)?)?
+            }
             Arg::Long("gangs") => options.gangs = true,
-            Arg::Long("seeds") => options.seeds = arguments.value()?.parse()?,
+            Arg::Long("seeds") => options.seeds = count("--seeds", &mut arguments)?.into(),
             Arg::Value(value) if verb.is_none() && value == HpeWorld::NAME => {
                 return figures::<HpeWorld>(arguments);
             }
@@ -156,6 +158,14 @@ fn command() -> Result<()> {
         Some(other) => bail!("{other:?} is no command\n{USAGE}"),
         None => bail!("no command\n{USAGE}"),
     }
+}
+
+/// Of `bench` and `duel`: nodes, jobs, tasks of a job, seeds, and all tasks of `bench` together, at the most.
+const MOST: u32 = 1_000_000;
+const TASKS: u64 = 10_000_000;
+
+fn count(name: &str, arguments: &mut Parser) -> Result<u32> {
+    whole(name, &arguments.value()?.string()?, 1..=MOST)
 }
 
 fn run(options: &SimOptions) -> Result<()> {
@@ -314,6 +324,11 @@ fn measure(options: &SimOptions) -> Result<()> {
     if options.gangs {
         return of_gangs(policy, *nodes, *jobs);
     }
+    let all = u64::from(*jobs).saturating_mul(u64::try_from(*tasks)?);
+    ensure!(
+        all <= TASKS,
+        "{jobs} jobs of {tasks} tasks are {all} tasks: {TASKS} in all are the most"
+    );
     let ends = u32::try_from(tasks.saturating_mul(usize::try_from(*jobs)?))?.min(20_000);
     let figures = bench::decisions(policy, *nodes, *jobs, *tasks, ends)?;
     println!(

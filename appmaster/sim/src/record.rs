@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, Write};
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, ensure};
 use policy::schedule::Scheduler;
 use policy::schedule::record::{RecordLine, Replay, What};
 
@@ -34,7 +34,7 @@ pub fn lines(from: impl BufRead) -> impl Iterator<Item = Result<RecordLine>> {
 ///
 /// # Errors
 ///
-/// A line is none, or a decision is another: the message says which line, and both.
+/// A line is none, or a decision is another: the message says which line, and both. Or there is no decision.
 pub fn replay(scheduler: Box<dyn Scheduler>, from: impl BufRead) -> Result<u64> {
     replay_lines(scheduler, lines(from))
 }
@@ -69,5 +69,10 @@ pub fn replay_lines(
     for line in lines {
         replay.hear(line?)?;
     }
-    Ok(replay.end()?)
+    let same = replay.end()?;
+    ensure!(
+        same > 0,
+        "the record has no decision: nothing can be the same, or other"
+    );
+    Ok(same)
 }

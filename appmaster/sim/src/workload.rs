@@ -1,5 +1,7 @@
 //! What is played: nodes, jobs, and what is lost when.
 
+mod size;
+
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -258,6 +260,7 @@ impl Workload {
     }
 
     fn check(&self) -> Result<()> {
+        self.check_size()?;
         for speeds in [self.speeds.fast, self.speeds.slow] {
             ensure!(
                 speeds.map > 0 && speeds.reduce > 0,

@@ -10,6 +10,7 @@ mod hpe;
 mod mixes;
 mod moves;
 mod recorded;
+mod sizes;
 mod spmario;
 
 use policy::schedule::{Decision, Speed, named};
@@ -255,6 +256,11 @@ fn a_recorded_run_replays_to_the_same_decisions_and_another_policy_does_not() {
     assert!(
         other.contains("recorded Start") && other.contains("now Some(Start"),
         "{other}"
+    );
+    let nothing = replay(policy, &[]).unwrap_err().to_string();
+    assert!(
+        nothing.starts_with("the record has no decision"),
+        "{nothing}"
     );
     let cut = &text[..text.len() - 3];
     let broken = replay(policy, cut).unwrap_err().to_string();

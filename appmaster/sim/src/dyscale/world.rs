@@ -8,7 +8,7 @@ use super::losses::LostShare;
 use super::mix::{Mix, QUEUES};
 use crate::run::{WorkloadRun, in_seconds};
 use crate::workload::Workload;
-use crate::{Keys, at_once};
+use crate::{Keys, at_once, whole};
 
 /// Numbers of the figures.
 #[derive(Clone, Debug)]
@@ -26,6 +26,13 @@ pub struct DyScaleWorld {
 
 /// The paper's sizes of clusters.
 const NODES: [u32; 3] = [75, 120, 210];
+
+/// What the bins of a mix are multiplied by, nodes of a cluster, seconds between two jobs, and mixes of a point: each at the
+/// most.
+const SCALE: u32 = 30;
+const SIZE: u32 = 10_000;
+const GAP: u32 = 1_000_000;
+const SEEDS: u64 = 1_000;
 
 /// The paper's gaps.
 fn all_gaps() -> Vec<u32> {
@@ -74,27 +81,17 @@ impl DyScaleWorld {
     pub fn set(&mut self, text: &str) -> Result<()> {
         let (key, value) = text.split_once('=').unwrap_or((text, ""));
         match key {
-            "jobs" => {
-                self.mix.jobs = above_0(key, value)?;
-                ensure!(
-                    self.mix.jobs <= 1000,
-                    "jobs={value}: at most 1000, of which a mix is drawn"
-                );
-            }
-            "maps.scale" => self.mix.maps = above_0(key, value)?,
-            "reduces.scale" => self.mix.reduces = above_0(key, value)?,
+            // Of a thousand a mix is drawn.
+            "jobs" => self.mix.jobs = whole(key, value, 1..=1_000)?,
+            "maps.scale" => self.mix.maps = whole(key, value, 1..=SCALE)?,
+            "reduces.scale" => self.mix.reduces = whole(key, value, 1..=SCALE)?,
             "nodes" if value == "all" => self.nodes = Some(NODES.into()),
-            "nodes" => self.nodes = Some(several(key, value)?),
+            "nodes" => self.nodes = Some(several(key, value, SIZE)?),
             "gaps" if value == "all" => self.gaps = Some(all_gaps()),
-            "gaps" => self.gaps = Some(several(key, value)?),
-            "lost" => {
-                self.lost = several(key, value)?;
-                ensure!(
-                    self.lost.iter().all(|percent| *percent < 100),
-                    "lost={value}: of less than 100 percent something is left"
-                );
-            }
-            "seeds" => self.seeds = above_0(key, value)?.into(),
+            "gaps" => self.gaps = Some(several(key, value, GAP)?),
+            // Of less than 100 percent something is left.
+            "lost" => self.lost = several(key, value, 99)?,
+            "seeds" => self.seeds = whole(key, value, 1..=SEEDS)?,
             _ => return Err(KEYS.unknown(key)),
         }
         Ok(())
@@ -204,6 +201,14 @@ pub(super) struct Means {
 impl Point {
     fn play(&self, mix: Mix, seed: u64) -> Result<Means> {
         let jobs = mix.draw(seed, self.gap.map(f64::from));
+        for queue in QUEUES {
+            ensure!(
+                jobs.iter().any(|job| job.queue == queue),
+                "no {queue} job is in the mix of seed {seed}, which has {} in all, and a mean of none says nothing: \
+                 ask for more with -D jobs=",
+                jobs.len()
+            );
+        }
         let span = jobs.last().map_or(0.0, |job| job.submit_s);
         let losses = self.lost.map(|lost| lost.draw(self, seed, span));
         let workload = Workload {
@@ -243,11 +248,7 @@ pub(super) fn mean(of: impl Iterator<Item = f64>) -> f64 {
     if count > 0.0 { sum / count } else { f64::NAN }
 }
 
-fn above_0(key: &str, value: &str) -> Result<u32> {
-    let number: Option<u32> = value.parse().ok().filter(|number| *number > 0);
-    number.with_context(|| format!("{key}={value}: a whole number above 0 is wanted"))
-}
-
-fn several(key: &str, value: &str) -> Result<Vec<u32>> {
-    value.split('+').map(|one| above_0(key, one)).collect()
+fn several(key: &str, value: &str, most: u32) -> Result<Vec<u32>> {
+    let each = value.split('+');
+    each.map(|one| whole(key, one, 1..=most)).collect()
 }

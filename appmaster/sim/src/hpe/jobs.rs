@@ -5,7 +5,11 @@ use std::str::FromStr;
 use anyhow::{Context as _, Result, bail, ensure};
 
 use super::clusters::GPU;
+use crate::whole;
 use crate::workload::{AlikeTasks, WorkloadJob};
+
+/// Maps, or reduces, of a job at the most.
+const TASKS: u32 = 100_000;
 
 /// A kind of job. Times are in seconds, of one task.
 #[derive(Clone, Copy, Debug)]
@@ -124,8 +128,8 @@ impl JobKind {
         let known = known.is_some_and(|(_, gpu)| self.on_gpu || !gpu);
         ensure!(known, "{} has no {key:?}; {}", self.name, self.keys());
         match key {
-            "maps" => self.maps = count(key, value)?,
-            "reduces" => self.reduces = count(key, value)?,
+            "maps" => self.maps = whole(key, value, 1..=TASKS)?,
+            "reduces" => self.reduces = whole(key, value, 1..=TASKS)?,
             "load" => self.load = span(key, value)?,
             "device" => self.device = span(key, value)?,
             "store" => self.store = span(key, value)?,
@@ -185,11 +189,6 @@ impl JobKind {
         };
         format!("{name} ({title}) {maps} maps ({map}), {reduces} reduces of {reduce} s")
     }
-}
-
-fn count(key: &str, value: &str) -> Result<u32> {
-    let count = u32::from_str(value).ok().filter(|count| *count > 0);
-    count.with_context(|| format!("{key}={value}: a whole number above 0 is wanted"))
 }
 
 fn span(key: &str, value: &str) -> Result<f64> {

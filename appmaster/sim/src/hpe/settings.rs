@@ -1,11 +1,9 @@
 //! What can be set with `-D`: how nodes are cut, and how HPE chooses.
 
-use std::str::FromStr;
-
-use anyhow::{Context as _, Result, bail, ensure};
+use anyhow::{Result, bail};
 use policy::schedule::Cut;
 
-use crate::Keys;
+use crate::{Keys, whole};
 
 /// Keys, and what each is.
 pub(super) const KEYS: Keys = Keys(&[
@@ -32,6 +30,9 @@ pub(super) const KEYS: Keys = Keys(&[
         "percent of a map with its element that it has the device, in region (50)",
     ),
 ]);
+
+/// Slots of a node, tasks that a GPU runs at a time, and what times are divided by.
+const MOST: u16 = 1_000;
 
 /// The settings.
 #[derive(Clone, Debug)]
@@ -76,10 +77,10 @@ impl HpeSettings {
     pub(super) fn set(&mut self, text: &str) -> Result<()> {
         let (key, value) = text.split_once('=').unwrap_or((text, ""));
         match key {
-            "slots.map" => self.cut.map = above_0(key, value)?,
-            "slots.map.gpu" => self.cut.map_gpu = above_0(key, value)?,
-            "slots.reduce" => self.cut.reduce = above_0(key, value)?,
-            "slots" => self.slots = Some(above_0(key, value)?),
+            "slots.map" => self.cut.map = most(key, value)?.into(),
+            "slots.map.gpu" => self.cut.map_gpu = most(key, value)?.into(),
+            "slots.reduce" => self.cut.reduce = most(key, value)?.into(),
+            "slots" => self.slots = Some(most(key, value)?.into()),
             "scale.nodes" => {
                 self.nodes = match value {
                     "1" => 1,
@@ -88,18 +89,15 @@ impl HpeSettings {
                     _ => bail!("{key}={value}: 1 or 2 is wanted"),
                 }
             }
-            "scale.time" => self.time = above_0(key, value)?,
-            "ways" => self.ways = above_0(key, value)?,
+            "scale.time" => self.time = most(key, value)?.into(),
+            "ways" => self.ways = most(key, value)?.into(),
             // Read, and refused, with the policy.
             "skip" => value.clone_into(&mut self.skip),
             "window" => value.clone_into(&mut self.window),
             "age" => value.clone_into(&mut self.age),
             "seed" => value.clone_into(&mut self.seed),
             "per" => value.clone_into(&mut self.per),
-            "device" => {
-                self.device = above_0(key, value)?;
-                ensure!(self.device <= 100, "{key}={value}: at most 100 percent");
-            }
+            "device" => self.device = whole(key, value, 1..=100)?,
             _ => return Err(KEYS.unknown(key)),
         }
         Ok(())
@@ -122,8 +120,6 @@ impl HpeSettings {
     }
 }
 
-fn above_0<Number: FromStr + Default + PartialOrd>(key: &str, value: &str) -> Result<Number> {
-    let number = value.parse().ok();
-    let number = number.filter(|number: &Number| *number > Number::default());
-    number.with_context(|| format!("{key}={value}: a whole number above 0 is wanted"))
+fn most(key: &str, value: &str) -> Result<u16> {
+    whole(key, value, 1..=MOST)
 }

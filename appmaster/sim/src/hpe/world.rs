@@ -1,7 +1,7 @@
 //! Plays queues of jobs on the clusters.
 
-use anyhow::{Context as _, Result};
-use policy::schedule::named;
+use anyhow::{Context as _, Result, ensure};
+use policy::schedule::{Nanos, named};
 
 use super::clusters::HpeCluster;
 use super::jobs::{JobKinds, Version};
@@ -118,7 +118,7 @@ impl HpeWorld {
     ///
     /// # Errors
     ///
-    /// A letter stands for no job, or the run does not come to its end.
+    /// A letter stands for no job, or the run does not come to its end, or takes no time.
     pub fn play(
         &self,
         cluster: HpeCluster,
@@ -137,8 +137,16 @@ impl HpeWorld {
         };
         let policy = self.policy(policy);
         let run = WorkloadRun::new(&workload, named(&policy)?).queued();
-        run.play()
-            .with_context(|| format!("{queue} under {policy} on {}", cluster.name))
+        let result = run
+            .play()
+            .with_context(|| format!("{queue} under {policy} on {}", cluster.name))?;
+        ensure!(
+            result.end > Nanos(0),
+            "{queue} under {policy} on {} takes no time at all, and nothing can be compared with that: give its jobs seconds \
+             with --job",
+            cluster.name
+        );
+        Ok(result)
     }
 
     /// Seconds from the first submission to the last end.

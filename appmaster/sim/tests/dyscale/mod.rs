@@ -127,13 +127,11 @@ fn the_same_seeds_are_the_same_figure() {
 fn what_makes_no_sense_is_refused() {
     let mut world = DyScaleWorld::default();
     let mut said = |setting: &str| world.set(setting).unwrap_err().to_string();
-    assert_eq!(said("jobs=0"), "jobs=0: a whole number above 0 is wanted");
-    assert_eq!(
-        said("nodes=75+x"),
-        "nodes=x: a whole number above 0 is wanted"
-    );
-    assert!(said("lost=20+100").contains("something is left"));
-    assert!(said("jobs=1001").contains("at most 1000"));
+    let wanted = |most: u32| format!("a whole number from 1 to {most} is wanted");
+    assert_eq!(said("jobs=0"), format!("jobs=0: {}", wanted(1_000)));
+    assert_eq!(said("nodes=75+x"), format!("nodes=x: {}", wanted(10_000)));
+    assert_eq!(said("lost=20+100"), format!("lost=100: {}", wanted(99)));
+    assert_eq!(said("jobs=1001"), format!("jobs=1001: {}", wanted(1_000)));
     assert!(said("job=3").contains("there are jobs, maps.scale"));
     assert!(
         DyScaleWorld::FIGURES
@@ -142,6 +140,21 @@ fn what_makes_no_sense_is_refused() {
             .to_string()
             .contains("losses or all")
     );
+}
+
+/// A mean of no jobs is no number, and nothing is claimed of it.
+#[test]
+fn a_mix_without_batch_jobs_is_refused() {
+    let mut world = DyScaleWorld::default();
+    for setting in [FEW.as_slice(), &["jobs=1"]].concat() {
+        world.set(setting).unwrap();
+    }
+    for name in ["fig11", "fig12", "park", "mix", "losses"] {
+        let made = DyScaleWorld::FIGURES.make(name, &world);
+        let why = format!("{:#}", made.unwrap_err());
+        let said = "no batch job is in the mix of seed 1, which has 1 in all";
+        assert!(why.contains(said), "{name}: {why}");
+    }
 }
 
 /// When the jobs of a workload end under a policy, seconds, and how many moves there were.
