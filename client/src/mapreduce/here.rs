@@ -8,7 +8,7 @@ use std::process::{Command, ExitCode};
 
 use ::job::Role;
 use ::job::exit::Exit;
-use gerbil_task::BroughtFile;
+use gerbil_task::brought::word;
 use staging::program::locate;
 use terminal::say;
 
@@ -88,8 +88,8 @@ fn options(given: &MapReduceArguments) -> Vec<OsString> {
         words.push("--quiet".into());
     }
     for (option, files) in [("--files", &given.files), ("--archives", &given.archives)] {
-        for BroughtFile { name, path, .. } in files {
-            words.extend([option.into(), format!("{path}#{name}").into()]);
+        for file in files {
+            words.extend([option.into(), word(file).into()]);
         }
     }
     if let Some(report) = &given.report {

@@ -136,19 +136,23 @@ impl Job {
     /// [`Context::option`](crate::Context::option). Without a default the option must be given.
     #[must_use]
     pub fn option<T: std::str::FromStr>(
-        mut self,
+        self,
         name: &'static str,
         default: Option<&'static str>,
         meaning: &'static str,
     ) -> Self {
-        self.options.push(JobOption {
+        self.with(JobOption {
             name,
             default,
             meaning,
             kind: kind::<T>(),
             check: |value| value.parse::<T>().is_ok(),
             is_brought: false,
-        });
+        })
+    }
+
+    fn with(mut self, option: JobOption) -> Self {
+        self.options.push(option);
         self
     }
 
@@ -188,20 +192,19 @@ impl Job {
     /// ```
     #[must_use]
     pub fn brings(
-        mut self,
+        self,
         name: &'static str,
         default: Option<&'static str>,
         meaning: &'static str,
     ) -> Self {
-        self.options.push(JobOption {
+        self.with(JobOption {
             name,
             default,
             meaning,
             kind: ("FILE", "a file"),
             check: |_| true,
             is_brought: true,
-        });
-        self
+        })
     }
 
     /// Says what the nodes of a stage (`map`, `combine` or `reduce`) must have, such as `gpu`, whatever its types

@@ -24,6 +24,17 @@ pub fn named(word: &str, unpack: bool) -> Result<BroughtFile, String> {
     of_command_line(name, path, unpack)
 }
 
+/// The word that [`named`] understands as this file.
+#[must_use]
+pub fn word(file: &BroughtFile) -> String {
+    let BroughtFile { path, name, .. } = file;
+    match path.rsplit('/').next() == Some(name.as_str()) {
+        // Its own name may have a #.
+        true => path.clone(),
+        false => format!("{path}#{name}"),
+    }
+}
+
 /// A file as a command line names it: of this machine, unless it names a file system.
 ///
 /// # Errors
@@ -72,6 +83,8 @@ mod tests {
             let found = named(word, false).unwrap();
             let found = (&*found.path, &*found.name, found.here);
             assert_eq!(found, (path, name, here), "{word}");
+            let file = named(word, false).unwrap();
+            assert_eq!(named(&super::word(&file), false).unwrap(), file, "{word}");
         }
         for word in ["", "a#", "a/", "#n"] {
             let refused = named(word, true).unwrap_err();
