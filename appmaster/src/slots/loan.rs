@@ -32,6 +32,8 @@ pub(super) struct Loan {
     pub(super) explain: bool,
     /// What its client was told last of the slots that it waits for; empty: nothing.
     pub(super) told: String,
+    /// Its client knows that it misses its deadline.
+    pub(super) knows_miss: bool,
     /// What launchers bring for it.
     pub(super) files: wire::FetchFiles,
     pub(super) request: Arc<SlotRequest>,
@@ -58,6 +60,7 @@ impl Loan {
             submitted: now,
             explain: given.explain,
             told: String::new(),
+            knows_miss: false,
             files: wire::FetchFiles {
                 job: job.0,
                 addresses: given.addresses,

@@ -20,6 +20,7 @@
 mod deciding;
 mod in_containers;
 mod loan;
+mod misses;
 mod moves;
 mod recorded;
 mod status;

@@ -7,6 +7,7 @@ mod calls;
 mod commits;
 mod cores;
 mod cut;
+mod deadlines;
 mod disks;
 mod failures;
 mod hadoops_files;
@@ -46,6 +47,7 @@ fn main() -> ExitCode {
         own::CASES,
         history::CASES,
         cores::CASES,
+        deadlines::CASES,
         needs::CASES,
         commits::CASES,
         commits::name_node::CASES,

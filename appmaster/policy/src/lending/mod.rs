@@ -35,8 +35,9 @@ use std::sync::Arc;
 use crate::elements::ElementNeed;
 use crate::schedule::record::RecordLine;
 use crate::schedule::{
-    AttemptIx, AttemptOutcome, ContainerIx, Decision, Event, Illegal, Job, JobIx, Nanos, Node,
-    NodeIx, Owner, Scheduler, SessionDriver, Slot, SlotIx, SlotUse, Stage, StageState, Task, level,
+    AttemptIx, AttemptOutcome, ContainerIx, DeadlineMiss, Decision, Event, Illegal, Job, JobIx,
+    Nanos, Node, NodeIx, Owner, Scheduler, SessionDriver, Slot, SlotIx, SlotUse, Stage, StageState,
+    Task, deadline_miss, level,
 };
 use bindings::Bindings;
 use moves::PendingSwap;
@@ -192,6 +193,13 @@ impl Lending {
     #[must_use]
     pub fn goes_by_deadline(&self) -> bool {
         self.driver.goes_by_deadline()
+    }
+
+    /// How `job` misses its deadline for certain; `None`: it may keep it, or has none.
+    #[must_use]
+    pub fn deadline_miss(&self, now: Millis, job: u32) -> Option<DeadlineMiss> {
+        let ix = self.jobs.get(&job)?.ix;
+        deadline_miss(self.driver.session(), nanos(now), ix)
     }
 
     /// The queue or user whose a job is, where the policy shares out among them.

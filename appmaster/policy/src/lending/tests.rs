@@ -1,5 +1,6 @@
 mod idle_slots;
 mod long_session;
+mod misses;
 mod moves;
 
 use proptest::prelude::*;

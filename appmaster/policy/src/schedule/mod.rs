@@ -69,6 +69,7 @@ mod ids;
 mod job;
 mod legal;
 mod maps_fast;
+mod misses;
 mod named;
 mod parked;
 mod place;
@@ -104,6 +105,7 @@ pub use hpe_literal::HpeLiteral;
 pub use ids::{AttemptIx, ContainerIx, JobIx, Nanos, NodeIx, SlotIx, TaskIx};
 pub use job::{Job, Measured, Need, Stage, StageState, Task};
 pub use maps_fast::MapsFast;
+pub use misses::{DeadlineMiss, deadline_miss};
 pub use named::{
     POLICIES, UnknownPolicy, WRAPPERS, goes_by_speed, named, names, of_session, parks, session_text,
 };

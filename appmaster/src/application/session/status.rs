@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 
 use job::JobId;
 use job::wire;
+use job::wire::job_event::Event as ToClient;
 use job::wire::session_job::State;
 use policy::gang::GangPhase;
 use policy::lending::WaitingLine;
-use policy::{MiB, Resources};
+use policy::{MiB, Millis, Resources};
 use sentences::QueueIsFull;
 
 use super::Session;
@@ -159,6 +160,30 @@ impl Session {
             let phase = self.slots.tell_waiting(job, at, wait, &asking, client);
             if let (Some(phase), Some(kept)) = (phase, self.edge.detached.get(job)) {
                 kept.hear(phase);
+            }
+        }
+        self.tell_misses(now);
+    }
+
+    /// Says to the clients of jobs that they miss their deadlines for certain, each once.
+    fn tell_misses(&mut self, now: Millis) {
+        for (job, sentence) in self.slots.misses(now) {
+            let notice = ToClient::Notice(wire::Notice { sentence });
+            let client = self.jobs.get(job).and_then(|entry| entry.client());
+            let is_told = match (client, self.edge.detached.get(job)) {
+                (Some(client), _) => {
+                    let event = Some(notice);
+                    // A client that does not keep up hears it the next time.
+                    client.try_send(Ok(wire::JobEvent { event })).is_ok()
+                }
+                (None, Some(kept)) => {
+                    kept.hear(notice);
+                    true
+                }
+                (None, None) => false,
+            };
+            if is_told {
+                self.slots.knows_miss(job);
             }
         }
     }

@@ -1,0 +1,50 @@
+//! Jobs that miss their deadlines for certain.
+
+use super::*;
+use crate::schedule::DeadlineMiss;
+
+/// A job of ten maps on two slots, the first two of which have taken 3 s; how it misses a deadline.
+fn missed(deadline: Option<Millis>) -> Option<DeadlineMiss> {
+    let mut lending = lending("fifo:order=deadline");
+    lending.joined(NOW, offer(1, 2));
+    let terms = StageTerms {
+        unit: Resources::new(1024, 1),
+        needs: Vec::new(),
+        speculative: false,
+    };
+    let wants = Wants::Tasks {
+        map: terms.clone(),
+        reduce: terms,
+        node_failures: 0,
+    };
+    let request = SlotRequest {
+        wants,
+        deadline,
+        ..request(0)
+    };
+    lending.wanted(NOW, 1, request);
+    let inputs = vec![TaskInput::default(); 10];
+    let first = starts(lending.runnable(NOW, 1, Stage::Map, &inputs));
+    assert_eq!(first.len(), 2);
+    // Nothing is known of its tasks yet.
+    assert_eq!(lending.deadline_miss(NOW, 1), None);
+    let then = Millis(3_000);
+    for (attempt, ..) in &first {
+        lending.began(NOW, *attempt);
+    }
+    for (attempt, ..) in first {
+        lending.ended(then, attempt, AttemptOutcome::Done);
+    }
+    lending.deadline_miss(then, 1)
+}
+
+#[test]
+fn six_maps_of_3_s_take_9_s_on_two_slots() {
+    assert_eq!(missed(None), None);
+    assert_eq!(missed(Some(Millis(12_000))), None);
+    let miss = missed(Some(Millis(11_999))).unwrap();
+    assert_eq!((miss.stage, miss.tasks, miss.slots), (Stage::Map, 6, 2));
+    assert_eq!(miss.takes.0.div_ceil(1_000_000), 9_000);
+    assert_eq!(miss.left, Nanos::from_millis(8_999));
+    assert_eq!(missed(Some(Millis(2_000))).unwrap().left, Nanos(0));
+}
