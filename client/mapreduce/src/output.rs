@@ -8,9 +8,9 @@ use crate::places::{FileSystems, Location};
 
 /// What was found where the output of a job is to be.
 pub(crate) struct OutputPlace {
-    /// An old output makes place.
+    /// The job writes beside it, and its output takes the place of what is there when it is whole.
     pub overwrite: Option<Overwrite>,
-    /// There is nothing.
+    /// There is nothing where the job writes.
     pub is_new: bool,
 }
 
@@ -32,9 +32,14 @@ impl OutputPlace {
         match storage.stat(&output.path).await? {
             None => {
                 check_above(&storage, output).await?;
+                // Without a home folder there is no trash, which is not needed yet.
+                let beside = overwrites && places.home(&output.address).is_some();
                 Ok(Self {
-                    overwrite: None,
-                    is_new: true,
+                    overwrite: match beside {
+                        true => Some(Overwrite::new(places, output).await?),
+                        false => None,
+                    },
+                    is_new: !beside,
                 })
             }
             Some(status) if !status.is_folder => Err(MapReduceError::OutputIsFile { url: url() }),

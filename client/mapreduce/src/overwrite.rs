@@ -2,19 +2,34 @@
 //!
 //! The job writes beside the old output, into `_NAME.new`; when it is committed there, with its `_SUCCESS`, the old
 //! one goes to the user's trash, as Hadoop's shell puts it there, or is removed where HDFS has no trash
-//! (`fs.trash.interval` 0), and the new one gets its name. So whoever reads the output sees all of the old one, nothing, or all of the new one; and a job that fails leaves the old one as it was.
-//! A command that is cut off between the two renames leaves the new one where it is, which the next one says.
+//! (`fs.trash.interval` 0), and the new one gets its name. So a reader sees all of the old output, nothing, or all of
+//! the new one; and a job that fails leaves the old one as it was.
+//!
+//! It writes there also where nothing has the name: two jobs that may overwrite the same output meet in one folder,
+//! whose owner the ApplicationMaster of the second names at once, before any task.
+//!
+//! A client that is killed between its job's commit and the second rename leaves the new output whole, in `_NAME.new`.
+//! The next job that may overwrite `NAME` finishes that first.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use follow::ended::Ended;
 use follow::follower::tasks::JobNews;
-use storage::{Storage, parent};
+use storage::{Storage, StorageError, parent};
 use tokio::sync::mpsc;
+use tokio::time::{Instant, sleep};
 
 use crate::error::MapReduceError;
 use crate::places::{FileSystems, Location};
 use crate::trash::{Gone, Trash, is_in, put_away};
+
+/// How long another client has for its two renames before it counts as killed.
+const SWAP: Duration = Duration::from_secs(5);
+/// How often it is looked whether it has done them.
+const LOOK: Duration = Duration::from_millis(100);
+/// How often an output is put away that another job has put there meanwhile.
+const TRIES: u32 = 5;
 
 /// An output that is to take the place of another.
 #[derive(Clone, Debug)]
@@ -32,7 +47,7 @@ impl Overwrite {
     /// For what is at `old`.
     ///
     /// # Errors
-    /// It is no folder that could be put away; a new one is beside it already.
+    /// There is no trash for it, or the trash lies in it.
     pub async fn new(places: &FileSystems, old: &Location) -> Result<Self, MapReduceError> {
         let storage = places.storage(&old.address)?;
         let Some(home) = places.home(&old.address) else {
@@ -54,14 +69,6 @@ impl Overwrite {
             address: old.address.clone(),
             path: format!("{folder}/_{name}.new"),
         };
-        if storage.stat(&new.path).await?.is_some() {
-            return Err(MapReduceError::Asked(format!(
-                "--overwrite: {} is there, the output of a run that was cut off before it took the place of {}: \
-                 rename it, or remove it",
-                new.url(),
-                old.url()
-            )));
-        }
         Ok(Self {
             storage,
             old: old.clone(),
@@ -113,7 +120,7 @@ impl Overwrite {
                     }
                     (Gone::To(url), _) => format!("the output that was there before is {url} now"),
                 };
-                // Whoever shows it may have gone.
+                // The command may have stopped listening.
                 let _shown = told.send((job, JobNews::Notice(sentence))).await.is_ok();
             }
             Ok(None) => {}
@@ -129,19 +136,69 @@ impl Overwrite {
         ended
     }
 
-    /// What has become of the old one, if it was still there.
+    /// Finishes what a run before has left undone, which was cut off when its output was complete: that gets its name.
+    /// What was done, a sentence.
+    ///
+    /// # Errors
+    /// Something is in the way that is not the output of a job; as [`Storage::rename`].
+    pub async fn finish_earlier(&self) -> Result<Option<String>, MapReduceError> {
+        let limit = Instant::now() + SWAP;
+        while self.storage.stat(&self.new.path).await?.is_some() {
+            if Instant::now() < limit {
+                // Its client may be just about to rename it.
+                sleep(LOOK).await;
+                continue;
+            }
+            let success = format!("{}/_SUCCESS", self.new.path);
+            if self.storage.stat(&success).await?.is_none() {
+                return Err(MapReduceError::Asked(format!(
+                    "--overwrite: {} is in the way and has no _SUCCESS, so that it is not the whole output of a job: \
+                     rename it, or remove it",
+                    self.new.url()
+                )));
+            }
+            let gone = self.replace().await?;
+            let became = gone.map_or_else(String::new, |gone| match gone {
+                Gone::To(url) => format!("; what was there before is {url} now"),
+                Gone::Removed => "; what was there before is removed".to_owned(),
+            });
+            return Ok(Some(format!(
+                "a run before was cut off when its output was complete: {} is {} now{became}",
+                self.new.url(),
+                self.old.url()
+            )));
+        }
+        Ok(None)
+    }
+
+    /// The new one gets the name. What has become of the old one, if there was one.
     async fn replace(&self) -> Result<Option<Gone>, MapReduceError> {
-        let gone = match self.kept {
+        let mut gone = None;
+        for _ in 0..TRIES {
+            gone = self.put_old_away().await?.or(gone);
+            match self.storage.rename(&self.new.path, &self.old.path).await {
+                Ok(()) => return Ok(gone),
+                // Another job, which may overwrite it as well, has ended in between: its output makes place.
+                Err(StorageError::Exists { .. }) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Err(MapReduceError::Asked(format!(
+            "{} is made anew again and again",
+            self.old.url()
+        )))
+    }
+
+    async fn put_old_away(&self) -> Result<Option<Gone>, MapReduceError> {
+        match self.kept {
             Trash::Off => {
                 let was_there = self.storage.remove_found(&self.old.path).await?;
-                was_there.then_some(Gone::Removed)
+                Ok(was_there.then_some(Gone::Removed))
             }
             Trash::Emptied | Trash::NeverEmptied => {
                 let put = put_away(&self.storage, &self.trash, &self.old).await?;
-                put.map(Gone::To)
+                Ok(put.map(Gone::To))
             }
-        };
-        self.storage.rename(&self.new.path, &self.old.path).await?;
-        Ok(gone)
+        }
     }
 }

@@ -373,5 +373,42 @@ fn overwritten(given: &Given) -> Result<()> {
         second.get("part-r-00000").map(Vec::as_slice) == Some(b"c\t1\n"),
         "{second:?}"
     );
+
+    // Of two at once the later is refused before it has a task, whether there is an output already or not.
+    put(given, "/over/loop", &[("a", "loop\n")])?;
+    let hdfs = given.cluster.hdfs();
+    for out in ["/over/out", "/over/new"] {
+        let line = ["--overwrite", &faulty, "/over/loop", out];
+        let mut running = mr(given, &line)?.start()?;
+        let beside = format!("{}.new", out.replace("/over/", "/over/_"));
+        let work = absolute(&beside, "work");
+        wait::until("a job that writes", DEADLINE, || {
+            Ok((hdfs.list(&work)?.len() == 2).then_some(()))
+        })?;
+        let line = ["--overwrite", &wordcount, "/over/one", out];
+        let finished = mr(given, &line)?.finish()?;
+        expect::sentence(&finished, 74, &["is being written by"])?;
+        running.signal(Signal::SIGINT)?;
+        drop(running.finish()?);
+        is_gone(given, &work)?;
+    }
+    is_gone(given, "/over/new")?;
+
+    // A client that is killed between its two renames leaves this.
+    mapreduce::with_hdfs(&given.cluster, async |hdfs| {
+        Ok(hdfs.rename("/over/out", "/over/_out.new").await?)
+    })?;
+    let finished = mr(given, &failing)?.finish()?;
+    expect::sentence(&finished, 1, &["this line is refused"])?;
+    let said = finished.stderr_text();
+    ensure!(
+        said.contains("was cut off when its output was complete"),
+        "{said}"
+    );
+    ensure!(
+        files(given, "/over/out")? == second,
+        "the output of the run that was cut off is lost"
+    );
+    is_gone(given, "/over/_out.new")?;
     stop(given, "s")
 }

@@ -168,8 +168,11 @@ impl Serving<'_> {
         let accept = async move {
             let mut order = orders.order(submission).await?;
             order.brought = order.brought.fetched(&orders.places).await?;
-            let (output, notes) = (order.output.clone(), order.notes.clone());
+            let (output, mut notes) = (order.output.clone(), order.notes.clone());
             let overwrite = order.overwrite.clone();
+            if let Some(overwrite) = &overwrite {
+                notes.extend(overwrite.finish_earlier().await?);
+            }
             let job = jobs.submit(order, detached).await?;
             Ok(Submitted {
                 job,

@@ -268,6 +268,14 @@ async fn an_old_output_goes_to_the_trash_when_the_new_one_is_complete() {
         command.env("HOME", at_home("home"));
         told(output(command).await)
     };
+    // Where nothing is yet the job writes beside it as well: others that may overwrite it meet it there.
+    let (code, _, said) = overwrites(&[], &[]).await;
+    assert_eq!(code, Some(0), "{said}");
+    let (_, job) = submitted(&night).pop().unwrap();
+    assert_eq!(job.output.path, at_home("_out.new").display().to_string());
+    assert!(out.join("_SUCCESS").exists() && !at_home("_out.new").exists());
+    std::fs::remove_dir_all(&out).unwrap();
+
     std::fs::create_dir(&out).unwrap();
     std::fs::write(out.join("old"), "1").unwrap();
     let (code, _, said) = overwrites(&["-D", "fake.does=fail"], &[]).await;
@@ -292,12 +300,18 @@ async fn an_old_output_goes_to_the_trash_when_the_new_one_is_complete() {
     assert_eq!(trashed.count(), 2);
     assert!(!at_home("_out.new").exists());
 
-    // What is left of a run that was cut off stays, and so does what the job reads.
+    // A run that was cut off between its renames has left OUT in the trash and its own output beside.
+    std::fs::rename(&out, at_home("_out.new")).unwrap();
+    let (code, _, said) = overwrites(&["-D", "fake.does=fail"], &[]).await;
+    assert_eq!(code, Some(1), "{said}");
+    assert!(said.contains("a run before was cut off"), "{said}");
+    assert!(out.join("_SUCCESS").exists() && !at_home("_out.new").exists());
+
+    // What is no output of a job stays in the way, and so does what the job reads.
     std::fs::create_dir(at_home("_out.new")).unwrap();
-    std::fs::write(at_home("_out.new/_SUCCESS"), "").unwrap();
     let (code, _, said) = overwrites(&[], &[]).await;
     assert_eq!(code, Some(64), "{said}");
-    assert!(said.contains("a run that was cut off"), "{said}");
+    assert!(said.contains("has no _SUCCESS"), "{said}");
     std::fs::remove_dir_all(at_home("_out.new")).unwrap();
     let (code, _, said) = overwrites(&[], &[&at(&night, "out/part-r-00000")]).await;
     assert_eq!(code, Some(64), "{said}");
