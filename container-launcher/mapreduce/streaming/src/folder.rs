@@ -1,10 +1,13 @@
 //! The working folder of a command: its own, with links to the job's files.
 
-use std::fs;
-use std::os::unix::fs::symlink;
+use std::fs::{self, File, Metadata};
+use std::io;
+use std::os::unix::fs::{MetadataExt as _, symlink};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
 use gerbil_mapreduce::{ErrorContext as _, Result};
+use rustix::fs::{FlockOperation, flock};
 use tempfile::TempDir;
 
 use crate::archive::Packed;
@@ -42,9 +45,21 @@ impl Drop for OwnFolder {
     }
 }
 
-/// The folder of a job that runs on this machine alone, with what it brings along; nobody can foretell its name.
+/// How folders of jobs are called, before letters that nobody can foretell.
+const PREFIX: &str = "gerbil-streaming-";
+/// The file in a folder that its job has locked as long as it lives.
+const OWNER: &str = ".gerbil-owner";
+/// A folder without that file is one that is being made, unless it is older.
+const MAKING: Duration = Duration::from_secs(60);
+
+/// The folder of a job that runs on this machine alone, with what it brings along; nobody can foretell its name. What a
+/// job has left that was killed goes when the next one begins.
 #[derive(Debug)]
-pub(crate) struct JobFolder(TempDir);
+pub(crate) struct JobFolder {
+    folder: TempDir,
+    /// Locked; after the folder, which goes first.
+    _owner: File,
+}
 
 impl JobFolder {
     /// Makes it.
@@ -53,11 +68,16 @@ impl JobFolder {
     /// There is no room for it, or something that is brought cannot be read or unpacked.
     pub(crate) fn new(files: &[Brought], archives: &[Brought]) -> Result<Self> {
         let below = std::path::absolute(std::env::temp_dir())?;
+        remove_dead(&below);
         let folder = tempfile::Builder::new()
-            .prefix("gerbil-streaming-")
+            .prefix(PREFIX)
             .tempdir_in(&below)
             .context(|| format!("a folder for the job in {}", below.display()))?;
-        let folder = Self(folder);
+        let owner = own(folder.path()).context(|| folder.path().display().to_string())?;
+        let folder = Self {
+            folder,
+            _owner: owner,
+        };
         for file in files {
             let path = std::path::absolute(&file.path).context(|| file.path.clone())?;
             folder.bring(&path, &file.link)?;
@@ -74,7 +94,7 @@ impl JobFolder {
     }
 
     pub(crate) fn path(&self) -> &Path {
-        self.0.path()
+        self.folder.path()
     }
 
     fn bring(&self, path: &Path, link: &str) -> Result<()> {
@@ -85,6 +105,47 @@ impl JobFolder {
             false => fs::copy(path, &to).map(drop),
         }
         .context(|| path.display().to_string())
+    }
+}
+
+/// Locks a folder; the lock ends with the process that has the file.
+fn own(folder: &Path) -> io::Result<File> {
+    // It has its name when it is locked.
+    let new = folder.join(".gerbil-owner.new");
+    let owner = File::create_new(&new)?;
+    flock(&owner, FlockOperation::NonBlockingLockExclusive)?;
+    fs::rename(&new, folder.join(OWNER))?;
+    Ok(owner)
+}
+
+/// Removes this user's folders whose jobs are dead. What cannot be looked at or removed stays.
+fn remove_dead(below: &Path) {
+    for entry in fs::read_dir(below).into_iter().flatten().flatten() {
+        let is_ours = entry.file_name().to_string_lossy().starts_with(PREFIX)
+            && entry
+                .metadata()
+                .is_ok_and(|about| is_folder_of_ours(&about));
+        let path = entry.path();
+        if is_ours && is_dead(&path) {
+            drop(fs::remove_dir_all(path));
+        }
+    }
+}
+
+fn is_folder_of_ours(about: &Metadata) -> bool {
+    about.is_dir() && about.uid() == rustix::process::geteuid().as_raw()
+}
+
+fn is_dead(folder: &Path) -> bool {
+    match File::open(folder.join(OWNER)) {
+        Ok(owner) => flock(&owner, FlockOperation::NonBlockingLockExclusive).is_ok(),
+        Err(_) => {
+            let made = fs::metadata(folder).and_then(|about| about.modified());
+            made.is_ok_and(|made| {
+                let age = SystemTime::now().duration_since(made);
+                age.is_ok_and(|age| age > MAKING)
+            })
+        }
     }
 }
 
@@ -99,11 +160,36 @@ pub(crate) fn make_of_task(job: &Path, name: &str, links: &[String]) -> Result<O
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
+    use std::fs::{self, File};
+    use std::os::unix::fs::symlink;
     use std::process::Command;
+    use std::time::SystemTime;
 
-    use super::JobFolder;
+    use super::{JobFolder, MAKING, own, remove_dead};
     use crate::plan::Brought;
+
+    #[test]
+    fn what_dead_jobs_have_left_goes_and_living_ones_keep_theirs() {
+        let here = tempfile::tempdir().unwrap();
+        let folder = |name: &str| {
+            let path = here.path().join(name);
+            fs::create_dir(&path).unwrap();
+            path
+        };
+        let (dead, living) = (folder("gerbil-streaming-a"), folder("gerbil-streaming-b"));
+        drop(own(&dead).unwrap());
+        let _owner = own(&living).unwrap();
+        let being_made = folder("gerbil-streaming-c");
+        let old = folder("gerbil-streaming-d");
+        let long_ago = SystemTime::now() - 2 * MAKING;
+        File::open(&old).unwrap().set_modified(long_ago).unwrap();
+        let other = folder("gerbil-other");
+        symlink(&other, here.path().join("gerbil-streaming-e")).unwrap();
+
+        remove_dead(here.path());
+        assert!(!dead.exists() && !old.exists());
+        assert!(living.exists() && being_made.exists() && other.exists());
+    }
 
     #[test]
     fn a_job_has_a_folder_that_nobody_can_foretell_with_its_archives_unpacked() {
