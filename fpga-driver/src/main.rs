@@ -89,7 +89,19 @@ enum FpgadCommand {
 }
 
 fn main() -> ExitCode {
-    let arguments = Arguments::parse();
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(refusal) => {
+            // Help and version are no refusals, and go to stdout.
+            let code = if refusal.use_stderr() {
+                command::USAGE
+            } else {
+                0
+            };
+            drop(refusal.print());
+            return ExitCode::from(code);
+        }
+    };
     let named = arguments.fpgad.or_else(address::named_socket);
     let own = named.clone().unwrap_or_else(address::own_socket);
     let any = named.unwrap_or_else(address::default_socket);

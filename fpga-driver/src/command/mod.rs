@@ -10,7 +10,9 @@ pub mod serve;
 
 use std::io::Write;
 
-/// Exit code: the profile or the command line makes no sense.
+/// Exit code: the command line makes no sense.
+pub const USAGE: u8 = 64;
+/// Exit code: the profile makes no sense.
 pub const CONFIG: u8 = 78;
 /// Exit code: no driver, no board.
 pub const UNAVAILABLE: u8 = 69;

@@ -175,6 +175,9 @@ fn what_is_wrong_is_one_sentence() {
             String::from_utf8(done.stdout).unwrap() + &String::from_utf8(done.stderr).unwrap();
         (done.status.code(), said)
     };
+    let (code, said) = run(&["check", "stray"]);
+    assert_eq!(code, Some(64));
+    assert!(said.contains("unexpected argument 'stray'"), "{said}");
     let (code, said) = run(&["ps"]);
     assert_eq!(code, Some(69));
     assert!(said.contains("no fpgad answers at"), "{said}");
