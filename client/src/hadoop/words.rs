@@ -114,18 +114,27 @@ fn files(command: &str, rest: &[&str]) -> Result<FilesTask, NotHere> {
             paths,
             is_deep: has("-p"),
         },
-        "-put" | "-copyFromLocal" => match paths.split_last() {
-            Some((to, from)) if !from.is_empty() => FilesTask::Put {
-                from: from.to_vec(),
-                to: to.clone(),
+        "-put" | "-copyFromLocal" => {
+            let (from, to) = match paths.split_last() {
+                Some((to, from)) if !from.is_empty() => (from.to_vec(), to.clone()),
+                // The home folder.
+                _ => (paths, ".".to_owned()),
+            };
+            FilesTask::Put {
+                from,
+                to,
                 replaces: has("-f"),
-            },
-            _ => return Err(no("FILE... and where to are wanted".to_owned())),
-        },
+            }
+        }
         "-get" | "-copyToLocal" => match paths.as_slice() {
             [from, to] => FilesTask::Get {
                 from: from.clone(),
                 to: to.clone(),
+            },
+            // The working folder.
+            [from] => FilesTask::Get {
+                from: from.clone(),
+                to: ".".to_owned(),
             },
             _ => return Err(no("a path and a file of this machine are wanted".to_owned())),
         },
@@ -202,6 +211,21 @@ mod tests {
                 },
             ),
             (
+                "fs -put a",
+                FilesTask::Put {
+                    from: paths(&["a"]),
+                    to: ".".into(),
+                    replaces: false,
+                },
+            ),
+            (
+                "fs -get /a",
+                FilesTask::Get {
+                    from: "/a".into(),
+                    to: ".".into(),
+                },
+            ),
+            (
                 "fs -rm -R -f -skipTrash /a",
                 FilesTask::Remove {
                     paths: paths(&["/a"]),
@@ -263,7 +287,7 @@ mod tests {
         for (line, said) in [
             ("fs -chmod 777 /a", "-chmod: this is not done here"),
             ("fs -ls -h /a", "-ls: -h is not done here"),
-            ("fs -put a", "-put: FILE... and where to"),
+            ("fs -put", "-put: a path is wanted"),
             ("fs -cat", "-cat: a path is wanted"),
             ("jar", "stands in for Hadoop's command"),
             ("", "stands in for Hadoop's command"),
