@@ -76,19 +76,10 @@ impl Patient {
     }
 
     /// By itself, for the other queue, where it waits for what the session has.
-    fn urgent(given: &Given, name: &str) -> Result<Self> {
-        let line = [
-            "--queue",
-            "urgent",
-            "-n",
-            "1",
-            "--mem-per-proc",
-            "6g",
-            "-o",
-            "false",
-        ];
+    fn urgent(given: &Given, name: &str, options: &[&str]) -> Result<Self> {
+        let line = ["--queue", "urgent", "-n", "1", "--mem-per-proc", "6g"];
         Self::new(given, name, |program| {
-            given.gerbil(&[&line[..], program].concat())
+            given.gerbil(&[&line[..], options, program].concat())
         })
     }
 
@@ -118,7 +109,8 @@ fn leaves(given: &Given) -> Result<String> {
 
 fn given_back(given: &Given) -> Result<()> {
     let session = start(given)?;
-    let mut urgent = Patient::urgent(given, "urgent-1")?;
+    // No node has room for it, and processes could share one that has: it asks all the same.
+    let mut urgent = Patient::urgent(given, "urgent-1", &[])?;
     urgent.running.wait_for_stdout("up")?;
     let shown = shows(given, "2 containers with 4 slots")?;
     ensure!(shown.contains("1 container asked of YARN"), "{shown}");
@@ -133,7 +125,7 @@ fn given_back(given: &Given) -> Result<()> {
 fn taken(given: &Given) -> Result<()> {
     let session = start(given)?;
     let lent = Patient::up(given, "lent", "6")?;
-    let mut urgent = Patient::urgent(given, "urgent-2")?;
+    let mut urgent = Patient::urgent(given, "urgent-2", &["-o", "false"])?;
     let why = leaves(given)?;
     ensure!(
         why.starts_with("YARN's scheduler wants the container on"),

@@ -11,7 +11,8 @@
 //! | node_size    | [`crate::ClusterView::room`] | MiB, vcores |
 //!
 //! Candidates: with oversubscription the nodes whose room holds at least one process, and no other
-//! node once there is one; when there is none the job waits and looks again. Without it all nodes,
+//! node once there is one; when there is none the job waits, looks again, and goes without it when it has waited for
+//! [`GangLimits::ask_full`](crate::gang::GangLimits::ask_full). Without it all nodes,
 //! full ones included, and fewer slots than processes in all ceilings together is a rejection at
 //! once. Memory that the user gave explicitly cannot be shared, so it takes full nodes too when those
 //! with room could never hold the job.

@@ -6,7 +6,7 @@ use super::limits::{LONGEST_LOOK, LONGEST_ROOM_LOOK};
 use super::members::Members;
 use super::shortfall::Shortfall;
 use super::{Gang, GangAction, GangPhase, GangState, GivenUp, NoRoom, Unused};
-use crate::{ClusterView, Millis, Placement, Rejection};
+use crate::{ClusterView, Demand, Millis, Placement, Rejection};
 
 /// What it takes to read many nodes, at [`Gang::cost`].
 const MANY: Millis = Millis(1_000);
@@ -31,24 +31,50 @@ impl Gang {
         view: Arc<ClusterView>,
         answer: Result<Placement, Rejection>,
     ) -> Vec<GangAction> {
+        let on_full = match &answer {
+            Err(Rejection::NoRoomNow { .. }) => self.on_full_nodes(now, &view),
+            Ok(_) | Err(_) => None,
+        };
         self.view = Some(view);
         self.looked = now;
-        match answer {
-            Ok(placement) => {
-                let span = self.span_to_gather();
-                self.members = Members::default();
-                self.used.clear();
-                self.state = GangState::Gathering {
-                    until: now.plus(span),
-                    look_at: None,
+        match (answer, on_full) {
+            (Ok(placement), _) => self.begin_to_gather(now, placement),
+            (Err(rejection), on_full) if self.may_pass(&rejection) => {
+                let why = NoRoom::Rejected(Box::new(rejection));
+                let Some(placement) = on_full else {
+                    return self.wait_for_room(now, why);
                 };
-                self.ask(now, placement)
+                let mut actions = self.begin_to_gather(now, placement);
+                // What it waits for is still room.
+                actions.push(GangAction::Show(GangPhase::WaitingForRoom(why)));
+                actions
             }
-            Err(rejection) if self.may_pass(&rejection) => {
-                self.wait_for_room(now, NoRoom::Rejected(Box::new(rejection)))
-            }
-            Err(rejection) => self.end_for(GivenUp::Impossible(Box::new(rejection))),
+            (Err(rejection), _) => self.end_for(GivenUp::Impossible(Box::new(rejection))),
         }
+    }
+
+    fn begin_to_gather(&mut self, now: Millis, placement: Placement) -> Vec<GangAction> {
+        let span = self.span_to_gather();
+        self.members = Members::default();
+        self.used.clear();
+        self.state = GangState::Gathering {
+            until: now.plus(span),
+            look_at: None,
+        };
+        self.ask(now, placement)
+    }
+
+    /// Where it is placed on nodes that others have filled, once it has waited for room for long: as without
+    /// oversubscription, each process with all that it wants. It is placed again where there is room meanwhile.
+    fn on_full_nodes(&self, now: Millis, view: &ClusterView) -> Option<Placement> {
+        if now < self.idle_since.plus(self.limits.ask_full) {
+            return None;
+        }
+        let demand = Demand {
+            oversubscribe: false,
+            ..self.demand.clone()
+        };
+        (self.place)(&demand, view, &[]).ok()
     }
 
     /// How long it has to come together. Gangs that got in each other's way in step do not let go in

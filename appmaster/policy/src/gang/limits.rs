@@ -9,6 +9,9 @@ use crate::Millis;
 pub struct GangLimits {
     /// Between two looks at a cluster without room.
     pub look_again: Millis,
+    /// Where no node has had room for a process for so long, full nodes are asked: YARN takes room back for a queue, by
+    /// preemption, or keeps it, by a reservation, only for what is asked of it.
+    pub ask_full: Millis,
     /// Requests that have brought nothing for so long are placed again; also the shortest span
     /// between two askings, whatever the cluster does. At least [`SHORTEST_REISSUE`].
     pub reissue: Millis,
@@ -48,6 +51,7 @@ impl Default for GangLimits {
     fn default() -> Self {
         Self {
             look_again: Millis(1_000),
+            ask_full: Millis(10_000),
             // Three heartbeats of a NodeManager, by Hadoop's default of one second.
             reissue: Millis(3_000),
             unanswered: Millis(3_000),

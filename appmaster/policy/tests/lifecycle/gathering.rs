@@ -349,6 +349,78 @@ fn letting_go_takes_spans_that_grow_to_a_bound_and_differ_by_seed() {
     assert_eq!(let_go(7, 3), let_go(7, 3));
 }
 
+/// YARN preempts and reserves for what is asked of it alone.
+#[test]
+fn full_nodes_are_asked_where_none_has_had_room_for_long() {
+    let demand = Demand {
+        memory_is_explicit: true,
+        oversubscribe: true,
+        ..Demand::anywhere(NonZeroU32::new(3).unwrap(), Resources::new(3072, 1))
+    };
+    let mut job = placed(demand, policy::allocate::place, patient(), 1);
+    let names = ["n1", "n2", "n3", "n4"];
+    assert_eq!(
+        job.step(Millis(0), LifecycleEvent::Registered),
+        [LifecycleAction::TakeSnapshot]
+    );
+    let mut at = Millis(0);
+    let asked = loop {
+        let actions = job.step(at, LifecycleEvent::Snapshot(full(4, &names)));
+        let placement = actions.iter().find_map(|action| match action {
+            LifecycleAction::Ask { placement, .. } => Some(placement.clone()),
+            _ => None,
+        });
+        // In words it waits for room all the time.
+        assert!(
+            matches!(
+                actions.last(),
+                Some(LifecycleAction::Show(LifecyclePhase::WaitingForRoom(_)))
+            ),
+            "{actions:?}"
+        );
+        if let Some(placement) = placement {
+            break placement;
+        }
+        assert!(at < GangLimits::default().ask_full, "{at:?}: {actions:?}");
+        at = job.wakes_at().unwrap();
+        assert_eq!(
+            job.step(at, LifecycleEvent::Tick),
+            [LifecycleAction::TakeSnapshot]
+        );
+    };
+    assert!(at >= GangLimits::default().ask_full, "{at:?}");
+    let shares = asked.shares.iter();
+    let shares: Vec<(u32, u64)> = shares
+        .map(|share| (share.processes, share.ask.memory.0))
+        .collect();
+    assert_eq!(shares, [(1, 3072); 3]);
+
+    // There is room somewhere else meanwhile: it is asked there, and nothing is left asked for elsewhere.
+    at = job.wakes_at().unwrap();
+    assert_eq!(
+        job.step(at, LifecycleEvent::Tick),
+        [LifecycleAction::TakeSnapshot]
+    );
+    let actions = job.step(at, LifecycleEvent::Snapshot(full(4, &names)));
+    assert_eq!(actions, []);
+    at = job.wakes_at().unwrap();
+    assert_eq!(
+        job.step(at, LifecycleEvent::Tick),
+        [LifecycleAction::TakeSnapshot]
+    );
+    let actions = job.step(at, LifecycleEvent::Snapshot(full(5, &names)));
+    let again = actions.iter().find_map(|action| match action {
+        LifecycleAction::Ask { placement, .. } => Some(placement),
+        _ => None,
+    });
+    let hosts = again
+        .unwrap()
+        .shares
+        .iter()
+        .map(|share| share.host.as_str());
+    assert!(hosts.into_iter().any(|host| host == "n5"), "{actions:?}");
+}
+
 #[test]
 fn a_waiting_limit_ends_the_job_with_what_is_missing() {
     let limits = GangLimits {

@@ -195,10 +195,23 @@ fn a_node_whose_word_is_old_while_the_others_is_not_comes_last() {
     assert_eq!(asked_hosts(&actions), ["n1"]);
 }
 
+/// Of one process, which never asks full nodes.
+fn looking() -> MpiMachine {
+    let gang = GangLimits {
+        ask_full: Millis(u64::MAX),
+        ..GangLimits::default()
+    };
+    let limits = LifecycleLimits {
+        gang,
+        ..LifecycleLimits::default()
+    };
+    MpiMachine::new(demand(1), limits, 1)
+}
+
 #[test]
 fn whoever_waits_for_long_looks_every_minute_at_last() {
     let full = cluster(2, 4096);
-    let (mut job, _) = begun(job(1), &full);
+    let (mut job, _) = begun(looking(), &full);
     let (mut looks, mut at, mut last) = (0, Millis(0), Millis(0));
     while at < Millis(1_800_000) {
         (last, at) = (at, look(&mut job, &full).0);
@@ -217,7 +230,7 @@ fn whoever_waits_for_long_looks_every_minute_at_last() {
 #[test]
 fn what_is_freed_is_looked_at_the_later_the_longer_all_that_was_freed_was_nothing() {
     let full = cluster(2, 4096);
-    let (mut job, _) = begun(job(1), &full);
+    let (mut job, _) = begun(looking(), &full);
     let (mut at, mut spans) = (Millis(0), Vec::new());
     while at < Millis(900_000) {
         let last = at;
