@@ -13,7 +13,8 @@ use crate::host_names::{Hosts, NameError};
 use crate::hostfile::{HostList, HostNames};
 use crate::placement_request::{NodeProcesses, PlacementRequest};
 
-/// The running nodes of the job's partition that are not excluded.
+/// The running nodes of the job's partition that are not excluded; none where no node of the cluster runs, as for half a
+/// minute after a ResourceManager has restarted, until NodeManagers come back to it.
 pub(super) fn usable(
     nodes: &[&NodeReport],
     excluded: &[String],
@@ -33,7 +34,7 @@ pub(super) fn usable(
         .filter(|report| !excluded.contains(report.id.host.as_str()))
         .map(|report| view(report, types))
         .collect();
-    if usable.is_empty() && !nodes.is_empty() {
+    if usable.is_empty() && nodes.iter().any(|report| running(&report)) {
         let there = match (partition.len(), label) {
             (0, Some(label)) => format!("no running node has the label {label}"),
             (0, None) => "no node without a label is running".to_owned(),
@@ -309,10 +310,12 @@ mod tests {
             label.ends_with("no running node has the label ssd"),
             "{label}"
         );
-        assert_eq!(
-            usable(&[], &[], None, &ResourceTypes::default()).unwrap(),
-            []
-        );
+        // A ResourceManager that has just started hears of its nodes later.
+        let lost = report("n1.example", 1, NodeState::Lost, 5, "");
+        for none in [&[][..], &[&lost]] {
+            let types = ResourceTypes::default();
+            assert_eq!(usable(none, &[], None, &types).unwrap(), []);
+        }
     }
 
     #[tokio::test]

@@ -2,15 +2,24 @@
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
+use std::time::Duration;
 
 use follow::FollowError;
 use policy::{MiB, ResourceTypes, Resources};
-use proto_hadoop::yarn::{NodeState, newest};
-use proto_hadoop::{ApplicationClient, ApplicationId};
+use proto_hadoop::yarn::{NodeReport, NodeState, Rows, newest};
+use proto_hadoop::{ApplicationClient, ApplicationId, CallError};
+use terminal::say;
+use tokio::time::{Instant, sleep};
 
 use super::{PreflightError, amount, candidates};
 use crate::arguments::LocalDisk;
 use crate::hostfile::HostNames;
+
+/// NodeManagers come back to a ResourceManager within half a minute (`yarn.resourcemanager.connect.retry-interval.ms`);
+/// where none has by then the job waits in its queue.
+const COMING_BACK: Duration = Duration::from_secs(60);
+/// How often it is looked whether one has.
+const LOOK: Duration = Duration::from_secs(1);
 
 /// What a session, or an application of MapReduce jobs, is to hold.
 #[derive(Debug)]
@@ -64,7 +73,7 @@ pub(crate) async fn ground(
     exclude: &[HostNames],
     disk: &LocalDisk,
 ) -> Result<Ground, PreflightError> {
-    let asked = tokio::try_join!(rm.nodes(&[]), rm.new_application());
+    let asked = tokio::try_join!(nodes(rm), rm.new_application());
     let (reports, application) = asked.map_err(FollowError::from)?;
     let newest = newest(&reports);
     let excluded = candidates::excluded(exclude, &newest).await?;
@@ -84,6 +93,25 @@ pub(crate) async fn ground(
         excluded,
         disks,
     })
+}
+
+/// The nodes, when one of them runs: a ResourceManager that has just started hears of them half a minute later, and
+/// what a job wants is cut by their sizes.
+async fn nodes(rm: &ApplicationClient) -> Result<Rows<NodeReport>, CallError> {
+    let limit = Instant::now() + COMING_BACK;
+    let mut is_said = false;
+    loop {
+        let reports = rm.nodes(&[]).await?;
+        let runs = |report: &NodeReport| report.state == NodeState::Running;
+        if reports.iter().any(runs) || Instant::now() >= limit {
+            return Ok(reports);
+        }
+        if !is_said {
+            say("no node of the cluster runs now: waiting for one");
+            is_said = true;
+        }
+        sleep(LOOK).await;
+    }
 }
 
 impl Ground {
@@ -115,6 +143,10 @@ fn refusal(
             size.words(&types),
             maximum.words(&types)
         ));
+    }
+    // A ResourceManager that has just started hears of its nodes later.
+    if nodes.is_empty() {
+        return None;
     }
     // Cores are counted by some schedulers only.
     let fit = nodes.iter().map(|node| how_many(size.memory, node.memory));
@@ -150,6 +182,7 @@ mod tests {
         let nodes = [Resources::new(8192, 8), Resources::new(4096, 8)];
         let refused = |wanted: WantedContainers<'_>| refusal(&wanted, maximum, &nodes);
         assert_eq!(refused(wanted(2, 4096, 4)), None);
+        assert_eq!(refusal(&wanted(2, 4096, 4), maximum, &[]), None);
         assert_eq!(refused(wanted(1, 8192, 1)), None);
         // Two of them on the larger one.
         assert_eq!(refused(wanted(3, 4096, 1)), None);
