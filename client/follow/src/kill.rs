@@ -22,10 +22,14 @@ pub async fn kill(
     reason: &str,
 ) -> Result<ApplicationReport, FollowError> {
     let deadline = Instant::now() + DEADLINE;
+    // The answer to the order: why it may not have come, until it is taken for good.
+    let mut untaken = None;
     let mut taken = false;
     loop {
+        let report = rm.report(id).await;
+        // It takes half a minute where nobody answers.
         let late = Instant::now() > deadline;
-        let report = match rm.report(id).await {
+        let report = match report {
             Ok(report) => report,
             // One that is away for a moment must not leave the job running.
             Err(error) if !late && !error.is_final() => {
@@ -38,18 +42,21 @@ pub async fn kill(
             return Ok(report);
         }
         if late {
-            return Err(FollowError::NotKilled {
-                id: *id,
-                state: report.state,
-                seconds: DEADLINE.as_secs(),
+            return Err(match untaken {
+                Some(error) if !taken => refused(id, error),
+                _ => FollowError::NotKilled {
+                    id: *id,
+                    state: report.state,
+                    seconds: DEADLINE.as_secs(),
+                },
             });
         }
         if !taken {
             match rm.kill(id, Some(reason)).await {
                 // False until the ResourceManager has taken the order for good.
-                Ok(complete) => taken = complete,
+                Ok(complete) => (taken, untaken) = (complete, None),
                 Err(error) if error.is_final() => return Err(refused(id, error)),
-                Err(_passing) => {}
+                Err(passing) => untaken = Some(passing),
             }
         }
         sleep(PAUSE).await;

@@ -35,7 +35,7 @@ pub(super) async fn logs(job: JobName, given: LogsOptions) -> Result<u8, Failure
     // What is kept is of jobs that are over, and has no ranks.
     let found = match given.of {
         Some(LogOf::Rank(_)) => None,
-        _ => past(job, given.staging.clone()).await,
+        _ => past(job, given.staging.clone()).await?,
     };
     match found {
         Some(history) => over(&history, &given).await,
@@ -43,10 +43,13 @@ pub(super) async fn logs(job: JobName, given: LogsOptions) -> Result<u8, Failure
     }
 }
 
-/// What became of a job, where that can be read.
-async fn past(job: JobName, staging: Option<String>) -> Option<JobHistory> {
-    let histories = Histories::open(staging).ok()?;
-    histories.find(job).await.ok()?
+/// What became of a job, where histories are kept and have it. A file system that does not answer has not said that
+/// there is no such job.
+async fn past(job: JobName, staging: Option<String>) -> Result<Option<JobHistory>, Failure> {
+    match Histories::open(staging) {
+        Ok(histories) => histories.find(job).await,
+        Err(_nowhere) => Ok(None),
+    }
 }
 
 /// What its ApplicationMaster has of it.
