@@ -118,6 +118,17 @@ pub(crate) struct AttemptFault {
     pub(crate) is_lost: bool,
 }
 
+/// What follows from a failed attempt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum AfterFailure {
+    /// It counts as one of the attempts that a task has.
+    Counts,
+    /// It does not: the task is tried again.
+    Uncounted,
+    /// The task is tried again without what it failed on.
+    Skips,
+}
+
 /// Whether the next attempt leaves out what this one failed on: it may, and did not yet.
 fn skip(list: &mut Vec<u64>, failed_on: Option<u64>, most: usize) -> bool {
     let Some(number) = failed_on.filter(|_| list.len() < most) else {
@@ -339,26 +350,31 @@ impl TaskQueue {
     }
 
     /// An attempt has failed: the task is tried again, without the record that killed it where that is
-    /// allowed, or the job has failed. One that has lost its device does not count, the first few times: whether that is so.
-    pub(crate) fn failed(&self, work: LocalTask, sentence: &str, fault: AttemptFault) -> bool {
+    /// allowed, or the job has failed. One that has lost its device does not count, the first few times.
+    pub(crate) fn failed(
+        &self,
+        work: LocalTask,
+        sentence: &str,
+        fault: AttemptFault,
+    ) -> AfterFailure {
         let mut state = self.lock();
         let lost = state.lost.entry(work.names().1).or_default();
         let counts = !fault.is_lost || *lost == LOST_MAX;
         *lost += u32::from(!counts);
         let lost = *lost;
         state.outcome.failed_attempts += u32::from(counts);
-        let again = match work {
+        let (again, skipped) = match work {
             LocalTask::Map(mut order) => {
                 order.attempt += 1;
                 let skipped = skip(&mut order.skip, fault.record, self.skip_max[0]);
                 let allowed = skipped || order.attempt < self.attempts[0] + lost;
-                allowed.then_some(LocalTask::Map(order))
+                (allowed.then_some(LocalTask::Map(order)), skipped)
             }
             LocalTask::Reduce(mut order) => {
                 order.attempt += 1;
                 let skipped = skip(&mut order.skip, fault.record, self.skip_max[1]);
                 let allowed = skipped || order.attempt < self.attempts[1] + lost;
-                allowed.then_some(LocalTask::Reduce(order))
+                (allowed.then_some(LocalTask::Reduce(order)), skipped)
             }
         };
         match again {
@@ -368,7 +384,11 @@ impl TaskQueue {
             }
         }
         self.changed.notify_all();
-        !counts
+        match (skipped, counts) {
+            (true, _) => AfterFailure::Skips,
+            (false, true) => AfterFailure::Counts,
+            (false, false) => AfterFailure::Uncounted,
+        }
     }
 
     /// The job has failed for a reason of its own.

@@ -15,7 +15,7 @@ use super::commit::Committer;
 use super::memory::Outputs;
 use super::process::{LOOK, NotStarted, RoleProcess};
 use super::progress::Progress;
-use super::queue::{AttemptFault, LocalTask, TaskQueue};
+use super::queue::{AfterFailure, AttemptFault, LocalTask, TaskQueue};
 use super::{LocalJob, Stop};
 use crate::error::{Context as _, Error, Result};
 use crate::settings::{MEMORY, Settings, TIMEOUT};
@@ -144,11 +144,16 @@ impl Slot<'_> {
                     ready.kill();
                     self.footprint.release();
                     self.committer.abort_task(&work.names().0);
-                    if self.queue.failed(work, &failure.sentence, failure.fault) && !self.quiet {
-                        crate::say(&format!(
-                            "{}; it does not count: the task is tried again",
-                            failure.sentence
-                        ));
+                    let sentence = failure.sentence;
+                    let note = match self.queue.failed(work, &sentence, failure.fault) {
+                        AfterFailure::Counts => None,
+                        AfterFailure::Uncounted => {
+                            Some("it does not count: the task is tried again")
+                        }
+                        AfterFailure::Skips => Some("the task is tried again without that"),
+                    };
+                    if let Some(note) = note.filter(|_| !self.quiet) {
+                        crate::say(&format!("{sentence}; {note}"));
                     }
                 }
             }

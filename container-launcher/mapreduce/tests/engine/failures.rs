@@ -41,6 +41,12 @@ fn a_task_is_tried_again_and_a_record_that_kills_it_left_out() {
     let (code, said) = program("faulty", &options, &[&bed.at("bad"), &bed.at("out2")], &[]);
     assert_eq!(code, 0, "{said}");
     assert!(said.contains("MAP_SKIPPED_RECORDS=2"), "{said}");
+    // Each is named when it is left out.
+    assert_eq!(
+        said.matches("tried again without that").count(),
+        2,
+        "{said}"
+    );
     assert_eq!(bed.read("out2/part-r-00000"), "a\t1\nb\t1\nc\t1\n");
     // Keys of reduces with all that they have, too.
     bed.write(
