@@ -34,6 +34,7 @@ pub fn words(order: &JobOrder) -> Vec<String> {
             count(hosts.len(), "host"),
         ));
     }
+    lines.extend(order.mappers.iter().cloned());
     lines.push(match &order.overwrite {
         None => format!("output: {}", order.output.url()),
         Some(_) => format!(
@@ -162,11 +163,13 @@ mod tests {
             },
             overwrite: None,
             needs: Vec::new(),
+            mappers: vec!["maps 0 to 2: Users reads /a".into()],
             notes: vec!["a note".into()],
         };
         let wanted = [
             "sort: 3 maps over 66 MB, 2 reduces",
             "splits: 0 MB to 64 MB, of 2 files; 2 of them near blocks, on 2 hosts",
+            "maps 0 to 2: Users reads /a",
             "output: file:/out",
             "local disk: 133 MB in all, and up to 33 MB where one reduce gathers, if the maps write as much as they \
              read, without compression",

@@ -43,6 +43,7 @@ pub mod history;
 pub mod input;
 pub mod jobs;
 mod located;
+pub mod mappers;
 pub mod needs;
 pub mod open;
 pub mod order;

@@ -175,9 +175,13 @@ impl Needs {
 /// The stages of a job that run what a line of its executable stands on: a reducer may be the combiner, too.
 fn stages_of(planned: &PlannedJob, of: &str, said: ProgramStage) -> Vec<ProgramStage> {
     let is = |name: Option<&String>| name.is_some_and(|name| type_name(name) == of);
+    let more = planned.more_inputs.iter().map(|input| &input.mapper);
+    let mut mappers = std::iter::once(&planned.mapper).chain(more);
     let mut stages = Vec::new();
     match said {
-        ProgramStage::Map if is(Some(&planned.mapper)) => stages.push(ProgramStage::Map),
+        ProgramStage::Map if mappers.any(|mapper| is(Some(mapper))) => {
+            stages.push(ProgramStage::Map);
+        }
         ProgramStage::Combine | ProgramStage::Reduce if is(planned.combiner.as_ref()) => {
             stages.push(ProgramStage::Combine);
         }

@@ -22,6 +22,7 @@ use crate::brought::BroughtFiles;
 use crate::device_split;
 use crate::error::MapReduceError;
 use crate::input::{self, InputFile};
+use crate::mappers;
 use crate::needs::{Needs, OfJob};
 use crate::output::OutputPlace;
 use crate::overwrite::Overwrite;
@@ -56,6 +57,8 @@ pub struct JobOrder {
     pub overwrite: Option<Overwrite>,
     /// What its stages need, for a report.
     pub needs: Vec<StageNeed>,
+    /// Which maps have which mapper, a line for each input, where inputs have mappers of their own.
+    pub mappers: Vec<String>,
     /// What should be known of it, a sentence each.
     pub notes: Vec<String>,
 }
@@ -234,6 +237,10 @@ impl JobOrders {
             let mut beside = files.filter(|file| file.address == 0);
             beside.try_for_each(|file| overwrite.spares(&file.path))?;
         }
+        let mappers = mappers::lines(planned, &settings, &submission.inputs, splits.len())?;
+        if self.explain {
+            notes.extend_from_slice(&mappers);
+        }
         let reduces = reduces(planned, &splits, &settings)?;
         notes.extend(of_a_disk(&output));
         let map = StageTerms {
@@ -288,6 +295,7 @@ impl JobOrders {
             output,
             overwrite,
             needs: needs.report(),
+            mappers,
             notes,
         })
     }

@@ -99,6 +99,25 @@ impl Job {
 }
 
 impl<M: Mapper> Mapped<M> {
+    /// With one input more, as [`and`](Self::and), and a closure that is called with each of its lines.
+    #[must_use]
+    pub fn and_lines<F>(
+        self,
+        name: &'static str,
+        default: Option<&'static str>,
+        meaning: &'static str,
+        map: F,
+    ) -> Self
+    where
+        F: Fn(&[u8], &mut Output<'_, M::Key, M::Value>) -> Result<()> + Copy + 'static,
+    {
+        const { assert!(size_of::<F>() == 0, "the closure captures something") };
+        self.and(name, default, meaning, move || LineMapper {
+            map,
+            of: PhantomData,
+        })
+    }
+
     /// With a closure that is called with each key and its values.
     #[must_use]
     pub fn reduce_with<K, V, F>(self, reduce: F) -> Ready<K, V>

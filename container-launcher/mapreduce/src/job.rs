@@ -4,6 +4,7 @@
 //! which is checked when the program is compiled: what a `main` reads on one machine is something else on
 //! another, so tasks get their settings and params with the job, and from nowhere else.
 
+pub(crate) mod inputs;
 mod mapped;
 mod ready;
 
@@ -12,6 +13,7 @@ use std::sync::Arc;
 
 use gerbil_task::{Piece, PlannedJob};
 
+use inputs::MoreInput;
 pub use mapped::Mapped;
 pub use ready::Ready;
 
@@ -72,6 +74,8 @@ pub(crate) struct Spec {
     pub(crate) contradiction: Option<String>,
     pub(crate) options: Vec<JobOption>,
     pub(crate) granule: fn(&Settings) -> Result<Granule>,
+    /// Inputs that options name, whose mappers are their own.
+    pub(crate) more: Vec<MoreInput>,
     /// Makes the splits of inputs that are no files.
     pub(crate) splits: Option<Box<Splits>>,
     pub(crate) map: Box<Map>,

@@ -18,11 +18,11 @@ use crate::context::{Context, Counters, Ground, brought_setting};
 use crate::counting::Counting;
 use crate::error::{Error, Result};
 use crate::input::splits::{OpenNamed, splits as cut};
-use crate::input::{Open, Opened};
-use crate::job::{Spec, option_setting};
+use crate::input::{Granule, Open, Opened};
+use crate::job::{Spec, inputs, option_setting};
 use crate::output::sync::SEED;
 use crate::partition::{CUTS, choose_cuts};
-use crate::settings::{COUNTERS, SPLIT_MAX, SPLIT_PACK, Settings};
+use crate::settings::{COUNTERS, INPUT_MAPS, SPLIT_MAX, SPLIT_PACK, Settings};
 use crate::sort::collect::Spare;
 use crate::sort::scratch::{Scratch, Spill};
 use crate::task::map::MapRun;
@@ -50,7 +50,7 @@ use crate::task::reduce::ReduceRun;
 /// ```
 pub struct Test {
     spec: Spec,
-    files: Vec<(String, Vec<u8>)>,
+    files: Vec<TestFile>,
     brings: Vec<(String, Vec<u8>)>,
     inputs: Vec<String>,
     /// Most bytes of a split; none: a file is one.
@@ -58,6 +58,13 @@ pub struct Test {
     reduces: u32,
     settings: Settings,
     params: serde_json::Value,
+}
+
+struct TestFile {
+    name: String,
+    content: Vec<u8>,
+    /// The input that it is of, if that is not the first one.
+    of: Option<String>,
 }
 
 impl std::fmt::Debug for Test {
@@ -147,8 +154,23 @@ impl Test {
     /// Adds an input file of some name.
     #[must_use]
     pub fn file(mut self, name: &str, content: impl AsRef<[u8]>) -> Self {
-        self.files
-            .push((name.to_owned(), content.as_ref().to_vec()));
+        self.files.push(TestFile {
+            name: name.to_owned(),
+            content: content.as_ref().to_vec(),
+            of: None,
+        });
+        self
+    }
+
+    /// Adds a file of the input `name`, which has a mapper of its own ([`Mapped::and`](crate::Mapped::and)); it is called
+    /// `input-0` and so on.
+    #[must_use]
+    pub fn input_of(mut self, name: &str, content: impl AsRef<[u8]>) -> Self {
+        self.files.push(TestFile {
+            name: format!("input-{}", self.files.len()),
+            content: content.as_ref().to_vec(),
+            of: Some(name.to_owned()),
+        });
         self
     }
 
@@ -205,10 +227,49 @@ impl Test {
         Ok(self)
     }
 
-    /// The splits of the files, and each piece's file.
-    fn file_splits(&self) -> Result<Vec<(Vec<Piece>, Vec<File>)>> {
+    /// The splits of all inputs, and each piece's file.
+    fn file_splits(&mut self) -> Result<Vec<(Vec<Piece>, Vec<File>)>> {
+        let more = &self.spec.more;
+        let is_none = |name: &&String| !more.iter().any(|of| of.planned.name == **name);
+        if let Some(name) = self
+            .files
+            .iter()
+            .filter_map(|file| file.of.as_ref())
+            .find(is_none)
+        {
+            return Err(Error::new(format!(
+                "the job has no input {name:?} with a mapper of its own"
+            )));
+        }
+        let mut splits = self.splits_of(None, self.spec.granule)?;
+        let mut maps = vec![splits.len()];
+        for of in more {
+            let cut = self.splits_of(Some(&of.planned.name), of.granule)?;
+            maps.push(cut.len());
+            splits.extend(cut);
+        }
+        if !more.is_empty() {
+            self.settings.set(INPUT_MAPS, &inputs::said(&maps));
+        }
+        Ok(splits)
+    }
+
+    /// The same of one input.
+    fn splits_of(
+        &self,
+        input: Option<&String>,
+        granule: fn(&Settings) -> Result<Granule>,
+    ) -> Result<Vec<(Vec<Piece>, Vec<File>)>> {
         let mut splits = Vec::new();
-        for (path, content) in &self.files {
+        for TestFile {
+            name: path,
+            content,
+            of,
+        } in &self.files
+        {
+            if of.as_ref() != input {
+                continue;
+            }
             let mut file = memory()?;
             file.write_all(content)?;
             let length = content.len() as u64;
@@ -228,7 +289,7 @@ impl Test {
             let path = path.clone();
             let opened = file.try_clone()?;
             let open: OpenNamed = Rc::new(move |_, _| Ok(Opened::File(opened.try_clone()?)));
-            let granule = (self.spec.granule)(&settings)?;
+            let granule = granule(&settings)?;
             for pieces in cut(&[Listed { path, length }], granule, &settings, &open)? {
                 let files = pieces.iter().map(|_| file.try_clone());
                 let files = files.collect::<std::io::Result<_>>()?;
@@ -241,7 +302,7 @@ impl Test {
     /// What opens the input files by their names, as a driver's client does.
     fn opener(&self) -> Result<OpenNamed> {
         let mut files = BTreeMap::new();
-        for (name, content) in &self.files {
+        for TestFile { name, content, .. } in &self.files {
             let mut file = memory()?;
             file.write_all(content)?;
             files.insert(name.clone(), file);

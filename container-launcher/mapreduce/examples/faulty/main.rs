@@ -218,9 +218,16 @@ fn main() -> ExitCode {
         .combine(|| FaultyCombine)
         .reduce(|| FaultySum);
     let unwritable = Job::new("unwritable").map(|| Unwritable).map_only();
+    let beside = Job::new("beside")
+        .map_lines::<Text, u64, _>(|line, out| out.emit(line, &1))
+        .and_lines("more", Some(""), "lines that count tenfold", |line, out| {
+            out.emit(line, &10)
+        })
+        .reduce(|| Sum);
     App::new("faulty")
         .job(job)
         .job(unwritable)
+        .job(beside)
         .drive(driver)
         .main()
 }
@@ -231,6 +238,7 @@ fn driver(run: &mut Run<'_>) -> Result<()> {
     let how: String = run.option("driver")?;
     let name = match how.as_str() {
         "unwritable" => "unwritable",
+        "beside itself" | "beside" => "beside",
         _ => "faulty",
     };
     let job = run.job(name).input(&input).output(&output);
@@ -238,6 +246,8 @@ fn driver(run: &mut Run<'_>) -> Result<()> {
         "exit" => leave_with(0),
         "error" => return Err(Error::new("this driver wants no job")),
         "params" => job.params(&"not a number")?,
+        "beside itself" => job.input_of("more", &input).input_of("more", &input),
+        "no such input" => job.input_of("more", &input),
         _ => job,
     };
     let job = job.submit()?;

@@ -36,7 +36,8 @@ pub use footprint::Footprint;
 pub use frame::{Connection, DRIVER_FRAME_MAX, FRAME_MAX, FrameError};
 pub use index::{IndexError, check_index};
 pub use message::{
-    FromTask, MapOrder, Partition, Piece, Plan, PlannedJob, ReduceOrder, Source, ToTask, Welcome,
+    FromTask, MapOrder, Partition, Piece, Plan, PlannedInput, PlannedJob, ReduceOrder, Source,
+    ToTask, Welcome,
 };
 pub use output_name::OutputOf;
 pub use phases::{TaskPhase, count_phases, phases};

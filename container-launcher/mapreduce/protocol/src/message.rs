@@ -239,5 +239,20 @@ record! {
         pub needs: Vec<(String, String)>,
         /// Bytes of a device's memory that a byte of a map's input takes there; 0: one.
         pub expansion: u32 = default,
+        /// Inputs behind the first one, which have mappers of their own.
+        pub more_inputs: Vec<PlannedInput> = default,
+    }
+}
+
+record! {
+    /// An input that has a mapper of its own.
+    #[derive(Clone, Debug, Default, PartialEq, Eq)]
+    pub struct PlannedInput {
+        /// The option that names it, without hyphens.
+        pub name: String,
+        /// The mapper's type.
+        pub mapper: String,
+        /// How it is read.
+        pub input: String,
     }
 }

@@ -11,11 +11,12 @@ use crate::arguments::Arguments;
 use crate::context::Counters;
 use crate::drive::client::DriverSocket;
 use crate::error::{Context as _, Error, Result};
+use crate::input::Granule;
 use crate::input::splits::splits;
-use crate::job::Spec;
+use crate::job::{Spec, inputs, option_setting};
 use crate::output::sync::{SEED, seed_of_job};
 use crate::partition::{CUTS, choose_cuts};
-use crate::settings::{RECURSIVE, REDUCES, SPLIT_MAX, SPLIT_PACK, Settings};
+use crate::settings::{INPUT_MAPS, RECURSIVE, REDUCES, SPLIT_MAX, SPLIT_PACK, Settings};
 use crate::task::map::sizes;
 
 /// A job on its way to be run.
@@ -28,6 +29,8 @@ pub struct Submit<'a> {
     settings: Vec<(String, String)>,
     /// What holds where nobody says something else.
     defaults: Vec<(String, String)>,
+    /// Inputs with a mapper of their own, by their names.
+    of: Vec<(String, String)>,
 }
 
 impl<'a> Submit<'a> {
@@ -47,6 +50,7 @@ impl<'a> Submit<'a> {
             },
             settings: Vec::new(),
             defaults: Vec::new(),
+            of: Vec::new(),
         }
     }
 
@@ -67,6 +71,18 @@ impl<'a> Submit<'a> {
     #[must_use]
     pub fn input_path(self, path: &str) -> Self {
         self.input(&escaped(path))
+    }
+
+    /// Says what the job reads as the input `name`, which it has beside the first one
+    /// ([`Mapped::and`](crate::Mapped::and)), in the place of what the command line says: a file, folder, list or pattern.
+    /// Said again, it is one more.
+    #[must_use]
+    pub fn input_of(mut self, name: &str, path: &str) -> Self {
+        match self.of.iter_mut().find(|(of, _)| of == name) {
+            Some((_, paths)) => *paths = format!("{paths},{path}"),
+            None => self.of.push((name.to_owned(), path.to_owned())),
+        }
+        self
     }
 
     /// Says where the output goes: a folder that is not there yet.
@@ -135,6 +151,15 @@ impl<'a> Submit<'a> {
         for (name, value) in &self.settings {
             settings.set(name, value);
         }
+        for (name, paths) in &self.of {
+            if !spec.more.iter().any(|of| of.planned.name == *name) {
+                return Err(Error::new(format!(
+                    "the job {} has no input {name:?} with a mapper of its own",
+                    self.order.job
+                )));
+            }
+            settings.set(&option_setting(name), paths);
+        }
         settings.check()?;
         if let Some(most) = self.client.split_max.get(&self.order.job) {
             for name in [SPLIT_MAX, SPLIT_PACK] {
@@ -160,7 +185,7 @@ impl<'a> Submit<'a> {
         (written.suffix)(&settings)?;
         self.order.splits = match &spec.splits {
             Some(make) => make(&self.order.inputs, &settings)?,
-            None => self.cut(spec, &settings)?,
+            None => self.cut(spec, &mut settings)?,
         };
         let reduces = reduces(spec, &settings, &self.order.splits)?;
         settings.set(REDUCES, &reduces.to_string());
@@ -180,11 +205,40 @@ impl<'a> Submit<'a> {
         })
     }
 
-    /// The client's files as splits.
-    fn cut(&self, spec: &Spec, settings: &Settings) -> Result<Vec<Vec<Piece>>> {
-        let granule = (spec.granule)(settings)?;
+    /// The client's files as splits, input after input; tasks are told how many each input has.
+    fn cut(&mut self, spec: &Spec, settings: &mut Settings) -> Result<Vec<Vec<Piece>>> {
+        let mut all = self.cut_input(&self.order.inputs, spec.granule, settings)?;
+        let mut maps = vec![all.len()];
+        for more in &spec.more {
+            let name = &more.planned.name;
+            let input: String = settings.option(name)?;
+            if input.is_empty() {
+                return Err(Error::new(format!(
+                    "the job {} has an input more, and nobody says which: --{name} IN names it ({})",
+                    self.order.job, more.meaning
+                )));
+            }
+            let cut = self.cut_input(std::slice::from_ref(&input), more.granule, settings)?;
+            maps.push(cut.len());
+            all.extend(cut);
+            self.order.inputs.push(input);
+        }
+        if !spec.more.is_empty() {
+            settings.set(INPUT_MAPS, &inputs::said(&maps));
+        }
+        Ok(all)
+    }
+
+    /// The same of one input.
+    fn cut_input(
+        &self,
+        words: &[String],
+        granule: fn(&Settings) -> Result<Granule>,
+        settings: &Settings,
+    ) -> Result<Vec<Vec<Piece>>> {
+        let granule = granule(settings)?;
         let recursive = settings.parse(RECURSIVE)?;
-        let files = self.client.files(&self.order.inputs, recursive)?;
+        let files = self.client.files(words, recursive)?;
         splits(&files, granule, settings, &self.client.opener())
     }
 

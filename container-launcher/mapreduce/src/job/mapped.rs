@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use gerbil_task::{Piece, PlannedJob};
 
+use super::inputs::{self, Mapping, MoreInput};
 use super::{Job, MakePlace, Ready, Reduce, Sample, Spec};
 use crate::combiner::{Combining, Groups};
 use crate::datum::{EncodeAs as _, Value};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::input::InputFormat;
 use crate::input::splits::OpenNamed;
 use crate::map::Mapper;
@@ -18,14 +19,14 @@ use crate::reduce::{Combiner, Reducer};
 use crate::settings::Settings;
 use crate::sort::collect::{Fold, Place};
 use crate::sort::combine::Combine;
-use crate::task::map::{MapRun, run_map};
+use crate::task::map::MapRun;
 use crate::task::reduce::{Grouping, ReduceRun, run_reduce};
-use crate::task::sample::sample;
 
 /// A job with its mapper.
 pub struct Mapped<M: Mapper> {
     pub(crate) job: Job,
     make: Arc<dyn Fn() -> M>,
+    more: Vec<(MoreInput, Mapping)>,
     combining: Option<Combining>,
     combiner: Option<String>,
     combiner_need: Option<&'static str>,
@@ -47,6 +48,7 @@ impl<M: Mapper> Mapped<M> {
         Self {
             job,
             make,
+            more: Vec::new(),
             combining: None,
             combiner: None,
             combiner_need: None,
@@ -55,6 +57,61 @@ impl<M: Mapper> Mapped<M> {
             ranges: false,
             order: Order::Sorted,
         }
+    }
+
+    /// With one input more, which has a mapper of its own: Hadoop's `MultipleInputs`. `--NAME IN` on the command line names it
+    /// as the first one is named: a file, folder, list or pattern. Without a default the option must be given;
+    /// [`Submit::input_of`](crate::Submit::input_of) is how a driver says it. All mappers emit the same types of keys and
+    /// values, and their formats read files.
+    ///
+    /// Maps are numbered input after input, so that a reduce is handed a key's values of the first input before those of the
+    /// next. What a mapper needs of its node is what all maps of the job need.
+    ///
+    /// ```
+    /// # use gerbil_mapreduce::prelude::*;
+    /// /// `USER<TAB>MINUTES`.
+    /// struct Visits;
+    ///
+    /// impl Mapper for Visits {
+    ///     type Input = KeyValueText;
+    ///     type Key = Text;
+    ///     type Value = u64;
+    ///     fn map(&mut self, user: &[u8], minutes: &[u8], out: &mut Emit<'_, Self>) -> Result<()> {
+    ///         out.emit(user, &std::str::from_utf8(minutes)?.parse::<u64>()?)
+    ///     }
+    /// }
+    ///
+    /// let job = Job::new("minutes")
+    ///     .map(|| Visits)
+    ///     .and_lines("calls", None, "who called for a minute, a line each", |user, out| out.emit(user, &1))
+    ///     .combine(|| Sum)
+    ///     .reduce(|| Sum);
+    /// let done = job.test().input("ann\t5\nbob\t3\n").input_of("calls", "bob\neve\n").run()?;
+    /// assert_eq!(done.text(), "ann\t5\nbob\t4\neve\t1\n");
+    /// # Ok::<(), Error>(())
+    /// ```
+    #[must_use]
+    pub fn and<N, F>(
+        mut self,
+        name: &'static str,
+        default: Option<&'static str>,
+        meaning: &'static str,
+        make: F,
+    ) -> Self
+    where
+        N: Mapper<Key = M::Key, Value = M::Value>,
+        F: Fn() -> N + Copy + 'static,
+    {
+        const {
+            assert!(
+                size_of::<F>() == 0,
+                "the constructor of a mapper captures something"
+            )
+        };
+        self.job = self.job.with(MoreInput::option(name, default, meaning));
+        let input = MoreInput::of::<N>(name, meaning);
+        self.more.push((input, Mapping::of::<N>(Arc::new(make))));
+        self
     }
 
     /// With combiners that `make` makes, which captures nothing, as in [`Job::map`].
@@ -280,9 +337,14 @@ impl<M: Mapper> Mapped<M> {
         let by_first = self.by_first;
         let dealing = Dealing::of::<M::Key>(self.partitioner, by_first, self.ranges);
         let mut needs = self.job.needs;
+        let (more, of_more): (Vec<_>, Vec<_>) = self.more.into_iter().unzip();
+        let mut mappings = vec![Mapping::of(self.make)];
+        mappings.extend(of_more);
+        let is_need_said = needs.iter().any(|(stage, _)| stage == "map");
+        let contradiction = inputs::contradiction(&mappings, is_need_said);
         let (reducer, reducer_need) = reducer.unzip();
         for (stage, need) in [
-            ("map", M::NEED),
+            ("map", mappings.iter().find_map(|of| of.need)),
             ("combine", self.combiner_need),
             ("reduce", reducer_need.flatten()),
         ] {
@@ -307,22 +369,28 @@ impl<M: Mapper> Mapped<M> {
             order: keys.name().to_owned(),
             settings: self.job.settings,
             needs,
-            expansion: M::EXPANSION,
+            expansion: mappings.iter().map(|of| of.expansion).max().unwrap_or(1),
+            more_inputs: more.iter().map(|of| of.planned.clone()).collect(),
         };
-        let (make, combining, place) = (Arc::clone(&self.make), self.combining, dealing.place);
-        let sampled = self.make;
+        let (combining, place) = (self.combining, dealing.place);
+        let sampled = mappings.clone();
         let spec = Spec {
             planned,
-            contradiction: self.job.contradiction.or(dealing.contradiction),
+            contradiction: (self.job.contradiction)
+                .or(dealing.contradiction)
+                .or(contradiction),
             options: self.job.options,
             granule: M::Input::granule,
+            more,
             splits: if M::Input::FILES {
                 None
             } else {
                 Some(Box::new(M::Input::splits))
             },
             map: Box::new(move |run: MapRun<'_>| {
-                run_map(&*make, combining.as_ref(), &place, keys, run)
+                let of = inputs::of_map(run.order.task, &run.context.settings, mappings.len())?;
+                let mapping = mappings.get(of).ok_or_else(no_mapper)?;
+                (mapping.map)(combining.as_ref(), &place, keys, run)
             }),
             reduce,
             direct: if reducer.is_some() {
@@ -337,7 +405,15 @@ impl<M: Mapper> Mapped<M> {
                           settings: &Settings,
                           params: &serde_json::Value,
                           open: &OpenNamed| {
-                        sample(&*sampled, by_first, splits, settings, params, open)
+                        let mut all = Vec::new();
+                        for (of, splits) in
+                            sampled
+                                .iter()
+                                .zip(by_input(splits, settings, sampled.len())?)
+                        {
+                            all.extend((of.sample)(by_first, splits, settings, params, open)?);
+                        }
+                        Ok(all)
                     },
                 )
             }),
@@ -406,4 +482,27 @@ impl<M: Mapper> Mapped<M> {
     pub fn map_only(self) -> Ready<M::Key, M::Value> {
         self.spec(WriterOf::new::<TextOutput, M::Key, M::Value>(), None, None)
     }
+}
+
+fn no_mapper() -> Error {
+    Error::new("an input without a mapper")
+}
+
+/// The splits of each input.
+fn by_input<'a>(
+    splits: &'a [Vec<Piece>],
+    settings: &Settings,
+    inputs: usize,
+) -> Result<Vec<&'a [Vec<Piece>]>> {
+    if inputs == 1 {
+        return Ok(vec![splits]);
+    }
+    let mut rest = splits;
+    let maps = inputs::maps(settings, inputs)?.into_iter();
+    let of = maps.map(|maps| {
+        let (of, behind) = rest.split_at(maps.min(rest.len()));
+        rest = behind;
+        of
+    });
+    Ok(of.collect())
 }

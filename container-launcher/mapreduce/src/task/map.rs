@@ -17,8 +17,8 @@ use crate::order::Order;
 use crate::output::WriterOf;
 use crate::output::sync::SEED;
 use crate::settings::{
-    ACC_FALLBACK, ACC_MODULES, ACC_TIMEOUT, CODEC_MAP, COMBINE, COMPRESS_MAP, NEEDS_MAP,
-    NEEDS_REDUCE, SPLIT_MAX, SPLIT_PACK, Settings,
+    ACC_FALLBACK, ACC_MODULES, ACC_TIMEOUT, CODEC_MAP, COMBINE, COMPRESS_MAP, INPUT_MAPS,
+    NEEDS_MAP, NEEDS_REDUCE, SPLIT_MAX, SPLIT_PACK, Settings,
 };
 use crate::sort::Collector;
 use crate::sort::codec::Codec;
@@ -176,9 +176,10 @@ const SHOWN: u64 = 1 << 20;
 
 /// Settings that make no seeds: a job of the same input writes the same bytes on another machine and in another run. The driver
 /// draws a seed of syncs for each run. Free memory decides whether map output is compressed. A GPU's memory bounds how long splits
-/// are, and the split itself is in the seeds. Whether a cluster has accelerators decides what stages need.
-const UNSEEDED: [&str; 9] = [
+/// are, and so how many each input has, and the split itself is in the seeds. Whether a cluster has accelerators decides what stages need.
+const UNSEEDED: [&str; 10] = [
     SEED,
+    INPUT_MAPS,
     COMPRESS_MAP,
     SPLIT_MAX,
     SPLIT_PACK,

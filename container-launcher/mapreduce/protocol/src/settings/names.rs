@@ -104,5 +104,7 @@ pub const JOB_NAME: &str = "mapreduce.job.name";
 pub const PRIORITY: &str = "mapreduce.job.priority";
 /// See [`KNOWN`](super::KNOWN).
 pub const COUNTERS: &str = "mapreduce.job.counters.max";
+/// How many maps each input of a job has, `3,2`, where inputs have mappers of their own: its driver says it.
+pub const INPUT_MAPS: &str = "inputs.maps";
 /// See [`KNOWN`](super::KNOWN).
 pub const QUEUE: &str = "mapreduce.job.queuename";
