@@ -94,6 +94,7 @@ where
                 records: 0,
                 before: None,
                 page: &page,
+                scratch: None,
                 is_broken: false,
                 of: PhantomData::<fn(K, V)>,
             };

@@ -20,6 +20,7 @@ mod list;
 mod numbers;
 mod option;
 mod reverse;
+mod side;
 mod string;
 mod text;
 mod tuple;
@@ -29,6 +30,7 @@ pub(crate) mod writable;
 pub use json::Json;
 pub use list::List;
 pub use reverse::{Descending, Reverse, Upright};
+pub use side::{Left, Right, Side};
 pub use text::{Bytes, Text};
 pub use variable::{VInt, VLong};
 

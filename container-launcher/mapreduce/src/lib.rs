@@ -40,6 +40,7 @@ mod fuzz;
 mod handle;
 mod input;
 mod job;
+mod join;
 mod library;
 mod local;
 mod map;
@@ -68,7 +69,8 @@ pub use context::Context;
 #[doc(hidden)]
 pub use datum::derived;
 pub use datum::{
-    Bytes, Descending, EncodeAs, Json, Key, List, Reverse, Text, Upright, VInt, VLong, Value,
+    Bytes, Descending, EncodeAs, Json, Key, Left, List, Reverse, Right, Side, Text, Upright, VInt,
+    VLong, Value,
 };
 #[cfg(any(feature = "cuda", feature = "opencl"))]
 pub use device::TurnDevice;
@@ -90,6 +92,7 @@ pub use input::{
     Source, SourceFile, TextLines, WholeFile,
 };
 pub use job::{Job, Mapped, Ready};
+pub use join::{FullJoin, InnerJoin, LeftJoin, RightJoin};
 pub use library::{Count, Distinct, Identity, Sum, Top};
 pub use map::Mapper;
 pub use order::Order;
@@ -105,10 +108,11 @@ pub mod prelude {
 
     pub use crate::{
         App, Bytes, Combiner, Context, Count, Descending, Devices, Distinct, Emit, Error,
-        FixedLength, FixedOutput, Identity, Job, Json, Key, KeyValueText, List, Mapper, NLines,
-        Numbers, Order, Output, Partitioner, RecordPartitioner, Reducer, Result, Reverse, Run,
-        SequenceFile, SequenceFileOutput, Sum, Text, TextLines, TextOutput, Top, VInt, VLong,
-        Value, Values, WholeFile,
+        FixedLength, FixedOutput, FullJoin, Identity, InnerJoin, Job, Json, Key, KeyValueText,
+        Left, LeftJoin, List, Mapper, NLines, Numbers, Order, Output, Partitioner,
+        RecordPartitioner, Reducer, Result, Reverse, Right, RightJoin, Run, SequenceFile,
+        SequenceFileOutput, Side, Sum, Text, TextLines, TextOutput, Top, VInt, VLong, Value,
+        Values, WholeFile,
     };
 }
 

@@ -1,6 +1,7 @@
 //! Reducers, combiners and the values that they are handed.
 
 use std::marker::PhantomData;
+use std::sync::Arc;
 
 use gerbil_task::Page;
 
@@ -10,6 +11,7 @@ use crate::emit::Output;
 use crate::error::Result;
 use crate::order::Order;
 use crate::sort::combine::Run;
+use crate::sort::scratch::Scratch;
 
 /// What is done with each key and its values.
 pub trait Reducer<K: Key, V: Value>: Sized + 'static {
@@ -78,6 +80,8 @@ pub struct Values<'a, K, V> {
     pub(crate) before: Option<u64>,
     /// Each value shows there that the reduce gets on, however many a group has and however long they take.
     pub(crate) page: &'a Page,
+    /// Where a reduce may keep what it has no memory for.
+    pub(crate) scratch: Option<&'a Arc<Scratch>>,
     /// What the maps have left could not be read on.
     pub(crate) is_broken: bool,
     pub(crate) of: PhantomData<fn(K, V)>,

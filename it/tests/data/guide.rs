@@ -62,7 +62,7 @@ fn typed(given: &Given, page: &str, script: &str) -> Result<()> {
         symlink(gerbil::binary()?, folder.path().join(name))?;
     }
     Mpich::install()?.example("cpi", folder.path())?;
-    let named = ["mapjoin", "tera", "wordcount"];
+    let named = ["join", "mapjoin", "tera", "wordcount"];
     for name in named
         .iter()
         .filter(|name| script.contains(&format!("./{name}")))

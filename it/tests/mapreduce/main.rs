@@ -14,6 +14,7 @@ mod hadoops_files;
 mod hdfs;
 mod history;
 mod homes;
+mod inputs;
 mod leaving;
 mod local_disk;
 mod needs;
@@ -56,6 +57,7 @@ fn main() -> ExitCode {
         sorted::CASES,
         streaming::CASES,
         brought::CASES,
+        inputs::CASES,
     ];
     if Needs::PacketFilter.are_met() {
         cases.push(cut::CASES);

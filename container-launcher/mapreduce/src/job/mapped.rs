@@ -65,7 +65,8 @@ impl<M: Mapper> Mapped<M> {
     /// values, and their formats read files.
     ///
     /// Maps are numbered input after input, so that a reduce is handed a key's values of the first input before those of the
-    /// next. What a mapper needs of its node is what all maps of the job need.
+    /// next: [`InnerJoin`](crate::InnerJoin) and its like join by that. What a mapper needs of its node is what all maps of
+    /// the job need.
     ///
     /// ```
     /// # use gerbil_mapreduce::prelude::*;

@@ -64,7 +64,7 @@ pub(crate) fn run_reduce<K: Key, V: Value, R: Reducer<K, V>>(
         order: by,
         budget: context.settings.arena()?,
         record_max: context.settings.record_max()?,
-        scratch,
+        scratch: Arc::clone(&scratch),
         page: page.clone(),
     };
     let ground = &mut context.ground;
@@ -118,6 +118,7 @@ pub(crate) fn run_reduce<K: Key, V: Value, R: Reducer<K, V>>(
             records: 0,
             before: Some(records),
             page: &page,
+            scratch: Some(&scratch),
             is_broken: false,
             of: PhantomData::<fn(K, V)>,
         };

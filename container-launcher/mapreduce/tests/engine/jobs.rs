@@ -308,8 +308,8 @@ fn the_other_examples() {
     bed.write("orders", "2\tink\n1\tpen\n2\tcap\n3\tcup\n");
     run(
         "join",
-        &["--left", "users"],
-        &[&bed.at("orders"), &bed.at("users"), &bed.at("join")],
+        &["--orders", &bed.at("orders")],
+        &[&bed.at("users"), &bed.at("join")],
     );
     assert_eq!(
         bed.read("join/part-r-00000"),

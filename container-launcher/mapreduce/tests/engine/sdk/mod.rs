@@ -4,5 +4,6 @@ mod combiners;
 mod derived;
 mod formats;
 mod handles;
+mod joins;
 mod keys;
 mod reducers;
