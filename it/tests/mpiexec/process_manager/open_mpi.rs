@@ -208,7 +208,9 @@ fn of_script(given: &Given) -> Result<()> {
     let said = alone.stderr_text();
     ensure!(alone.code() == 65, "{}: {said}", alone.code());
     ensure!(
-        said.contains("runs alone") && said.contains("--pmix LIBPMIX"),
+        said.contains("runs alone")
+            && said.contains("--pmix LIBPMIX")
+            && said.contains("/openmpi/libpmix.so.2"),
         "{said}"
     );
     Ok(())
