@@ -43,11 +43,19 @@ fn nothing(given: &Given) -> Result<()> {
     let path = it::bed::text_of(&gate)?;
     let mut running = job(given, &["-n", "6", &chaos, &path])?.start()?;
     running.wait_for_stdout("ready")?;
-    let while_it_runs = &seen(given, &application, 2)? - &idle;
-    for (what, at_least) in [("process", 12), ("folder", 3), ("/dev/shm/mpich", 1)] {
-        let of_kind = while_it_runs.iter().filter(|line| line.starts_with(what));
-        ensure!(of_kind.count() >= at_least, "{what}: {while_it_runs:#?}");
-    }
+    // The first of the ranks is ready; each is to have left its process behind.
+    let mut while_it_runs = BTreeSet::new();
+    let all = wait::until("all that the job has", GONE, || {
+        while_it_runs = &seen(given, &application, 2)? - &idle;
+        let at_least = |what: &str, at_least: usize| {
+            let of_kind = while_it_runs.iter().filter(|line| line.starts_with(what));
+            of_kind.count() >= at_least
+        };
+        let is_there =
+            at_least("process", 12) && at_least("folder", 3) && at_least("/dev/shm/mpich", 1);
+        Ok(is_there.then_some(()))
+    });
+    all.map_err(|error| error.context(format!("{while_it_runs:#?}")))?;
     fs::write(&gate, "")?;
     running.finish()?.success("a job that is let go")?;
     is_gone("an end by itself", 2)?;
