@@ -93,7 +93,7 @@ impl Bench {
 
     fn session(&self, policy: &str) -> Result<()> {
         let record = format!("{RECORDS}/session.jsonl");
-        let (nodes, slots) = (NODES.to_string(), format!("fast=1:0,slow={SLOW_SLOTS}:0"));
+        let (nodes, slots) = (NODES.to_string(), format!("fast=1:0,slow={SLOW_SLOTS}:1"));
         let line = [
             "start",
             "dyscale",

@@ -155,7 +155,7 @@ pub(crate) fn figure(
 fn method(options: &DyScaleOptions) -> String {
     format!(
         "Four NodeManagers on one machine with `--cores fast=0,slow=1` and one map slot on the fast core and three on the slow \
-         one each (`--slots fast=1:0,slow=3:0`). *Emulated*: all nodes share the two cores, and tasks are those of the \
+         one each (`--slots fast=1:0,slow=3:1`; the jobs have no reduces). *Emulated*: all nodes share the two cores, and tasks are those of the \
          example `hold --by-mask 0`, which wait instead of computing, as told on core 0 and as long as at 0.45 of its speed \
          on core 1; binding, moves, queues, processes, HDFS and YARN are real. A batch job of {} maps of {} s (on the fast core) \
          and {} interactive jobs of 1 to 3 maps of {} to {} ms, drawn by a seed with exponential gaps of {} s in the mean, in one \
