@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result, ensure};
 use it::bed::{self, Given, text_of};
 use it::session::told;
+use it::settings::File;
 use it::{mapreduce, wait};
 use tempfile::TempDir;
 
@@ -36,7 +37,11 @@ pub(crate) struct Bench {
 impl Bench {
     pub(crate) fn start() -> Result<Self> {
         let folder = bed::folder()?;
-        let cluster = it::Cluster::builder().nodes(NODES).start()?;
+        // A container has as many vcores as slots, of which `park=1` adds one.
+        let cluster = it::Cluster::builder()
+            .nodes(NODES)
+            .set(File::Yarn, "yarn.scheduler.maximum-allocation-vcores", "8")
+            .start()?;
         let given = Given {
             cluster: Arc::new(cluster),
             folder: folder.path().to_owned(),
