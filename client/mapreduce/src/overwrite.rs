@@ -1,8 +1,8 @@
 //! A new output in the place of an old one.
 //!
 //! The job writes beside the old output, into `_NAME.new`; when it is committed there, with its `_SUCCESS`, the old
-//! one goes to the user's trash, as Hadoop's shell puts it there, or is removed where HDFS has no trash
-//! (`fs.trash.interval` 0), and the new one gets its name. So a reader sees all of the old output, nothing, or all of
+//! one goes to the user's trash, as Hadoop's shell puts it there, and the new one gets its name. Where HDFS has no trash
+//! (`fs.trash.interval` 0) the old one is beside it as `_NAME.new.old-TIME` meanwhile, and is removed then. So a reader sees all of the old output, nothing, or all of
 //! the new one; and a job that fails leaves the old one as it was.
 //!
 //! It writes there also where nothing has the name: two jobs that may overwrite the same output meet in one folder,
@@ -22,7 +22,7 @@ use tokio::time::{Instant, sleep};
 
 use crate::error::MapReduceError;
 use crate::places::{FileSystems, Location};
-use crate::trash::{Gone, Trash, is_in, put_away};
+use crate::trash::{Gone, Trash, is_in, now_ms, put_away};
 
 /// How long another client has for its two renames before it counts as killed.
 const SWAP: Duration = Duration::from_secs(5);
@@ -172,15 +172,28 @@ impl Overwrite {
     }
 
     /// The new one gets the name. What has become of the old one, if there was one.
+    ///
+    /// The old one is put away only when the new one has found the name taken, and comes back where the new one is gone
+    /// meanwhile: another client has given it the name, and what has that is no old output.
     async fn replace(&self) -> Result<Option<Gone>, MapReduceError> {
         let mut gone = None;
         for _ in 0..TRIES {
-            gone = self.put_old_away().await?.or(gone);
             match self.storage.rename(&self.new.path, &self.old.path).await {
                 Ok(()) => return Ok(gone),
-                // Another job, which may overwrite it as well, has ended in between: its output makes place.
                 Err(StorageError::Exists { .. }) => {}
                 Err(error) => return Err(error.into()),
+            }
+            let Some(aside) = self.put_aside().await? else {
+                continue;
+            };
+            match self.storage.rename(&self.new.path, &self.old.path).await {
+                Ok(()) => return self.let_go(aside).await.map(Some),
+                // Another job, which may overwrite it as well, has ended in between: its output makes place, too.
+                Err(StorageError::Exists { .. }) => gone = Some(self.let_go(aside).await?),
+                Err(error) => {
+                    self.storage.rename(&aside, &self.old.path).await?;
+                    return Err(error.into());
+                }
             }
         }
         Err(MapReduceError::Asked(format!(
@@ -189,16 +202,103 @@ impl Overwrite {
         )))
     }
 
-    async fn put_old_away(&self) -> Result<Option<Gone>, MapReduceError> {
+    /// Where the old output is now: in the trash, or beside its place, where there is none. `None`: there was nothing.
+    async fn put_aside(&self) -> Result<Option<String>, MapReduceError> {
         match self.kept {
             Trash::Off => {
-                let was_there = self.storage.remove_found(&self.old.path).await?;
-                Ok(was_there.then_some(Gone::Removed))
+                let aside = format!("{}.old-{}", self.new.path, now_ms());
+                match self.storage.rename(&self.old.path, &aside).await {
+                    Ok(()) => Ok(Some(aside)),
+                    Err(_) if self.storage.stat(&self.old.path).await?.is_none() => Ok(None),
+                    Err(error) => Err(error.into()),
+                }
             }
             Trash::Emptied | Trash::NeverEmptied => {
-                let put = put_away(&self.storage, &self.trash, &self.old).await?;
-                Ok(put.map(Gone::To))
+                put_away(&self.storage, &self.trash, &self.old).await
             }
+        }
+    }
+
+    /// What becomes of an old output that is aside.
+    async fn let_go(&self, aside: String) -> Result<Gone, MapReduceError> {
+        match self.kept {
+            Trash::Off => {
+                self.storage.remove(&aside).await?;
+                Ok(Gone::Removed)
+            }
+            Trash::Emptied | Trash::NeverEmptied => Ok(Gone::To(self.old.address.url(&aside))),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::Path;
+    use std::sync::Arc;
+
+    use storage::{Address, Storage};
+
+    use super::Overwrite;
+    use crate::places::Location;
+    use crate::trash::{Gone, Trash};
+
+    fn overwrite(folder: &Path, kept: Trash) -> Overwrite {
+        let at = |name: &str| Location {
+            address: Address::Shared,
+            path: format!("{}/{name}", folder.display()),
+        };
+        Overwrite {
+            storage: Arc::new(Storage::open(&Address::Shared).unwrap()),
+            old: at("out"),
+            new: at("_out.new"),
+            trash: at("trash").path,
+            kept,
+        }
+    }
+
+    fn outputs(folder: &Path) -> Vec<String> {
+        let names = fs::read_dir(folder).unwrap().flatten();
+        let mut names: Vec<String> = names
+            .map(|entry| entry.file_name().to_string_lossy().into_owned())
+            .filter(|name| name != "trash")
+            .collect();
+        names.sort();
+        names
+    }
+
+    /// A client that slept while another one finished what it had left.
+    #[tokio::test]
+    async fn an_output_that_has_its_name_already_is_no_old_one() {
+        for kept in [Trash::Off, Trash::NeverEmptied] {
+            let folder = tempfile::tempdir().unwrap();
+            let make = |name: &str, text: &str| {
+                let path = folder.path().join(name);
+                fs::create_dir(&path).unwrap();
+                fs::write(path.join("part"), text).unwrap();
+            };
+            let read = || fs::read_to_string(folder.path().join("out/part")).unwrap();
+            let overwrite = overwrite(folder.path(), kept);
+            make("out", "old");
+            make("_out.new", "new");
+            let gone = overwrite.replace().await.unwrap();
+            assert!(
+                matches!(
+                    (kept, gone),
+                    (Trash::Off, Some(Gone::Removed)) | (Trash::NeverEmptied, Some(Gone::To(_)))
+                ),
+                "{kept:?}"
+            );
+            assert_eq!(
+                (read().as_str(), outputs(folder.path())),
+                ("new", vec!["out".to_owned()])
+            );
+            // There is no new one any more.
+            assert!(overwrite.replace().await.is_err());
+            assert_eq!(
+                (read().as_str(), outputs(folder.path())),
+                ("new", vec!["out".to_owned()])
+            );
         }
     }
 }

@@ -91,7 +91,8 @@ async fn discard(
                     "cannot go to your trash, which lies in it: -skipTrash removes both",
                 );
             }
-            return Ok(put_away(storage, &trash, place).await?.map(Gone::To));
+            let put = put_away(storage, &trash, place).await?;
+            return Ok(put.map(|path| Gone::To(place.address.url(&path))));
         }
     }
     let was_there = storage.remove_found(&place.path).await?;
@@ -99,7 +100,7 @@ async fn discard(
 }
 
 /// Renames it into that trash, under its own name, or with the time behind it, in milliseconds since 1970, as Hadoop's
-/// shell does it; its address there. `None`: nothing is there.
+/// shell does it; its path there. `None`: nothing is there.
 ///
 /// # Errors
 /// As [`Storage::rename`]; other names are taken each time.
@@ -119,7 +120,7 @@ pub(crate) async fn put_away(
         // A folder that is renamed to another would lie in that one.
         if storage.stat(&to).await?.is_none() {
             match storage.rename(&old.path, &to).await {
-                Ok(()) => return Ok(Some(old.address.url(&to))),
+                Ok(()) => return Ok(Some(to)),
                 Err(StorageError::Exists { .. }) => {}
                 Err(error) => return Err(error.into()),
             }
@@ -138,7 +139,8 @@ pub(crate) fn is_in(path: &str, folder: &str) -> bool {
     rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-fn now_ms() -> i64 {
+/// Since 1970.
+pub(crate) fn now_ms() -> i64 {
     follow::timing::now_us() / 1000
 }
 
