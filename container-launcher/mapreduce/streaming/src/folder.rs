@@ -1,7 +1,7 @@
 //! The working folder of a command: its own, with links to the job's files.
 
 use std::fs::{self, File, Metadata};
-use std::io;
+use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::{MetadataExt as _, symlink};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -50,7 +50,10 @@ const PREFIX: &str = "gerbil-streaming-";
 /// The file in a folder that its job has locked as long as it lives.
 const OWNER: &str = ".gerbil-owner";
 /// A folder without that file is one that is being made, unless it is older.
-const MAKING: Duration = Duration::from_secs(60);
+const MAKING: Duration = Duration::from_secs(24 * 3600);
+
+/// Whoever has the lock is not waited for.
+const TRY: FlockOperation = FlockOperation::NonBlockingLockExclusive;
 
 /// The folder of a job that runs on this machine alone, with what it brings along; nobody can foretell its name. What a
 /// job has left that was killed goes when the next one begins.
@@ -108,12 +111,14 @@ impl JobFolder {
     }
 }
 
-/// Locks a folder; the lock ends with the process that has the file.
+/// Locks a folder; the lock ends with the process that has the file. In it is the host: on a folder that several have
+/// mounted the others may not see the lock.
 fn own(folder: &Path) -> io::Result<File> {
     // It has its name when it is locked.
     let new = folder.join(".gerbil-owner.new");
-    let owner = File::create_new(&new)?;
-    flock(&owner, FlockOperation::NonBlockingLockExclusive)?;
+    let mut owner = File::create_new(&new)?;
+    owner.write_all(rustix::system::uname().nodename().to_bytes())?;
+    flock(&owner, TRY)?;
     fs::rename(&new, folder.join(OWNER))?;
     Ok(owner)
 }
@@ -136,9 +141,16 @@ fn is_folder_of_ours(about: &Metadata) -> bool {
     about.is_dir() && about.uid() == rustix::process::geteuid().as_raw()
 }
 
+/// An owner is no longer than the name of a host may be.
+fn is_of_this_host(owner: &File) -> bool {
+    let mut host = Vec::new();
+    let read = owner.take(256).read_to_end(&mut host);
+    read.is_ok() && host == rustix::system::uname().nodename().to_bytes()
+}
+
 fn is_dead(folder: &Path) -> bool {
     match File::open(folder.join(OWNER)) {
-        Ok(owner) => flock(&owner, FlockOperation::NonBlockingLockExclusive).is_ok(),
+        Ok(owner) => is_of_this_host(&owner) && flock(&owner, TRY).is_ok(),
         Err(_) => {
             let made = fs::metadata(folder).and_then(|about| about.modified());
             made.is_ok_and(|made| {
@@ -165,7 +177,7 @@ mod tests {
     use std::process::Command;
     use std::time::SystemTime;
 
-    use super::{JobFolder, MAKING, own, remove_dead};
+    use super::{JobFolder, MAKING, OWNER, own, remove_dead};
     use crate::plan::Brought;
 
     #[test]
@@ -179,6 +191,9 @@ mod tests {
         let (dead, living) = (folder("gerbil-streaming-a"), folder("gerbil-streaming-b"));
         drop(own(&dead).unwrap());
         let _owner = own(&living).unwrap();
+        let elsewhere = folder("gerbil-streaming-f");
+        drop(own(&elsewhere).unwrap());
+        fs::write(elsewhere.join(OWNER), "another host").unwrap();
         let being_made = folder("gerbil-streaming-c");
         let old = folder("gerbil-streaming-d");
         let long_ago = SystemTime::now() - 2 * MAKING;
@@ -189,6 +204,7 @@ mod tests {
         remove_dead(here.path());
         assert!(!dead.exists() && !old.exists());
         assert!(living.exists() && being_made.exists() && other.exists());
+        assert!(elsewhere.exists());
     }
 
     #[test]
