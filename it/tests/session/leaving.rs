@@ -19,6 +19,10 @@ pub const CASES: &[(&str, Case)] = &[
         given_back,
     ),
     (
+        "preemption: a queue has its share of a cluster without any room",
+        without_room,
+    ),
+    (
         "preemption: a job runs on until YARN ends it, and begins again",
         taken,
     ),
@@ -119,6 +123,15 @@ fn given_back(given: &Given) -> Result<()> {
     succeeds(given, &["-n", "4", "true"])?;
     urgent.ends()?;
     shows(given, "3 containers with 6 slots")?;
+    stop(given, "s")
+}
+
+/// The session has all but what the ApplicationMasters take: YARN names no room for the other queue either.
+fn without_room(given: &Given) -> Result<()> {
+    start_with(given, "s", "3584")?;
+    let mut urgent = Patient::urgent(given, "urgent-3", &[])?;
+    urgent.running.wait_for_stdout("up")?;
+    urgent.ends()?;
     stop(given, "s")
 }
 
