@@ -36,19 +36,14 @@ fn sentence(miss: &DeadlineMiss) -> String {
         takes,
         left,
     } = miss;
-    let (one, some) = match stage {
-        Stage::Reduce => ("reduce", "reduces"),
-        Stage::Map | Stage::Gang => ("map", "maps"),
+    let (some, wait) = match (stage, tasks) {
+        (Stage::Reduce, 1) => ("reduces", "reduce waits, and takes"),
+        (Stage::Reduce, _) => ("reduces", "reduces wait, and take"),
+        (Stage::Map | Stage::Gang, 1) => ("maps", "map waits, and takes"),
+        (Stage::Map | Stage::Gang, _) => ("maps", "maps wait, and take"),
     };
-    let waits = match tasks {
-        1 => format!("1 {one} waits, and takes"),
-        tasks => format!("{tasks} {some} wait, and take"),
-    };
-    let all = match slots {
-        1 => format!("the only slot for {some}"),
-        slots => format!("all {slots} slots for {some}"),
-    };
-    let takes = format!("{waits} at least {} s on {all}", seconds(*takes));
+    let takes = seconds(*takes);
+    let takes = format!("{tasks} {wait} at least {takes} s on all slots for {some} ({slots})");
     match left {
         Nanos(0) => format!("the job has missed its deadline: {takes}"),
         left => format!(
@@ -78,8 +73,8 @@ mod tests {
         };
         assert_eq!(
             sentence(&miss),
-            "the job will miss its deadline, which is in 20 s: 40 maps wait, and take at least 35 s on all 12 \
-             slots for maps"
+            "the job will miss its deadline, which is in 20 s: 40 maps wait, and take at least 35 s on all slots \
+             for maps (12)"
         );
         let passed = DeadlineMiss {
             stage: Stage::Reduce,
@@ -90,7 +85,7 @@ mod tests {
         };
         assert_eq!(
             sentence(&passed),
-            "the job has missed its deadline: 1 reduce waits, and takes at least 35 s on the only slot for reduces"
+            "the job has missed its deadline: 1 reduce waits, and takes at least 35 s on all slots for reduces (1)"
         );
     }
 }

@@ -11,6 +11,7 @@
 //! A client that is killed between its job's commit and the second rename leaves the new output whole, in `_NAME.new`.
 //! The next job that may overwrite `NAME` finishes that first.
 
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -30,6 +31,9 @@ const SWAP: Duration = Duration::from_secs(5);
 const LOOK: Duration = Duration::from_millis(100);
 /// How often an output is put away that another job has put there meanwhile.
 const TRIES: u32 = 5;
+
+/// Boxed: both callers have one copy of the code.
+type Replaced<'a> = Pin<Box<dyn Future<Output = Result<Option<Gone>, MapReduceError>> + Send + 'a>>;
 
 /// An output that is to take the place of another.
 #[derive(Clone, Debug)]
@@ -110,16 +114,17 @@ impl Overwrite {
         }
         match self.replace().await {
             Ok(Some(gone)) => {
-                let sentence = match (gone, self.kept) {
-                    (Gone::Removed, _) => {
-                        "the output that was there before is removed: HDFS keeps no trash (fs.trash.interval is 0)"
-                            .to_owned()
-                    }
+                let (became, why) = match (gone, self.kept) {
+                    (Gone::Removed, _) => (
+                        "removed".to_owned(),
+                        ": HDFS keeps no trash (fs.trash.interval is 0)",
+                    ),
                     (Gone::To(url), Trash::NeverEmptied) => {
-                        format!("the output that was there before is {url} now; nobody empties that folder but you")
+                        (url, " now; nobody empties that folder but you")
                     }
-                    (Gone::To(url), _) => format!("the output that was there before is {url} now"),
+                    (Gone::To(url), _) => (url, " now"),
                 };
+                let sentence = format!("the output that was there before is {became}{why}");
                 // The command may have stopped listening.
                 let _shown = told.send((job, JobNews::Notice(sentence))).await.is_ok();
             }
@@ -157,13 +162,9 @@ impl Overwrite {
                     self.new.url()
                 )));
             }
-            let gone = self.replace().await?;
-            let became = gone.map_or_else(String::new, |gone| match gone {
-                Gone::To(url) => format!("; what was there before is {url} now"),
-                Gone::Removed => "; what was there before is removed".to_owned(),
-            });
+            let _gone = self.replace().await?;
             return Ok(Some(format!(
-                "a run before was cut off when its output was complete: {} is {} now{became}",
+                "a run before was cut off when its output was complete: {} is {} now",
                 self.new.url(),
                 self.old.url()
             )));
@@ -175,31 +176,38 @@ impl Overwrite {
     ///
     /// The old one is put away only when the new one has found the name taken, and comes back where the new one is gone
     /// meanwhile: another client has given it the name, and what has that is no old output.
-    async fn replace(&self) -> Result<Option<Gone>, MapReduceError> {
-        let mut gone = None;
-        for _ in 0..TRIES {
-            match self.storage.rename(&self.new.path, &self.old.path).await {
-                Ok(()) => return Ok(gone),
-                Err(StorageError::Exists { .. }) => {}
-                Err(error) => return Err(error.into()),
-            }
-            let Some(aside) = self.put_aside().await? else {
-                continue;
-            };
-            match self.storage.rename(&self.new.path, &self.old.path).await {
-                Ok(()) => return self.let_go(aside).await.map(Some),
-                // Another job, which may overwrite it as well, has ended in between: its output makes place, too.
-                Err(StorageError::Exists { .. }) => gone = Some(self.let_go(aside).await?),
-                Err(error) => {
-                    self.storage.rename(&aside, &self.old.path).await?;
-                    return Err(error.into());
+    #[inline(never)]
+    fn replace(&self) -> Replaced<'_> {
+        Box::pin(async move {
+            let mut aside = None;
+            for _ in 0..TRIES {
+                match self.storage.rename(&self.new.path, &self.old.path).await {
+                    Ok(()) => {
+                        return match aside {
+                            Some(aside) => self.let_go(aside).await.map(Some),
+                            None => Ok(None),
+                        };
+                    }
+                    // Or another job, which may overwrite it as well, has ended in between: its output makes place, too.
+                    Err(StorageError::Exists { .. }) => {
+                        if let Some(before) = aside.take() {
+                            self.let_go(before).await?;
+                        }
+                        aside = self.put_aside().await?;
+                    }
+                    Err(error) => {
+                        if let Some(aside) = aside {
+                            self.storage.rename(&aside, &self.old.path).await?;
+                        }
+                        return Err(error.into());
+                    }
                 }
             }
-        }
-        Err(MapReduceError::Asked(format!(
-            "{} is made anew again and again",
-            self.old.url()
-        )))
+            Err(MapReduceError::Asked(format!(
+                "{} is made anew again and again",
+                self.old.url()
+            )))
+        })
     }
 
     /// Where the old output is now: in the trash, or beside its place, where there is none. `None`: there was nothing.

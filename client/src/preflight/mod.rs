@@ -114,7 +114,7 @@ pub(crate) async fn look(rm: &ApplicationClient, plan: &Plan) -> Result<Checked,
         types,
     };
     if view.nodes.is_empty() {
-        remarks.push("no node of the cluster runs now: the job waits for one".to_owned());
+        remarks.push(wanted_containers::NO_NODE.to_owned());
     }
     // Its ApplicationMaster has the queue's own label, whatever its processes are to have.
     let own_label = queue

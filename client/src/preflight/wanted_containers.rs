@@ -18,6 +18,8 @@ use crate::hostfile::HostNames;
 /// NodeManagers come back to a ResourceManager within half a minute (`yarn.resourcemanager.connect.retry-interval.ms`);
 /// where none has by then the job waits in its queue.
 const COMING_BACK: Duration = Duration::from_secs(60);
+/// What is said meanwhile.
+pub(super) const NO_NODE: &str = "no node of the cluster runs now: waiting for one";
 /// How often it is looked whether one has.
 const LOOK: Duration = Duration::from_secs(1);
 
@@ -107,7 +109,7 @@ async fn nodes(rm: &ApplicationClient) -> Result<Rows<NodeReport>, CallError> {
             return Ok(reports);
         }
         if !is_said {
-            say("no node of the cluster runs now: waiting for one");
+            say(NO_NODE);
             is_said = true;
         }
         sleep(LOOK).await;

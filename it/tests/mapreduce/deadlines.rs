@@ -41,7 +41,7 @@ fn missed(given: &Given) -> Result<()> {
         ensure!(notices == times, "--deadline {deadline}: {said}");
         if times > 0 {
             ensure!(
-                said.contains("s on the only slot for maps"),
+                said.contains("s on all slots for maps (1)"),
                 "it does not say why: {said}"
             );
         }
