@@ -19,6 +19,8 @@ use super::trouble::Trouble;
 const TOLD: usize = 100;
 /// After the end of its process a pipe that somebody else keeps open is read for so long.
 const LEFT_OPEN: Duration = Duration::from_secs(5);
+/// An attempt whose output the file system does not take fails after this pause: four of them outlast a restart.
+const OUTAGE: Duration = Duration::from_secs(5);
 
 /// The files of one attempt.
 #[derive(Debug)]
@@ -77,7 +79,9 @@ impl Files {
                 needs_folder: true,
                 ..CreateOptions::default()
             };
-            storage.create(&path, options).await
+            let created = storage.create(&path, options).await;
+            outlast(created.as_ref().err()).await;
+            created
         })?;
         let opened = writer
             .map_err(|error| lost(output, &error))
@@ -167,19 +171,37 @@ async fn drain(
 }
 
 async fn drain_by(
-    from: pipe::Receiver,
+    mut from: pipe::Receiver,
     mut to: Writer,
     output: &AttemptOutput,
     gone: &CancellationToken,
 ) -> Result<u64, String> {
-    tokio::select! {
-        filled = to.fill(from) => filled.map_err(|error| lost(output, &error))?,
+    let filled = tokio::select! {
+        filled = to.fill(&mut from) => filled,
         () = overdue(gone) => {
             return Err("its process has ended, and what it had started keeps its output open".to_owned());
         }
+    };
+    let written = match filled {
+        Ok(()) => to.close().await,
+        Err(error) => Err(error),
+    };
+    if let Err(error) = &written {
+        // The process waits meanwhile: its pipe is still open.
+        tokio::select! {
+            () = outlast(Some(error)) => {}
+            () = gone.cancelled() => {}
+        }
     }
-    let closed = to.close().await;
-    closed.map_err(|error| lost(output, &error))
+    written.map_err(|error| lost(output, &error))
+}
+
+/// Waits where a file could not be written because the file system is away: an attempt that fails at once is begun again at
+/// once, and has failed as often as it may before DataNodes that are restarted are back.
+async fn outlast(error: Option<&StorageError>) {
+    if error.is_some_and(StorageError::is_outage) {
+        tokio::time::sleep(OUTAGE).await;
+    }
 }
 
 async fn overdue(gone: &CancellationToken) {

@@ -7,6 +7,7 @@ mod calls;
 mod commits;
 mod cores;
 mod cut;
+mod data_node;
 mod deadlines;
 mod disks;
 mod failures;
@@ -63,7 +64,7 @@ fn main() -> ExitCode {
         cases.push(cut::CASES);
     }
     // These end daemons, and start them again.
-    cases.extend([commits::node::CASES, own::OF_SMALL]);
+    cases.extend([commits::node::CASES, data_node::CASES, own::OF_SMALL]);
     if disk::can_be_mounted().unwrap_or(false) {
         cases.push(disks::CASES);
     }

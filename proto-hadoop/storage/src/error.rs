@@ -213,6 +213,23 @@ pub enum StorageError {
     },
 }
 
+impl StorageError {
+    /// Whether the same may go well a little later: servers that are away, and may be on their way back.
+    #[must_use]
+    pub const fn is_outage(&self) -> bool {
+        // HDFS says that there is no room where no DataNode answers, too.
+        matches!(
+            self,
+            Self::Down { .. }
+                | Self::DataNodes { .. }
+                | Self::Block { .. }
+                | Self::SafeMode { .. }
+                | Self::Full { .. }
+                | Self::Silent { .. }
+        )
+    }
+}
+
 /// Of an error of the operating system on a file of this machine.
 pub(crate) fn local(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> StorageError {
     let path = path.to_owned();

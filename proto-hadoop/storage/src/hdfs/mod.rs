@@ -5,6 +5,7 @@
 mod blocks;
 mod calls;
 mod closing;
+mod patience;
 mod reading;
 mod refusal;
 mod steps;
@@ -267,10 +268,11 @@ impl Hdfs {
                 return Ok(reading);
             }
         }
-        let size = known.size;
+        let (size, modified_ms) = (known.size, known.modified_ms);
         let mut reading = self.open(path, from).await?;
         let now = reading.size();
         reading.check_writer(size, now).await?;
+        reading.listed(modified_ms);
         reading.expect(end);
         Ok(reading)
     }

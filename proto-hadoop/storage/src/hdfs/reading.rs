@@ -11,9 +11,10 @@ use bytes::Bytes;
 use futures_util::stream::{BoxStream, StreamExt as _};
 use hdfs_native::file::FileReader;
 use hdfs_native::{Client, HdfsError};
-use tokio::time::timeout;
+use tokio::time::{Instant, sleep, timeout};
 
 use super::blocks::{Blocks, DataNodes};
+use super::patience::Patience;
 use super::steps::Steps;
 use super::{Asks, calls};
 use crate::{ANSWER, Known, StorageError};
@@ -31,10 +32,12 @@ pub(crate) struct Reading {
     source: Source,
     /// The first byte that was not handed on.
     at: u64,
-    /// Where reading began, and when the file was modified last that was begun; 0: not known.
+    /// Where reading began.
     from: u64,
+    /// When the file was modified last that was listed; 0: not known.
     modified_ms: u64,
     steps: Steps,
+    patience: Patience,
 }
 
 enum Source {
@@ -60,6 +63,7 @@ impl Reading {
             from,
             modified_ms: 0,
             steps: Steps::new(from, reader.file_length() as u64),
+            patience: Patience::default(),
             source: Source::Told(Box::new(reader), None),
         }
     }
@@ -82,10 +86,16 @@ impl Reading {
                 from: at,
                 modified_ms: known.modified_ms,
                 steps,
+                patience: Patience::default(),
                 source: Source::Known(blocks),
             }),
             _ => None,
         }
+    }
+
+    /// It is read as a file that was modified last at that time, milliseconds since 1970.
+    pub(super) const fn listed(&mut self, modified_ms: u64) {
+        self.modified_ms = modified_ms;
     }
 
     pub(crate) fn expect(&mut self, end: u64) {
@@ -129,16 +139,39 @@ impl Reading {
                 }
             };
             let call = Box::pin(async { coming.next().await.transpose() });
+            let asked = Instant::now();
             let moved = self.asks.moving("reading", &self.path, call).await;
             match moved {
                 Ok(Some(piece)) if piece.is_empty() => {}
                 Ok(Some(piece)) => {
+                    self.patience.moved();
                     self.at = self.at.saturating_add(piece.len() as u64);
                     return Ok(piece);
                 }
                 Ok(None) => *packets = None,
-                Err(error) => return Err(self.of_block(error)),
+                Err(error @ StorageError::DataNodes { .. }) => {
+                    let Some(pause) = self.patience.pause(asked) else {
+                        return Err(self.of_block(error));
+                    };
+                    sleep(pause).await;
+                    self.again().await?;
+                }
+                Err(error) => return Err(error),
             }
+        }
+    }
+
+    /// Asks for what has not come once more.
+    async fn again(&mut self) -> Result<(), StorageError> {
+        match &mut self.source {
+            // The blocks of the file that was begun: whether a file of that name is still that one cannot be told.
+            Source::Told(_, packets) if self.at > self.from && self.modified_ms == 0 => {
+                *packets = None;
+                self.steps.at = self.at;
+                Ok(())
+            }
+            // DataNodes may be others by now.
+            _ => self.open().await,
         }
     }
 
