@@ -5,8 +5,9 @@
 //! other: that it is a job of this kind, that it waits ([`WAITING`]), how old it is and where its
 //! containers are. The older one stays; the younger lets go of what it holds as soon as it has seen
 //! twice in a row that an older one which waits, too, holds what is missing. Of several jobs in a
-//! ring all but the oldest do so. What the job's user may not see of other users' jobs is left to the
-//! deadline of the gang.
+//! ring all but the oldest do so. An older one of another queue has to be seen for longer ([`PREEMPTED`]): that queue may have
+//! more than its share, and the ResourceManager takes it back for the younger job. What the job's user may not see of other
+//! users' jobs is left to the deadline of the gang.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -29,6 +30,9 @@ const AGAIN: Millis = Millis(4_000);
 /// Between two looks when some have shown nobody: a job may wait for days, and many may wait.
 const LATER: Millis = Millis(15_000);
 const SOON: u32 = 3;
+/// Within this time a ResourceManager that preempts has taken back what a queue has beyond its share: it looks each 3 s,
+/// and kills what was asked back 15 s later (`yarn.resourcemanager.monitor.capacity.preemption.max_wait_before_kill`).
+const PREEMPTED: Millis = Millis(30_000);
 /// For one look.
 const DEADLINE: Duration = Duration::from_secs(4);
 /// Applications listed, and older ones that wait whose containers are looked at, the oldest first.
@@ -74,6 +78,8 @@ pub(crate) struct Rival {
     nodes: BTreeSet<NodeId>,
     /// Room is reserved for it somewhere, which nobody else is told.
     reserves: bool,
+    /// Its queue is not this job's.
+    is_of_other_queue: bool,
 }
 
 /// What a look has shown.
@@ -91,8 +97,8 @@ pub(crate) struct Standoff {
     look_at: Option<Millis>,
     /// Looks since the last grant.
     looks: u32,
-    /// Those whom the last look has shown in the way.
-    suspects: BTreeSet<ApplicationId>,
+    /// Those whom the last look has shown in the way, and since when each look has.
+    suspects: Vec<(ApplicationId, Millis)>,
 }
 
 impl Standoff {
@@ -123,10 +129,24 @@ impl Standoff {
         missing: &BTreeSet<NodeId>,
     ) -> Option<Rival> {
         // Where room is reserved cannot be seen: it may be anywhere.
-        let in_the_way = |rival: &Rival| rival.reserves || !rival.nodes.is_disjoint(missing);
-        let rivals: Vec<Rival> = rivals.into_iter().filter(in_the_way).collect();
-        let ids = rivals.iter().map(|rival| rival.application).collect();
-        let before = std::mem::replace(&mut self.suspects, ids);
+        let holds = |rival: &Rival| rival.reserves || !rival.nodes.is_disjoint(missing);
+        let rivals: Vec<Rival> = rivals.into_iter().filter(holds).collect();
+        let since = |rival: &Rival| {
+            let before = self.suspects.iter();
+            let mut since = before.filter(|(of, _)| *of == rival.application);
+            since.next().map(|(_, since)| *since)
+        };
+        let seen_for_long = |rival: &&Rival| {
+            let needed = match rival.is_of_other_queue {
+                true => PREEMPTED,
+                false => Millis(0),
+            };
+            since(rival).is_some_and(|since| since.plus(needed) <= now)
+        };
+        let in_the_way = rivals.iter().find(seen_for_long).cloned();
+        let suspects = rivals.iter();
+        let suspects = suspects.map(|rival| (rival.application, since(rival).unwrap_or(now)));
+        self.suspects = suspects.collect();
         self.looks = self.looks.saturating_add(1);
         self.look_at = Some(
             now.plus(match self.looks <= SOON || !self.suspects.is_empty() {
@@ -134,8 +154,7 @@ impl Standoff {
                 false => LATER,
             }),
         );
-        let seen_twice = |rival: &Rival| before.contains(&rival.application);
-        rivals.into_iter().find(seen_twice)
+        in_the_way
     }
 }
 
@@ -172,6 +191,7 @@ async fn look(cluster: &ApplicationClient, own: ApplicationId, holds: bool) -> S
         }
     };
     let ours = reports.iter().find(|report| report.id == own);
+    let queue = ours.map(|report| report.queue.clone());
     let mut sight = Sight {
         reserves: ours.is_some_and(|report| report.usage.reserved_containers > 0),
         rivals: Vec::new(),
@@ -189,6 +209,7 @@ async fn look(cluster: &ApplicationClient, own: ApplicationId, holds: bool) -> S
                 name: report.name,
                 nodes: held(&containers),
                 reserves: report.usage.reserved_containers > 0,
+                is_of_other_queue: queue.as_ref().is_some_and(|own| *own != report.queue),
             }),
             Err(error) => tracing::debug!("getContainers of {attempt}: {error}"),
         }
@@ -275,6 +296,7 @@ mod tests {
             name: "other".into(),
             nodes: hosts.iter().copied().map(node).collect(),
             reserves: false,
+            is_of_other_queue: false,
         }
     }
 
@@ -330,6 +352,27 @@ mod tests {
             standoff.hear(Millis(20_000), &over);
             assert_eq!(standoff.due(), None);
         }
+    }
+
+    #[test]
+    fn an_older_job_of_another_queue_is_made_way_for_when_no_preemption_has_helped() {
+        let mut standoff = Standoff::default();
+        let half = LifecyclePhase::WaitingForContainers {
+            granted: 1,
+            wanted: 2,
+        };
+        standoff.hear(Millis(0), &half);
+        let missing = BTreeSet::from([node("b")]);
+        let other = Rival {
+            is_of_other_queue: true,
+            ..rival(1, &["b"])
+        };
+        for at in (3..=31).step_by(4) {
+            let seen = standoff.seen(Millis(at * 1000), vec![other.clone()], &missing);
+            assert_eq!(seen, None, "after {at} s");
+        }
+        let seen = standoff.seen(Millis(35_000), vec![other.clone()], &missing);
+        assert_eq!(seen, Some(other));
     }
 
     #[test]
