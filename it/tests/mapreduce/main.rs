@@ -18,6 +18,7 @@ mod homes;
 mod inputs;
 mod leaving;
 mod local_disk;
+mod name_nodes;
 mod needs;
 mod outputs;
 mod own;
@@ -59,6 +60,7 @@ fn main() -> ExitCode {
         streaming::CASES,
         brought::CASES,
         inputs::CASES,
+        name_nodes::CASES,
     ];
     if Needs::PacketFilter.are_met() {
         cases.push(cut::CASES);

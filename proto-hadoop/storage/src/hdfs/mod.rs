@@ -5,6 +5,7 @@
 mod blocks;
 mod calls;
 mod closing;
+mod name_nodes;
 mod patience;
 mod reading;
 mod refusal;
@@ -17,6 +18,7 @@ pub(crate) use writing::Writing;
 
 use std::fmt::Display;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use hdfs_native::client::FileStatus;
@@ -26,6 +28,7 @@ use tokio::time::timeout;
 
 use self::blocks::DataNodes;
 use self::calls::Call;
+use self::name_nodes::NameNodes;
 use self::steps::Steps;
 use self::write_settings::WriteSettings;
 use crate::create::{CreateOptions, Readers};
@@ -43,7 +46,7 @@ const BY_NAME: &str = "dfs.client.use.datanode.hostname";
 /// A client of one NameNode or nameservice.
 #[derive(Debug)]
 pub(crate) struct Hdfs {
-    client: Client,
+    name_nodes: NameNodes,
     asks: Arc<Asks>,
     made: WriteSettings,
     /// What DataNodes send is plain.
@@ -57,6 +60,10 @@ struct Asks {
     /// What URLs begin with: `hdfs://host:port`.
     origin: String,
     user: String,
+    /// The last call of a NameNode was answered.
+    is_heard: AtomicBool,
+    /// What its URLs do not say of who does not answer: the addresses of a nameservice's NameNodes.
+    addresses: String,
 }
 
 impl Asks {
@@ -72,15 +79,25 @@ impl Asks {
         path: &str,
         call: Call<'_, T>,
     ) -> Result<T, StorageError> {
-        match timeout(limit, call).await {
+        let answered = timeout(limit, call).await;
+        self.is_heard.store(answered.is_ok(), Ordering::Relaxed);
+        match answered {
             Ok(Ok(answer)) => Ok(answer),
-            Ok(Err(error)) => Err(refusal::of(&error, doing, self.url(path), &self.user)),
+            Ok(Err(error)) => Err(self.refused(&error, doing, path)),
             Err(_elapsed) => Err(StorageError::Silent {
                 doing,
-                url: self.url(path),
+                url: self.url(path) + &self.addresses,
                 seconds: limit.as_secs(),
             }),
         }
+    }
+
+    fn refused(&self, error: &HdfsError, doing: &'static str, path: &str) -> StorageError {
+        let mut refused = refusal::of(error, doing, self.url(path), &self.user);
+        if let StorageError::Down { url, .. } = &mut refused {
+            url.push_str(&self.addresses);
+        }
+        refused
     }
 
     /// As [`Self::within`], for calls that speak to DataNodes too.
@@ -96,7 +113,7 @@ impl Asks {
             Ok(Err(HdfsError::DataTransferError(said))) => {
                 refusal::first_line(&refusal::replicas(&said))
             }
-            Ok(Err(error)) => return Err(refusal::of(&error, doing, self.url(path), &self.user)),
+            Ok(Err(error)) => return Err(self.refused(&error, doing, path)),
             Err(_elapsed) => format!("a piece was not moved within {} s", MOVED.as_secs()),
         };
         Err(StorageError::DataNodes {
@@ -120,15 +137,22 @@ impl Hdfs {
             said,
         };
         let made = WriteSettings::of(settings).map_err(wrong)?;
-        let client = ClientBuilder::new()
-            .with_url(connect)
-            .with_user(user)
-            .with_config(settings.iter().cloned())
-            .with_config_dir(settings_folder.unwrap_or(NO_SETTINGS))
-            .build()
+        let client = |settings: Vec<(String, String)>| {
+            ClientBuilder::new()
+                .with_url(connect)
+                .with_user(user)
+                .with_config(settings)
+                .with_config_dir(settings_folder.unwrap_or(NO_SETTINGS))
+                .build()
+        };
+        let name_nodes = NameNodes::new(connect, settings, client)
             .map_err(|error| wrong(refusal::first_line(&error.to_string())))?;
-        let (origin, user) = (origin.to_owned(), user.to_owned());
-        let asks = Arc::new(Asks { origin, user });
+        let asks = Arc::new(Asks {
+            origin: origin.to_owned(),
+            user: user.to_owned(),
+            is_heard: AtomicBool::new(false),
+            addresses: name_nodes::addresses(settings),
+        });
         let is = |name, value| {
             let set = settings.iter().find(|(key, _)| key == name);
             set.is_some_and(|(_, set)| value == set.trim())
@@ -139,7 +163,7 @@ impl Hdfs {
                 .any(|(key, set)| key == name && !set.trim().is_empty())
         };
         Ok(Self {
-            client,
+            name_nodes,
             asks,
             made,
             is_plain: !is_set(PROTECTED) && !is(ENCRYPTED, "true"),
@@ -149,6 +173,11 @@ impl Hdfs {
 
     pub(crate) fn url(&self, path: &str) -> String {
         self.asks.url(path)
+    }
+
+    async fn client(&self) -> &Client {
+        let is_sure = self.asks.is_heard.load(Ordering::Relaxed);
+        self.name_nodes.client(is_sure).await
     }
 
     fn status(&self, of: &FileStatus) -> Status {
@@ -166,7 +195,7 @@ impl Hdfs {
     }
 
     pub(crate) async fn stat(&self, path: &str) -> Result<Option<Status>, StorageError> {
-        let call = calls::get_file_info(&self.client, path);
+        let call = calls::get_file_info(self.client().await, path);
         match self.asks.within(ANSWER, "looking at", path, call).await {
             Ok(found) => Ok(Some(Status {
                 path: path.to_owned(),
@@ -183,7 +212,7 @@ impl Hdfs {
         path: &str,
         most: usize,
     ) -> Result<(Vec<Status>, bool), StorageError> {
-        let listing = self.client.list_status_iter(path, false);
+        let listing = self.client().await.list_status_iter(path, false);
         let mut all = Vec::new();
         loop {
             let call = calls::next(&listing);
@@ -213,7 +242,7 @@ impl Hdfs {
     }
 
     async fn mkdirs(&self, path: &str, mode: u32, with_parents: bool) -> Result<(), StorageError> {
-        let call = calls::mkdirs(&self.client, path, mode, with_parents);
+        let call = calls::mkdirs(self.client().await, path, mode, with_parents);
         self.asks.within(ANSWER, "making", path, call).await
     }
 
@@ -223,7 +252,8 @@ impl Hdfs {
         options: CreateOptions,
     ) -> Result<Writing, StorageError> {
         let how = self.made.options(options);
-        let begin = || calls::create(&self.client, path, how.clone());
+        let client = self.client().await;
+        let begin = || calls::create(client, path, how.clone());
         let writer = match self.asks.within(ANSWER, "writing", path, begin()).await {
             // Those that a NameNode makes for a file's sake are as open as what they lie in.
             Err(StorageError::Absent { .. }) if options.makes_folders() => {
@@ -232,24 +262,26 @@ impl Hdfs {
             }
             begun => begun?,
         };
-        Ok(self.writing(path, writer))
+        Ok(self.writing(client, path, writer))
     }
 
     pub(crate) async fn append(&self, path: &str) -> Result<Writing, StorageError> {
-        let call = calls::append(&self.client, path);
+        let client = self.client().await;
+        let call = calls::append(client, path);
         let writer = self.asks.within(ANSWER, "writing", path, call).await?;
-        Ok(self.writing(path, writer).appending())
+        Ok(self.writing(client, path, writer).appending())
     }
 
-    fn writing(&self, path: &str, writer: FileWriter) -> Writing {
-        Writing::new(Arc::clone(&self.asks), self.client.clone(), path, writer)
+    fn writing(&self, client: &Client, path: &str, writer: FileWriter) -> Writing {
+        Writing::new(Arc::clone(&self.asks), client.clone(), path, writer)
     }
 
     pub(crate) async fn open(&self, path: &str, from: u64) -> Result<Reading, StorageError> {
-        let call = calls::open(&self.client, path);
+        let client = self.client().await;
+        let call = calls::open(client, path);
         let reader = self.asks.within(ANSWER, "reading", path, call).await?;
-        let (asks, client) = (Arc::clone(&self.asks), self.client.clone());
-        Ok(Reading::new(asks, client, path, reader, from))
+        let asks = Arc::clone(&self.asks);
+        Ok(Reading::new(asks, client.clone(), path, reader, from))
     }
 
     /// As [`Self::open`], expecting to stop at `end`; what is known of the file is not asked.
@@ -260,7 +292,8 @@ impl Hdfs {
         known: Known,
     ) -> Result<Reading, StorageError> {
         if self.is_plain && !known.blocks.is_empty() {
-            let (asks, client) = (Arc::clone(&self.asks), self.client.clone());
+            let asks = Arc::clone(&self.asks);
+            let client = self.name_nodes.client(true).await.clone();
             let mut steps = Steps::new(from, known.size);
             steps.expected = end;
             let known = (known.clone(), self.data_nodes.clone());
@@ -278,7 +311,7 @@ impl Hdfs {
     }
 
     pub(crate) async fn rename(&self, from: &str, to: &str) -> Result<(), StorageError> {
-        let call = calls::rename(&self.client, from, to);
+        let call = calls::rename(self.client().await, from, to);
         match self.asks.within(ANSWER, "renaming", from, call).await {
             // It is the new name that is taken.
             Err(StorageError::Exists { .. }) => Err(StorageError::Exists {
@@ -289,12 +322,12 @@ impl Hdfs {
     }
 
     pub(crate) async fn remove(&self, path: &str) -> Result<bool, StorageError> {
-        let call = calls::delete(&self.client, path, true);
+        let call = calls::delete(self.client().await, path, true);
         self.asks.within(ANSWER, "removing", path, call).await
     }
 
     pub(crate) async fn remove_empty(&self, path: &str) -> Result<bool, StorageError> {
-        let call = calls::delete(&self.client, path, false);
+        let call = calls::delete(self.client().await, path, false);
         self.asks.within(ANSWER, "removing", path, call).await
     }
 
@@ -303,7 +336,8 @@ impl Hdfs {
         const KEEP: u64 = u64::MAX;
         let at_ms = u64::try_from(at_ms).unwrap_or(0);
         // Refused where dfs.namenode.accesstime.precision is 0, and to others than the owner.
-        let _unmarked = timeout(MARK, calls::set_times(&self.client, path, KEEP, at_ms)).await;
+        let client = self.client().await;
+        let _unmarked = timeout(MARK, calls::set_times(client, path, KEEP, at_ms)).await;
     }
 }
 
