@@ -3,6 +3,7 @@
 use std::io;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use bytes::Bytes;
 use credentials::Token;
@@ -55,6 +56,8 @@ pub(crate) struct Channel {
 struct ConnectionSlot {
     /// Index of the address in use.
     at: usize,
+    /// That of the last address that has answered a call.
+    answered: Option<usize>,
     connection: Option<Arc<Connection>>,
     /// When a connection could last not be opened, to which address, and why.
     failed: Option<(Instant, usize, CallError)>,
@@ -177,8 +180,9 @@ impl Channel {
         };
         let start = Instant::now();
         let mut round = RetryRound::default();
+        let mut in_haste = self.addresses.len() > 1 && idempotence == Idempotence::Idempotent;
         loop {
-            let (at, error) = match self.attempt(&request, method).await {
+            let (at, error) = match self.attempt(&request, method, in_haste).await {
                 Ok(answer) => return Ok(answer),
                 Err(failed) => failed,
             };
@@ -193,6 +197,11 @@ impl Channel {
                 }
             };
             round.keep(at, error);
+            if wait && in_haste && round.found_late() {
+                in_haste = false;
+                round = RetryRound::default();
+                continue;
+            }
             if wait {
                 let pause = jittered(round.pause(self.timing.pause));
                 let patience = match round.found_nobody() {
@@ -213,13 +222,21 @@ impl Channel {
         &self,
         request: &Request<'_>,
         method: &'static str,
+        in_haste: bool,
     ) -> Result<(String, Bytes), (usize, CallError)> {
         let (at, connection) = self.connection(method).await?;
         let address = self.addresses.get(at).cloned().unwrap_or_default();
-        let deadline = Instant::now() + self.timing.call;
-        match connection.call(request, deadline).await {
-            Ok(bytes) => Ok((address, bytes)),
-            Err(miss) => Err((at, self.explain(miss, method, address))),
+        let limit = match in_haste && self.slot().answered != Some(at) {
+            true => self.timing.call.min(self.timing.first),
+            false => self.timing.call,
+        };
+        let called = connection.call(request, Instant::now() + limit).await;
+        match called {
+            Ok(bytes) => {
+                self.slot().answered = Some(at);
+                Ok((address, bytes))
+            }
+            Err(miss) => Err((at, self.explain(miss, method, address, limit))),
         }
     }
 
@@ -316,13 +333,23 @@ impl Channel {
         }
     }
 
-    fn explain(&self, miss: Miss, method: &'static str, address: String) -> CallError {
+    fn explain(
+        &self,
+        miss: Miss,
+        method: &'static str,
+        address: String,
+        waited: Duration,
+    ) -> CallError {
         match miss {
-            Miss::Late => CallError::Deadline {
-                method,
-                address,
-                waited: self.timing.call,
-            },
+            Miss::Late => {
+                // The next is asked first until it is heard again.
+                self.slot().answered = None;
+                CallError::Deadline {
+                    method,
+                    address,
+                    waited,
+                }
+            }
             Miss::NotSent(end) => explain_end(end, method, address, false),
             Miss::Failed(CallFailure::End(end)) => explain_end(end, method, address, true),
             Miss::Failed(CallFailure::Exception {

@@ -37,6 +37,12 @@ impl RetryRound {
         self.failed.iter().all(|(_, error)| absent(error))
     }
 
+    /// Some server has not answered in time.
+    pub(super) fn found_late(&self) -> bool {
+        let late = |error: &CallError| matches!(error, CallError::Deadline { .. });
+        self.failed.iter().any(|(_, error)| late(error))
+    }
+
     /// A connection that was found dead is opened again at once, but only once; true is a pause.
     pub(super) fn retry(&mut self, error: &CallError) -> bool {
         let at_once = matches!(error, CallError::Lost { .. }) && self.failed.is_empty();

@@ -10,6 +10,9 @@ pub struct Timing {
     pub connect: Duration,
     /// From sending a call to its answer. Stock: 120 s from 3.4 on, unlimited before.
     pub call: Duration,
+    /// The same for one of several servers that has not answered any call yet: it may be frozen, or its machine off, and
+    /// another one active. Each gets its whole time where no other answers either. Stock has no such limit.
+    pub first: Duration,
     /// While calls wait and nothing else is sent, a ping goes out so often. Stock: 60 s.
     pub ping: Duration,
     /// How long to go on trying all addresses where a server has said that it takes no calls now, or
@@ -24,13 +27,14 @@ pub struct Timing {
 }
 
 impl Default for Timing {
-    /// 10 s to connect, 30 s a call, ping every 15 s, one round over the addresses, at most half a
+    /// 10 s to connect, 30 s a call, 5 s for the first of several servers, ping every 15 s, one round over the addresses, at most half a
     /// second between the first rounds. For callers that repeat their calls themselves; others choose
     /// their patience, see [`Timing::patient`].
     fn default() -> Self {
         Self {
             connect: Duration::from_secs(10),
             call: Duration::from_secs(30),
+            first: Duration::from_secs(5),
             ping: Duration::from_secs(15),
             patience: Duration::ZERO,
             absence: Duration::ZERO,

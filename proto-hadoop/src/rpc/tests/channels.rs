@@ -211,3 +211,46 @@ async fn callers_who_wait_for_one_that_connects_share_what_it_finds() {
     assert!(took < Duration::from_millis(600), "{took:?}");
     drop(listener);
 }
+
+/// Two servers; the first takes connections and answers nothing.
+async fn first_is_silent(both: bool) -> (Result<String, CallError>, Duration) {
+    let (silent, first) = listen().await;
+    let (listener, second) = listen().await;
+    let timing = Timing {
+        first: Duration::from_millis(100),
+        call: Duration::from_millis(600),
+        ..brisk()
+    };
+    let channel = Channel::new(PROTOCOL, vec![first, second], user()).with_timing(timing);
+    let began = std::time::Instant::now();
+    let answering = async {
+        if both {
+            return std::future::pending().await;
+        }
+        let mut peer = accept(&listener).await;
+        let received = peer.first_call().await;
+        peer.answer(received.id, &text("here")).await;
+        std::future::pending::<()>().await;
+    };
+    let said = tokio::select! {
+        said = simple_call(&channel) => said,
+        () = answering => unreachable!(),
+    };
+    drop(silent);
+    (said, began.elapsed())
+}
+
+#[tokio::test]
+async fn a_silent_server_is_left_soon_for_one_that_answers() {
+    let (said, after) = first_is_silent(false).await;
+    assert_eq!(said.unwrap(), "here");
+    assert!(after < Duration::from_millis(600), "{after:?}");
+}
+
+#[tokio::test]
+async fn each_of_several_silent_servers_has_its_whole_time_in_the_end() {
+    let (said, after) = first_is_silent(true).await;
+    let said = said.unwrap_err();
+    assert!(matches!(said, CallError::NoneAnswered { .. }), "{said}");
+    assert!(after >= Duration::from_millis(2 * 700), "{after:?}");
+}
