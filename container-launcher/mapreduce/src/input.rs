@@ -23,7 +23,7 @@ pub use fixed::FixedLength;
 pub use key_value::KeyValueText;
 pub use lines::{NLines, TextLines};
 pub use numbers::Numbers;
-pub use sequence_file::SequenceFile;
+pub use sequence_file::{SequenceFile, SequenceFileAsText};
 pub(crate) use source::{Consumed, Open, Opened, at_hand};
 pub use source::{Source, SourceFile};
 pub use whole::WholeFile;

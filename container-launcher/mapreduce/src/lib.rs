@@ -89,7 +89,7 @@ pub use gerbil_task::Piece;
 pub use handle::Handle;
 pub use input::{
     FixedLength, Granule, InputFormat, KeyValueText, LineBlocks, NLines, Numbers, SequenceFile,
-    Source, SourceFile, TextLines, WholeFile,
+    SequenceFileAsText, Source, SourceFile, TextLines, WholeFile,
 };
 pub use job::{Job, Mapped, Ready};
 pub use join::{FullJoin, InnerJoin, LeftJoin, RightJoin};

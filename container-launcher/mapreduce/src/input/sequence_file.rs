@@ -8,6 +8,7 @@
 //!
 //! All big-endian. A split has what follows the syncs that begin inside of it, as in Hadoop's reader.
 
+mod as_text;
 mod blocks;
 mod codec;
 mod header;
@@ -19,6 +20,7 @@ use super::{Granule, InputFormat, Source};
 use crate::datum::{Key, Value};
 use crate::error::{Context as _, Error, Result};
 use crate::settings::{RECORD_MAX, Settings};
+pub use as_text::SequenceFileAsText;
 use blocks::RecordBlock;
 use codec::inflate;
 use header::Header;
@@ -33,6 +35,9 @@ const PIECE: usize = 256 << 10;
 /// SequenceFiles whose Writables are those of `K` and `V`.
 #[derive(Debug)]
 pub struct SequenceFile<K, V>(PhantomData<fn(K, V)>);
+
+/// Appends what a Writable's bytes are to a job.
+type Take = fn(&[u8], &mut Vec<u8>) -> Result<()>;
 
 /// Reads a SequenceFile.
 #[derive(Debug)]
@@ -54,6 +59,57 @@ pub struct SequenceReader {
 }
 
 impl SequenceReader {
+    /// Opens a file of whatever Writables, before its first record.
+    fn open(source: Source, settings: &Settings) -> Result<Self> {
+        let mut reader = Self {
+            position: source.offset,
+            source,
+            header: Header::default(),
+            buffer: Vec::new(),
+            start: 0,
+            longest: settings.record_max()?,
+            block: None,
+            wire_key: Vec::new(),
+            wire: Vec::new(),
+            key: Vec::new(),
+            value: Vec::new(),
+        };
+        reader.header = reader.head()?;
+        Ok(reader)
+    }
+
+    /// Goes to the first record of the split.
+    fn begin(&mut self) -> Result<()> {
+        if let Some(codec) = &self.header.codec {
+            // Says what it does not know, before there is a record.
+            let read = codec::reader(codec, io::empty());
+            read.map_err(|error| error.context(&self.source.name))?;
+        }
+        if self.position == 0 {
+            self.skip(self.header.length);
+        } else if !self.find_sync()? {
+            self.source.end = 0;
+        }
+        Ok(())
+    }
+
+    /// Where the record that is next is, or its block.
+    fn place(&self) -> u64 {
+        match &self.block {
+            Some(block) if !block.is_over() => block.begins,
+            Some(_) | None => self.position,
+        }
+    }
+
+    /// Takes the next record into `key` and `value`; false at the end of the split.
+    fn advance(&mut self, key: Take, value: Take) -> Result<bool> {
+        match self.header.in_blocks {
+            _ if self.source.end == 0 => Ok(false),
+            true => self.record_of_block(key, value),
+            false => self.record(key, value),
+        }
+    }
+
     /// The file's header, which stays in the buffer where the piece begins with it.
     fn head(&mut self) -> Result<Header> {
         let mut parsed = Err(self.cut());
@@ -155,8 +211,8 @@ impl SequenceReader {
         Ok(true)
     }
 
-    /// Takes a record into `key` and `value`, as their Writables; false at the end of the split.
-    fn record<K: Value, V: Value>(&mut self) -> Result<bool> {
+    /// Takes a record into `key` and `value`; false at the end of the split.
+    fn record(&mut self, take_key: Take, take_value: Take) -> Result<bool> {
         let mut length = self.number()?;
         if length == Some(-1) {
             if !self.pass_sync()? {
@@ -189,7 +245,7 @@ impl SequenceReader {
             .and_then(|at| body.split_at_checked(at))
             .ok_or_else(|| self.broken())?;
         self.key.clear();
-        K::from_writable(key, &mut self.key).map_err(|error| error.context(self.broken()))?;
+        take_key(key, &mut self.key).map_err(|error| error.context(self.broken()))?;
         self.value.clear();
         let value = match &self.header.codec {
             None => value,
@@ -200,7 +256,7 @@ impl SequenceReader {
                 &self.wire
             }
         };
-        V::from_writable(value, &mut self.value).map_err(|error| error.context(self.broken()))?;
+        take_value(value, &mut self.value).map_err(|error| error.context(self.broken()))?;
         self.skip(8 + length);
         Ok(true)
     }
@@ -217,20 +273,7 @@ impl<K: Key, V: Value> InputFormat for SequenceFile<K, V> {
 
     fn open(source: Source, settings: &Settings) -> Result<SequenceReader> {
         let name = source.name.clone();
-        let mut reader = SequenceReader {
-            position: source.offset,
-            source,
-            header: Header::default(),
-            buffer: Vec::new(),
-            start: 0,
-            longest: settings.record_max()?,
-            block: None,
-            wire_key: Vec::new(),
-            wire: Vec::new(),
-            key: Vec::new(),
-            value: Vec::new(),
-        };
-        reader.header = reader.head()?;
+        let mut reader = SequenceReader::open(source, settings)?;
         let header = &reader.header;
         let types = [
             ("keys", std::any::type_name::<K>(), K::WRITABLE, &header.key),
@@ -251,33 +294,16 @@ impl<K: Key, V: Value> InputFormat for SequenceFile<K, V> {
                 "{name}: its {what} are {found}, and {words}"
             )));
         }
-        if let Some(codec) = &header.codec {
-            // Says what it does not know, before there is a record.
-            let read = codec::reader(codec, io::empty());
-            read.map_err(|error| error.context(&name))?;
-        }
-        if reader.position == 0 {
-            reader.skip(reader.header.length);
-        } else if !reader.find_sync()? {
-            reader.source.end = 0;
-        }
+        reader.begin()?;
         Ok(reader)
     }
 
     fn position(reader: &SequenceReader) -> u64 {
-        match &reader.block {
-            Some(block) if !block.is_over() => block.begins,
-            Some(_) | None => reader.position,
-        }
+        reader.place()
     }
 
     fn next<'a>(reader: &'a mut SequenceReader) -> Result<Option<(K::View<'a>, V::View<'a>)>> {
-        let found = match reader.header.in_blocks {
-            _ if reader.source.end == 0 => false,
-            true => reader.record_of_block::<K, V>()?,
-            false => reader.record::<K, V>()?,
-        };
-        if !found {
+        if !reader.advance(K::from_writable, V::from_writable)? {
             return Ok(None);
         }
         Ok(Some((K::decode(&reader.key)?, V::decode(&reader.value)?)))

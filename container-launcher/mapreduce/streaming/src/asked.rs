@@ -167,8 +167,8 @@ impl Given {
                 let format = Format::of_class(&first);
                 self.format = Some(format.ok_or_else(|| {
                     format!(
-                        "-inputformat {first}: gerbil runs no Java, and reads TextInputFormat, KeyValueTextInputFormat and \
-                         NLineInputFormat"
+                        "-inputformat {first}: gerbil runs no Java, and reads TextInputFormat, KeyValueTextInputFormat, \
+                         NLineInputFormat and SequenceFileAsTextInputFormat"
                     )
                 })?);
             }

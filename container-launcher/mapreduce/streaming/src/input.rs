@@ -1,7 +1,8 @@
 //! The input of a mapper's command: blocks of lines, as they are written to it.
 
 use gerbil_mapreduce::{
-    Granule, InputFormat, KeyValueText, LineBlocks, NLines, Result, Settings, Source, TextLines,
+    Granule, InputFormat, KeyValueText, LineBlocks, NLines, Result, SequenceFileAsText, Settings,
+    Source, TextLines,
 };
 
 use crate::settings::{Format, MAP_INPUT_SEPARATOR, skips_nothing, text};
@@ -20,6 +21,7 @@ pub(crate) enum StreamReader {
     Lines(Written<TextLines>),
     Pairs(Written<KeyValueText>),
     Numbered(Written<NLines>),
+    Sequence(Box<Written<SequenceFileAsText>>),
 }
 
 /// Records that are written as lines.
@@ -99,6 +101,7 @@ impl InputFormat for StreamInput {
             Format::Text => LineBlocks::granule(settings),
             Format::KeyValueText => KeyValueText::granule(settings),
             Format::NLine => NLines::granule(settings),
+            Format::SequenceFileAsText => SequenceFileAsText::granule(settings),
         }
     }
 
@@ -114,6 +117,9 @@ impl InputFormat for StreamInput {
                 StreamReader::Pairs(Written::open(source, settings, ignores_keys)?)
             }
             Format::NLine => StreamReader::Numbered(Written::open(source, settings, ignores_keys)?),
+            Format::SequenceFileAsText => {
+                StreamReader::Sequence(Box::new(Written::open(source, settings, ignores_keys)?))
+            }
         })
     }
 
@@ -123,6 +129,7 @@ impl InputFormat for StreamInput {
             StreamReader::Lines(written) => TextLines::position(&written.reader),
             StreamReader::Pairs(written) => KeyValueText::position(&written.reader),
             StreamReader::Numbered(written) => NLines::position(&written.reader),
+            StreamReader::Sequence(written) => SequenceFileAsText::position(&written.reader),
         }
     }
 
@@ -132,6 +139,7 @@ impl InputFormat for StreamInput {
             StreamReader::Lines(written) => written.count,
             StreamReader::Pairs(written) => written.count,
             StreamReader::Numbered(written) => written.count,
+            StreamReader::Sequence(written) => written.count,
         }
     }
 
@@ -141,6 +149,7 @@ impl InputFormat for StreamInput {
             StreamReader::Lines(written) => written.next()?,
             StreamReader::Pairs(written) => written.next()?,
             StreamReader::Numbered(written) => written.next()?,
+            StreamReader::Sequence(written) => written.next()?,
         };
         Ok(block.map(|block| (0, block)))
     }

@@ -142,7 +142,7 @@ pub(crate) const OPTIONS: &[StreamOption] = &[
         "inputformat",
         Takes::One,
         "CLASS",
-        "TextInputFormat, KeyValueTextInputFormat or NLineInputFormat, by short or full name",
+        "TextInputFormat, KeyValueTextInputFormat, NLineInputFormat or SequenceFileAsTextInputFormat, by short or full name",
     ),
     taken("outputformat", Takes::One, "CLASS", "TextOutputFormat"),
     taken(

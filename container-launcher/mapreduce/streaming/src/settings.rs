@@ -107,6 +107,7 @@ pub(crate) enum Format {
     Text,
     KeyValueText,
     NLine,
+    SequenceFileAsText,
 }
 
 impl Format {
@@ -123,6 +124,7 @@ impl Format {
             "TextInputFormat" => Self::Text,
             "KeyValueTextInputFormat" => Self::KeyValueText,
             "NLineInputFormat" => Self::NLine,
+            "SequenceFileAsTextInputFormat" => Self::SequenceFileAsText,
             _ => return None,
         })
     }
@@ -133,13 +135,20 @@ impl Format {
             Self::Text => "text",
             Self::KeyValueText => "keyvalue",
             Self::NLine => "nline",
+            Self::SequenceFileAsText => "sequencefile",
         }
     }
 
     pub(crate) fn of(settings: &Settings) -> Result<Self> {
         let name = text(settings, FORMAT, "text");
-        let mut all = [Self::Text, Self::KeyValueText, Self::NLine].into_iter();
-        all.find(|format| format.name() == name)
+        let all = [
+            Self::Text,
+            Self::KeyValueText,
+            Self::NLine,
+            Self::SequenceFileAsText,
+        ];
+        all.into_iter()
+            .find(|format| format.name() == name)
             .ok_or_else(|| Error::new(format!("{FORMAT}={name} makes no sense")))
     }
 

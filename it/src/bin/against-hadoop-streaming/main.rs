@@ -8,6 +8,7 @@ mod compare;
 mod input;
 mod peers;
 mod recipes;
+mod sequence;
 mod table;
 mod variables;
 
@@ -50,6 +51,7 @@ fn run(options: &AgainstHadoopStreamingOptions) -> Result<()> {
     let folder = tempfile::tempdir()?;
     let peers = Peers::new(folder.path())?;
     input::write(folder.path())?;
+    sequence::write(&folder.path().join("sequences"))?;
     let mut rows = Vec::new();
     let mut worse = Vec::new();
     for recipe in RECIPES {

@@ -52,6 +52,7 @@ const ONE: &str = "text/a.txt";
 const DOTTED: &str = "dotted.txt";
 const PAIRS: &str = "pairs.txt";
 const KEY_VALUE: &str = "org.apache.hadoop.mapred.KeyValueTextInputFormat";
+const SEQUENCE: &str = "org.apache.hadoop.mapred.SequenceFileAsTextInputFormat";
 const FIELDS: &str = "org.apache.hadoop.mapred.lib.KeyFieldBasedPartitioner";
 const COMPARES: &str = "mapreduce.job.output.key.comparator.class=org.apache.hadoop.mapreduce.lib.partition.KeyFieldBasedComparator";
 const FIRST_FOUR: &str = "stream.num.map.output.key.fields=4";
@@ -479,5 +480,42 @@ pub(crate) const RECIPES: &[Recipe] = &[
         "sh -c 'cat >/dev/null; echo $GREETING $mapreduce_task_partition $mapreduce_map_input_start $mapreduce_map_input_length $mapreduce_task_ismap $mapreduce_job_reduces'",
         "-reducer",
         "sh -c 'cat; echo $mapreduce_task_partition'",
+    ]),
+    // Writables as text; maps cut each file where they like.
+    equal(&[
+        "-D",
+        FOUR,
+        "-inputformat",
+        SEQUENCE,
+        "-input",
+        "sequences",
+        "-mapper",
+        "cat",
+        "-reducer",
+        "sort",
+    ]),
+    equal(&[
+        "-D",
+        "mapreduce.job.reduces=0",
+        "-inputformat",
+        SEQUENCE,
+        "-input",
+        "sequences/LongWritable.seq",
+        "-mapper",
+        "cat",
+    ]),
+    equal(&[
+        "-D",
+        FOUR,
+        "-D",
+        "mapreduce.input.fileinputformat.split.maxsize=1500",
+        "-inputformat",
+        SEQUENCE,
+        "-input",
+        "sequences",
+        "-mapper",
+        "cut -f 2",
+        "-reducer",
+        "uniq -c",
     ]),
 ];

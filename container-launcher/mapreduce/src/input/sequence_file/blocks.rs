@@ -12,8 +12,8 @@
 use std::fmt;
 use std::io::{self, BufReader, Cursor, Read};
 
-use super::{SequenceReader, codec};
-use crate::datum::{Value, writable::read_long};
+use super::{SequenceReader, Take, codec};
+use crate::datum::writable::read_long;
 use crate::error::{Error, Result};
 use crate::settings::RECORD_MAX;
 
@@ -158,7 +158,7 @@ fn vint(stream: &mut Stream) -> Result<usize, BlockFault> {
 
 impl SequenceReader {
     /// Takes a record out of blocks; false at the end of the split.
-    pub(super) fn record_of_block<K: Value, V: Value>(&mut self) -> Result<bool> {
+    pub(super) fn record_of_block(&mut self, take_key: Take, take_value: Take) -> Result<bool> {
         while self.block.as_ref().is_none_or(RecordBlock::is_over) {
             if !self.next_block()? {
                 return Ok(false);
@@ -179,9 +179,9 @@ impl SequenceReader {
                 }
             })?;
         self.key.clear();
-        K::from_writable(&self.wire_key, &mut self.key).map_err(|error| error.context(broken()))?;
+        take_key(&self.wire_key, &mut self.key).map_err(|error| error.context(broken()))?;
         self.value.clear();
-        V::from_writable(&self.wire, &mut self.value).map_err(|error| error.context(broken()))?;
+        take_value(&self.wire, &mut self.value).map_err(|error| error.context(broken()))?;
         Ok(true)
     }
 

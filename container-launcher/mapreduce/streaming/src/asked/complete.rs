@@ -125,8 +125,8 @@ impl Given {
             && self.format.unwrap_or(Format::Text) != Format::KeyValueText
         {
             return Err(
-                "a mapper that hands records on as they are has keys with -inputformat KeyValueTextInputFormat; lines of \
-                 text have none: give it, or -mapper cat"
+                "a mapper that hands records on as they are has keys with -inputformat KeyValueTextInputFormat alone: give it, \
+                 or -mapper cat"
                     .to_owned(),
             );
         }
