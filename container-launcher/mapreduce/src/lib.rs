@@ -88,8 +88,8 @@ pub use gerbil_mapreduce_derive::{Key, Value, cluster_resource};
 pub use gerbil_task::Piece;
 pub use handle::Handle;
 pub use input::{
-    FixedLength, Granule, InputFormat, KeyValueText, LineBlocks, NLines, Numbers, SequenceFile,
-    SequenceFileAsText, Source, SourceFile, TextLines, WholeFile,
+    FixedLength, Granule, InputFormat, KeyValueText, LineBlocks, MarkedRecords, NLines, Numbers,
+    SequenceFile, SequenceFileAsText, Source, SourceFile, TextLines, WholeFile,
 };
 pub use job::{Job, Mapped, Ready};
 pub use join::{FullJoin, InnerJoin, LeftJoin, RightJoin};

@@ -3,6 +3,7 @@
 //! Here are its options, one after the other; in [`settings`] what `-D` says; in [`complete`] what the whole of them makes.
 
 mod complete;
+mod reader;
 mod settings;
 #[cfg(test)]
 mod tests;
@@ -129,6 +130,8 @@ struct Given {
     reducer: Option<String>,
     reduces: Option<u32>,
     format: Option<Format>,
+    /// `-inputreader` says what records begin and end with.
+    has_reader: bool,
     settings: Vec<(String, String)>,
     /// `KeyFieldBasedComparator` is wanted, and by what it compares.
     compares_fields: bool,
@@ -172,6 +175,7 @@ impl Given {
                     )
                 })?);
             }
+            "inputreader" => self.reader(&first, asked)?,
             "outputformat" => one_of("outputformat", &first, "TextOutputFormat")?,
             "partitioner" => self.partitioner(name, &first)?,
             "io" if first == "text" => {}

@@ -1,8 +1,8 @@
 //! The input of a mapper's command: blocks of lines, as they are written to it.
 
 use gerbil_mapreduce::{
-    Granule, InputFormat, KeyValueText, LineBlocks, NLines, Result, SequenceFileAsText, Settings,
-    Source, TextLines,
+    Granule, InputFormat, KeyValueText, LineBlocks, MarkedRecords, NLines, Result,
+    SequenceFileAsText, Settings, Source, TextLines,
 };
 
 use crate::settings::{Format, MAP_INPUT_SEPARATOR, skips_nothing, text};
@@ -22,6 +22,7 @@ pub(crate) enum StreamReader {
     Pairs(Written<KeyValueText>),
     Numbered(Written<NLines>),
     Sequence(Box<Written<SequenceFileAsText>>),
+    Marked(Written<MarkedRecords>),
 }
 
 /// Records that are written as lines.
@@ -102,6 +103,7 @@ impl InputFormat for StreamInput {
             Format::KeyValueText => KeyValueText::granule(settings),
             Format::NLine => NLines::granule(settings),
             Format::SequenceFileAsText => SequenceFileAsText::granule(settings),
+            Format::Xml => MarkedRecords::granule(settings),
         }
     }
 
@@ -120,6 +122,7 @@ impl InputFormat for StreamInput {
             Format::SequenceFileAsText => {
                 StreamReader::Sequence(Box::new(Written::open(source, settings, ignores_keys)?))
             }
+            Format::Xml => StreamReader::Marked(Written::open(source, settings, ignores_keys)?),
         })
     }
 
@@ -130,6 +133,7 @@ impl InputFormat for StreamInput {
             StreamReader::Pairs(written) => KeyValueText::position(&written.reader),
             StreamReader::Numbered(written) => NLines::position(&written.reader),
             StreamReader::Sequence(written) => SequenceFileAsText::position(&written.reader),
+            StreamReader::Marked(written) => MarkedRecords::position(&written.reader),
         }
     }
 
@@ -140,6 +144,7 @@ impl InputFormat for StreamInput {
             StreamReader::Pairs(written) => written.count,
             StreamReader::Numbered(written) => written.count,
             StreamReader::Sequence(written) => written.count,
+            StreamReader::Marked(written) => written.count,
         }
     }
 
@@ -150,6 +155,7 @@ impl InputFormat for StreamInput {
             StreamReader::Pairs(written) => written.next()?,
             StreamReader::Numbered(written) => written.next()?,
             StreamReader::Sequence(written) => written.next()?,
+            StreamReader::Marked(written) => written.next()?,
         };
         Ok(block.map(|block| (0, block)))
     }

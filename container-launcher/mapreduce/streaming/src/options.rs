@@ -144,6 +144,12 @@ pub(crate) const OPTIONS: &[StreamOption] = &[
         "CLASS",
         "TextInputFormat, KeyValueTextInputFormat, NLineInputFormat or SequenceFileAsTextInputFormat, by short or full name",
     ),
+    taken(
+        "inputreader",
+        Takes::One,
+        "READER",
+        "StreamXmlRecordReader,begin=MARK,end=MARK: records from mark to mark, with a tab and the end of a line behind each",
+    ),
     taken("outputformat", Takes::One, "CLASS", "TextOutputFormat"),
     taken(
         "partitioner",
@@ -188,11 +194,6 @@ pub(crate) const OPTIONS: &[StreamOption] = &[
         "lazyOutput",
         Takes::Nothing,
         "each reduce leaves a file, an empty one where its command prints nothing: leave the option out",
-    ),
-    refused(
-        "inputreader",
-        Takes::One,
-        "records of XML are not cut: let the mapper read lines, or write one record a line before",
     ),
     refused("mapdebug", Takes::One, DEBUG),
     refused("reducedebug", Takes::One, DEBUG),

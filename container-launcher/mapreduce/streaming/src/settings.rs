@@ -108,6 +108,7 @@ pub(crate) enum Format {
     KeyValueText,
     NLine,
     SequenceFileAsText,
+    Xml,
 }
 
 impl Format {
@@ -117,6 +118,7 @@ impl Format {
             "org.apache.hadoop.mapred.lib.",
             "org.apache.hadoop.mapred.",
             "org.apache.hadoop.mapreduce.lib.input.",
+            "org.apache.hadoop.streaming.",
         ]
         .iter()
         .find_map(|package| name.strip_prefix(package));
@@ -125,6 +127,7 @@ impl Format {
             "KeyValueTextInputFormat" => Self::KeyValueText,
             "NLineInputFormat" => Self::NLine,
             "SequenceFileAsTextInputFormat" => Self::SequenceFileAsText,
+            "StreamInputFormat" => Self::Xml,
             _ => return None,
         })
     }
@@ -136,6 +139,7 @@ impl Format {
             Self::KeyValueText => "keyvalue",
             Self::NLine => "nline",
             Self::SequenceFileAsText => "sequencefile",
+            Self::Xml => "xml",
         }
     }
 
@@ -146,6 +150,7 @@ impl Format {
             Self::KeyValueText,
             Self::NLine,
             Self::SequenceFileAsText,
+            Self::Xml,
         ];
         all.into_iter()
             .find(|format| format.name() == name)

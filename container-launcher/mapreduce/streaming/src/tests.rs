@@ -100,6 +100,25 @@ fn keys_are_handed_to_mappers_unless_they_are_offsets_of_lines() {
 }
 
 #[test]
+fn records_between_marks_are_lines_that_end_with_a_tab() {
+    let page = |number: usize| format!("<p>{number}{}</p>", "\n\tx".repeat(number % 50));
+    let pages: String = (0..200)
+        .map(|number| page(number) + "<!--between-->\n")
+        .collect();
+    let test = streaming("tr -d '\\t'", None)
+        .input(&pages)
+        .set("stream.map.input.format", "xml")
+        .set("stream.recordreader.begin", "<p>")
+        .set("stream.recordreader.end", "</p>")
+        .split_every(1000);
+    let wanted: String = (0..200).map(|number| page(number) + "\n").collect();
+    let done = test.run().unwrap();
+    assert_eq!(done.text().replace('\t', ""), wanted.replace('\t', ""));
+    let group = "org.apache.hadoop.mapreduce.TaskCounter";
+    assert_eq!(done.counter(group, "MAP_INPUT_RECORDS"), 200);
+}
+
+#[test]
 fn records_of_the_input_are_lines() {
     let lines: String = (0..100_000)
         .map(|number| format!("line {number}\n"))

@@ -92,6 +92,17 @@ pub(crate) fn write(folder: &Path) -> Result<()> {
     )?;
     fs::write(folder.join("dict.txt"), "w1\nw7\nw300\n")?;
     fs::write(folder.join("names.txt"), "cache/one.txt\ncache/two.txt\n")?;
+    let page = |number: u64| {
+        let words = "w ".repeat(usize::try_from(number * 31 % 90).unwrap_or_default());
+        format!(
+            "<!-- {number} --><page>\n\t<id>{number}</id><title>p{}</title>\n{words}<x>&lt;</x></page>\n",
+            number * 17 % 13
+        )
+    };
+    let pages: String = (0..200).map(page).collect();
+    // The last one has no end.
+    let pages = format!("<dump>\n{pages}</dump><page><id>never</id>\n");
+    fs::write(folder.join("pages.xml"), pages)?;
     fs::create_dir(folder.join("cachedir"))?;
     fs::write(
         folder.join("cachedir/one.txt"),

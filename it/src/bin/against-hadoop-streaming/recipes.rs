@@ -518,4 +518,27 @@ pub(crate) const RECIPES: &[Recipe] = &[
         "-reducer",
         "uniq -c",
     ]),
+    // Elements of XML.
+    equal(&[
+        "-D",
+        FOUR,
+        "-inputreader",
+        "StreamXmlRecordReader,begin=<page>,end=</page>",
+        "-input",
+        "pages.xml",
+        "-mapper",
+        "cat",
+        "-reducer",
+        "sort",
+    ]),
+    equal(&[
+        "-D",
+        "mapreduce.job.reduces=0",
+        "-inputreader",
+        "StreamXmlRecordReader,begin=<id>,end=</title>",
+        "-input",
+        "pages.xml",
+        "-mapper",
+        "cat",
+    ]),
 ];

@@ -94,6 +94,22 @@ impl Given {
             let order = format!("{COMPARATOR}={options}");
             asked.options.extend(["-D".to_owned(), order]);
         }
+        let format = match (self.format, self.has_reader) {
+            (None, true) => Some(Format::Xml),
+            (Some(Format::Xml), false) => {
+                return Err(
+                    "-inputformat StreamInputFormat: -inputreader StreamXmlRecordReader,begin=MARK,end=MARK is needed"
+                        .to_owned(),
+                );
+            }
+            (Some(format), true) if format != Format::Xml => {
+                return Err(
+                    "-inputreader cuts records by itself: leave out -inputformat, under which Hadoop would not look at it"
+                        .to_owned(),
+                );
+            }
+            (format, _) => format,
+        };
         let mut reduces = self.reduces;
         asked.plan.map = match self.mapper {
             Some(command) => stage("mapper", command, asked, here)?,
@@ -122,7 +138,7 @@ impl Given {
                 .extend(["-D".to_owned(), format!("{COMBINE}=true")]);
         }
         if asked.plan.map == Stage::Identity
-            && self.format.unwrap_or(Format::Text) != Format::KeyValueText
+            && format.unwrap_or(Format::Text) != Format::KeyValueText
         {
             return Err(
                 "a mapper that hands records on as they are has keys with -inputformat KeyValueTextInputFormat alone: give it, \
@@ -133,7 +149,7 @@ impl Given {
         asked.plan.links = (asked.files.iter().chain(&asked.archives))
             .map(|file| file.link.clone())
             .collect();
-        if let Some(format) = self.format {
+        if let Some(format) = format {
             asked
                 .options
                 .extend(["-D".to_owned(), format!("{FORMAT}={}", format.name())]);

@@ -347,3 +347,75 @@ fn a_combiner_is_a_command_or_what_aggregates_have_by_themselves() {
         "{said}"
     );
 }
+
+#[test]
+fn records_between_marks_are_asked_for_by_a_reader() {
+    let of = |reader: &str, more: &[&str]| {
+        let words = ["-input", "a", "-output", "b", "-mapper", "cat"];
+        let words = [&words[..], &["-inputreader", reader], more].concat();
+        asked(
+            &words.iter().map(Into::into).collect::<Vec<_>>(),
+            &crate::ThisMachine,
+        )
+    };
+    for class in [
+        "StreamXmlRecord",
+        "org.apache.hadoop.streaming.StreamXmlRecordReader",
+    ] {
+        let found = of(
+            &format!("{class},begin=<a b=1,end=</a>,slowmatch=false"),
+            &[],
+        )
+        .unwrap();
+        assert_eq!(
+            found.options,
+            [
+                "-D",
+                "stream.map.input.format=xml",
+                "-D",
+                "stream.recordreader.begin=<a b=1",
+                "-D",
+                "stream.recordreader.end=</a>"
+            ]
+        );
+    }
+    let found = of("StreamXmlRecord,begin=<,end=>,maxrec=9", &[]).unwrap();
+    let note = "-inputreader maxrec=9: it matters with slowmatch alone";
+    assert!(found.notes[0].starts_with(note), "{:?}", found.notes);
+    for (reader, more, said) in [
+        (
+            "my.Reader,begin=a,end=b",
+            &[][..],
+            "-inputreader my.Reader,begin=a,end=b: gerbil runs no Java, and knows",
+        ),
+        (
+            "StreamXmlRecord,begin=a,end=",
+            &[],
+            "end= is not taken: begin=MARK and end=MARK are",
+        ),
+        (
+            "StreamXmlRecord,begin=a",
+            &[],
+            "begin=MARK and end=MARK are needed",
+        ),
+        ("StreamXmlRecord,begin", &[], "begin is no NAME=VALUE"),
+        (
+            "StreamXmlRecord,begin=a,end=b,slowmatch=true",
+            &[],
+            "slowmatch takes marks for patterns",
+        ),
+        (
+            "StreamXmlRecord,begin=a,end=b",
+            &["-inputformat", "TextInputFormat"],
+            "-inputreader cuts records by itself",
+        ),
+    ] {
+        let found = of(reader, more).unwrap_err();
+        assert!(found.contains(said), "{found}");
+    }
+    let found = line("-input a -output b -mapper cat -inputformat StreamInputFormat").unwrap_err();
+    assert!(
+        found.contains("-inputreader StreamXmlRecordReader"),
+        "{found}"
+    );
+}
