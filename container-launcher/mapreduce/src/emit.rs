@@ -44,6 +44,20 @@ pub(crate) enum Sink {
 }
 
 impl Sink {
+    /// Opens what waits for a first record.
+    #[inline]
+    fn ready(&mut self, context: &mut Context) -> Result<()> {
+        match self {
+            Self::Write(writers) if writers.is_lazy => writers.open_lazily(context),
+            Self::Timed(Some(inner), _) => inner.ready(context),
+            Self::Write(_)
+            | Self::Collect(_)
+            | Self::Combined(_)
+            | Self::Keys(_)
+            | Self::Timed(None, _) => Ok(()),
+        }
+    }
+
     #[inline]
     fn take(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
         match self {
@@ -140,20 +154,26 @@ pub(crate) struct Writers {
     page: Page,
     files: BTreeMap<String, Box<dyn RecordWriter>>,
     main: Option<Box<dyn RecordWriter>>,
+    /// The task's own file is opened for its first record.
+    is_lazy: bool,
     pub(crate) records: u64,
 }
 
 impl Writers {
-    /// Opens the task's own file, so that every task has one.
+    /// Opens the task's own file, so that every task has one, unless that waits for a record.
     pub(crate) fn new(make: WriterOf, context: &mut Context) -> Result<Self> {
         let mut writers = Self {
             make,
             page: context.page.clone(),
             files: BTreeMap::new(),
             main: None,
+            is_lazy: false,
             records: 0,
         };
-        writers.main = Some(writers.open("part", context)?);
+        match (writers.make.lazy)(&context.settings)? {
+            true => writers.is_lazy = true,
+            false => writers.main = Some(writers.open("part", context)?),
+        }
         Ok(writers)
     }
 
@@ -183,7 +203,15 @@ impl Writers {
             .ok_or_else(|| Error::new("an output is missing"))
     }
 
+    #[cold]
+    fn open_lazily(&mut self, context: &mut Context) -> Result<()> {
+        self.main = Some(self.open("part", context)?);
+        self.is_lazy = false;
+        Ok(())
+    }
+
     pub(crate) fn finish(&mut self) -> Result<()> {
+        self.is_lazy = false;
         for writer in std::mem::take(&mut self.files)
             .into_values()
             .chain(self.main.take())
@@ -227,13 +255,14 @@ impl<'a, K: Value, V: Value> Output<'a, K, V> {
     ) -> Result<()> {
         // One record of the input may make any number of these, and take any time for them.
         self.context.page.alive();
+        self.sink.ready(self.context)?;
         self.sink
             .take(key.bytes(&mut self.key)?, value.bytes(&mut self.value)?)
     }
 
     /// Emits a record to the output `name`, whose files are `NAME-r-00000` and so on, in the same format. A task that emits
-    /// nothing there makes no such file; its own, `part-r-00000`, it makes always, as Hadoop does without
-    /// `LazyOutputFormat`.
+    /// nothing there makes no such file; its own, `part-r-00000`, it makes always, unless the format
+    /// [is lazy](crate::OutputFormat::is_lazy).
     ///
     /// # Errors
     /// The name is none, a map has reduces behind it, its type cannot write the record, or a disk is full.
@@ -267,6 +296,7 @@ impl<'a, K: Value, V: Value> Output<'a, K, V> {
     #[inline]
     pub(crate) fn pass(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
         self.context.page.alive();
+        self.sink.ready(self.context)?;
         self.sink.take(key, value)
     }
 }
@@ -318,6 +348,7 @@ mod tests {
             make: Arc::new(|_, _| Ok(Box::new(Full))),
             suffix: Arc::new(|_| Ok(String::new())),
             file: |name, _, _| name.to_owned(),
+            lazy: |_| Ok(false),
             name: "full",
         };
         let mut sink = Sink::Write(Writers {
@@ -325,6 +356,7 @@ mod tests {
             page: page.clone(),
             files: BTreeMap::new(),
             main: Some(Box::new(Full)),
+            is_lazy: false,
             records: 0,
         });
         assert!(sink.take(b"k", b"v").is_err());

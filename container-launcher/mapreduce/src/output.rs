@@ -49,6 +49,15 @@ pub trait OutputFormat<K: Value, V: Value>: 'static {
         format!("{name}-{stage}-{number:05}")
     }
 
+    /// Whether a task that writes nothing leaves no file.
+    ///
+    /// # Errors
+    /// A setting makes no sense.
+    fn is_lazy(settings: &Settings) -> Result<bool> {
+        let _ = settings;
+        Ok(false)
+    }
+
     /// What names of files end with, such as `.gz`.
     ///
     /// # Errors
@@ -60,6 +69,7 @@ pub trait OutputFormat<K: Value, V: Value>: 'static {
 }
 
 type Make = dyn Fn(File, &Settings) -> Result<Box<dyn RecordWriter>>;
+type Lazy = fn(&Settings) -> Result<bool>;
 type Suffix = dyn Fn(&Settings) -> Result<String>;
 
 /// An output format of some types, to hand about.
@@ -68,6 +78,7 @@ pub(crate) struct WriterOf {
     pub(crate) make: Arc<Make>,
     pub(crate) suffix: Arc<Suffix>,
     pub(crate) file: fn(&str, char, u32) -> String,
+    pub(crate) lazy: Lazy,
     pub(crate) name: &'static str,
 }
 
@@ -77,6 +88,7 @@ impl WriterOf {
             make: Arc::new(<O as OutputFormat<K, V>>::writer),
             suffix: Arc::new(<O as OutputFormat<K, V>>::suffix),
             file: <O as OutputFormat<K, V>>::file,
+            lazy: <O as OutputFormat<K, V>>::is_lazy,
             name: std::any::type_name::<O>(),
         }
     }

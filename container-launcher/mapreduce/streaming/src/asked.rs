@@ -16,7 +16,7 @@ use gerbil_task::splits::REDUCES_MAX;
 use crate::here::Here;
 use crate::options::{Fate, OPTIONS, OWN, Takes};
 use crate::plan::{Brought, StreamPlan};
-use crate::settings::Format;
+use crate::settings::{Format, LAZY};
 
 /// What was asked for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -184,6 +184,7 @@ impl Given {
                     "-io {first}: commands read and print lines of text: leave the option out"
                 ));
             }
+            "lazyOutput" => self.settings.push((LAZY.to_owned(), "true".to_owned())),
             "D" | "jobconf" => self.set(&first, asked)?,
             "info" | "help" => asked.help = true,
             _ => {}

@@ -158,6 +158,12 @@ pub(crate) const OPTIONS: &[StreamOption] = &[
         "HashPartitioner or KeyFieldBasedPartitioner, by short or full name",
     ),
     taken(
+        "lazyOutput",
+        Takes::Nothing,
+        "",
+        "a task that writes nothing leaves no part file",
+    ),
+    taken(
         "io",
         Takes::One,
         "text",
@@ -189,11 +195,6 @@ pub(crate) const OPTIONS: &[StreamOption] = &[
         "background",
         Takes::Nothing,
         "gerbil mr --detach streaming … leaves the job to the cluster, and gerbil attach shows it again",
-    ),
-    refused(
-        "lazyOutput",
-        Takes::Nothing,
-        "each reduce leaves a file, an empty one where its command prints nothing: leave the option out",
     ),
     refused("mapdebug", Takes::One, DEBUG),
     refused("reducedebug", Takes::One, DEBUG),

@@ -4,6 +4,8 @@ use std::fs::File;
 
 use gerbil_mapreduce::{OutputFormat, RecordWriter, Result, Settings, Text, TextOutput};
 
+use crate::settings::LAZY;
+
 /// As [`TextOutput`], under other names.
 #[derive(Debug)]
 pub(crate) struct PartOutput;
@@ -15,6 +17,10 @@ impl OutputFormat<Text, Text> for PartOutput {
 
     fn file(name: &str, _stage: char, number: u32) -> String {
         format!("{name}-{number:05}")
+    }
+
+    fn is_lazy(settings: &Settings) -> Result<bool> {
+        Ok(settings.parse_if(LAZY)?.unwrap_or(false))
     }
 
     fn suffix(settings: &Settings) -> Result<String> {

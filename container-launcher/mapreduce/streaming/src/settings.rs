@@ -30,6 +30,8 @@ pub(crate) const PARTITIONER_FIELDS: &str = "stream.partition.fields";
 pub(crate) const COMPARATOR: &str = "stream.comparator.options";
 /// How many lines of its output let a command leave its input unread.
 pub(crate) const UNREAD: &str = "stream.minRecWrittenToEnableSkip_";
+/// Whether a task that writes nothing leaves no part file; the driver sets it.
+pub(crate) const LAZY: &str = "stream.output.lazy";
 /// Where no key is asked for, as much of the shuffle's memory as a record may take.
 const ARENA: &str = "mapreduce.task.io.sort.mb";
 /// How long a task may be silent, ms.

@@ -119,6 +119,22 @@ fn records_between_marks_are_lines_that_end_with_a_tab() {
 }
 
 #[test]
+fn a_task_that_writes_nothing_leaves_no_file_where_that_is_asked_for() {
+    let names = |is_lazy: &str, map: &str, reduce: Option<&str>| {
+        let test = streaming(map, reduce).input("a\n").input("b\n");
+        let done = test.set("stream.output.lazy", is_lazy).run().unwrap();
+        done.files().keys().cloned().collect::<Vec<_>>()
+    };
+    assert_eq!(names("true", "sed -n /b/p", None), ["part-00001"]);
+    assert_eq!(
+        names("false", "sed -n /b/p", None),
+        ["part-00000", "part-00001"]
+    );
+    assert_eq!(names("true", "cat", Some("sed d")), [""; 0]);
+    assert_eq!(names("true", "cat", Some("cat")), ["part-00000"]);
+}
+
+#[test]
 fn records_of_the_input_are_lines() {
     let lines: String = (0..100_000)
         .map(|number| format!("line {number}\n"))

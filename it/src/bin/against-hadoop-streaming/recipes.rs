@@ -541,4 +541,27 @@ pub(crate) const RECIPES: &[Recipe] = &[
         "-mapper",
         "cat",
     ]),
+    // Tasks that write nothing.
+    equal(&[
+        "-D",
+        FOUR,
+        "-lazyOutput",
+        "-input",
+        TEXT,
+        "-mapper",
+        "sed -n '/^w1 /s/ .*//p'",
+        "-reducer",
+        "uniq -c",
+    ]),
+    equal(&[
+        "-D",
+        "mapreduce.job.reduces=0",
+        "-lazyOutput",
+        "-input",
+        DOTTED,
+        "-input",
+        "names.txt",
+        "-mapper",
+        "sed -n '/cache/p'",
+    ]),
 ];
