@@ -10,10 +10,16 @@ use it::session::stop;
 
 use crate::{files, mr, put, start};
 
-pub const CASES: &[(&str, Case)] = &[(
-    "old streaming scripts run, with an archive and a combiner, and fail with a sentence",
-    scripts,
-)];
+pub const CASES: &[(&str, Case)] = &[
+    (
+        "old streaming scripts run, with an archive and a combiner, and fail with a sentence",
+        scripts,
+    ),
+    (
+        "elements of XML go through splits once, and tasks that write nothing leave no file",
+        elements,
+    ),
+];
 
 /// Bytes that a command may leave unread.
 const UNREAD: usize = 128 << 10;
@@ -90,6 +96,56 @@ fn scripts(given: &Given) -> Result<()> {
         1,
         "ended with exit code 3; the last that it said: no list",
     )?;
+    stop(given, "s")
+}
+
+fn elements(given: &Given) -> Result<()> {
+    let page = |number: usize| format!("<p>{number}\n{}</p> between\n", "x".repeat(number % 90));
+    let pages: String = (0..400).map(page).collect();
+    put(given, "/elements/in", &[("pages.xml", &pages)])?;
+    start(given)?;
+    let reader = "StreamXmlRecordReader,begin=<p>,end=</p>";
+    let options = |reduces: &'static str, mapper: &'static str| {
+        let splits = "mapreduce.input.fileinputformat.split.maxsize=1000";
+        [
+            &["-D", splits, "-inputreader", reader, "-lazyOutput"][..],
+            &["-numReduceTasks", reduces, "-mapper", mapper],
+        ]
+        .concat()
+    };
+    let parts = |output: &str| -> Result<Vec<(String, String)>> {
+        let parts = files(given, output)?.into_iter();
+        parts
+            .filter(|(name, _)| name.starts_with("part-"))
+            .map(|(name, part)| Ok((name, String::from_utf8(part)?)))
+            .collect()
+    };
+    let all = options("0", "sed s/^.p.//;/x/d");
+    streaming(given, "/elements/in", "/elements/all", &all)?.success("gerbil mr streaming")?;
+    let all = parts("/elements/all")?;
+    let mut numbers: Vec<usize> = all
+        .iter()
+        .flat_map(|(_, part)| part.split_whitespace())
+        .filter_map(|word| word.parse().ok())
+        .collect();
+    numbers.sort_unstable();
+    ensure!(
+        numbers == (0..400).collect::<Vec<_>>() && all.len() > 10,
+        "{} parts of {numbers:?}",
+        all.len()
+    );
+    // Two of the maps print something, and one of the reduces.
+    for (reduces, wanted) in [("0", 2), ("7", 1)] {
+        let output = format!("/elements/of-{reduces}");
+        let few = options(reduces, "sed -n /^<p>[23]07$/s/.*/k/p");
+        streaming(given, "/elements/in", &output, &few)?.success("gerbil mr streaming")?;
+        let few = parts(&output)?;
+        let text: String = few.iter().map(|(_, part)| part.as_str()).collect();
+        ensure!(
+            few.len() == wanted && text == "k\t\nk\t\n",
+            "{few:?} instead of {wanted}"
+        );
+    }
     stop(given, "s")
 }
 
