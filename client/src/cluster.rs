@@ -21,6 +21,16 @@ pub(crate) enum ClusterError {
     /// The cluster of this machine cannot start.
     #[error(transparent)]
     Local(#[from] MiniError),
+    /// The cluster of this machine has no room for its connections.
+    #[error(
+        "a process of this user may have {hard} files open (ulimit -Hn), and a job on this machine alone needs {least}"
+    )]
+    OpenFiles {
+        /// The hard limit.
+        hard: u64,
+        /// The least that does.
+        least: u64,
+    },
     /// The process that is to be a cluster of this machine.
     #[error("the cluster of this machine cannot be used: {why}")]
     Daemon {
@@ -75,6 +85,7 @@ impl ClusterError {
         match self {
             Self::Settings(_)
             | Self::Local(_)
+            | Self::OpenFiles { .. }
             | Self::Daemon { .. }
             | Self::NoNumber { .. }
             | Self::NoUser

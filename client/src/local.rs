@@ -11,8 +11,9 @@ use std::time::Duration;
 
 use mini::resource_manager::ResourceManagerOptions;
 use mini::{RunFolder, machine};
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use proto_hadoop::conf::Configuration;
-use proto_hadoop::yarn::Resource;
+use proto_hadoop::yarn;
 
 use crate::cluster::{Cluster, ClusterError};
 
@@ -23,6 +24,9 @@ const STEP_MIB: u64 = 128;
 const UNCOUNTED: u32 = 1 << 24;
 /// How long an ApplicationMaster whose job is over may take to leave.
 const GRACE: Duration = Duration::from_secs(2);
+
+/// With so many open at once a job of one process runs; with 30 its daemons open no more connections.
+const OPEN_FILES: u64 = 64;
 
 /// A cluster on this machine.
 pub(crate) struct Local {
@@ -40,14 +44,20 @@ impl Local {
     /// Starts one whose first application has the number `first`, and where cores are not counted: a session has
     /// as many slots as its user says.
     async fn for_session(nodes: u8, first: i32) -> Result<Self, ClusterError> {
-        Self::with(nodes, Resource::new(machine().memory_mib, UNCOUNTED), first).await
+        Self::with(
+            nodes,
+            yarn::Resource::new(machine().memory_mib, UNCOUNTED),
+            first,
+        )
+        .await
     }
 
-    async fn with(nodes: u8, all: Resource, first: i32) -> Result<Self, ClusterError> {
+    async fn with(nodes: u8, all: yarn::Resource, first: i32) -> Result<Self, ClusterError> {
+        allow_open_files()?;
         let user = crate::cluster::user_here(&|name| std::env::var(name).ok());
         let folder = RunFolder::create(&base())?;
         let count = u32::from(nodes);
-        let share = Resource::new(
+        let share = yarn::Resource::new(
             all.memory_mib / u64::from(count),
             (all.vcores / count).max(1),
         );
@@ -103,6 +113,24 @@ impl Local {
     pub(crate) async fn stop(self) {
         self.cluster.stop(GRACE).await;
     }
+}
+
+/// Sees to it that this process may have as many files open as the smallest job needs.
+fn allow_open_files() -> Result<(), ClusterError> {
+    let Ok((soft, hard)) = getrlimit(Resource::RLIMIT_NOFILE) else {
+        return Ok(());
+    };
+    if hard < OPEN_FILES {
+        return Err(ClusterError::OpenFiles {
+            hard,
+            least: OPEN_FILES,
+        });
+    }
+    if soft < OPEN_FILES {
+        // Where it cannot be raised, what cannot be opened is said.
+        let _raised = setrlimit(Resource::RLIMIT_NOFILE, OPEN_FILES, hard).is_ok();
+    }
+    Ok(())
 }
 
 /// Where files are staged for the cluster that has `folder`.

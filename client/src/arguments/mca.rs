@@ -1,20 +1,16 @@
 //! Parameters of Open MPI's components, as its `mpirun` takes them: each is a variable that the processes find.
 
-use std::fs;
-use std::path::Path;
-
 use clap::Args;
 
 use super::headings::PROGRAM;
 use super::program::{one, pair};
+use super::small_file;
 use crate::environment::Variable;
 use crate::split_words;
 
 /// What the names of variables begin with that Open MPI reads, and those that its libpmix reads.
 const OPEN_MPI: &str = "OMPI_MCA_";
 const PMIX: &str = "PMIX_MCA_";
-/// Largest file of parameters that is read, bytes.
-const FILE_MAX: u64 = 1 << 20;
 
 /// The parameters of one program.
 #[derive(Clone, Debug, Default, Args)]
@@ -125,12 +121,7 @@ fn parameter(prefix: &str, text: &str) -> Result<Variable, String> {
 fn tuned(text: &str) -> Result<Tuned, String> {
     let mut all = Vec::new();
     for name in text.split(',').filter(|name| !name.is_empty()) {
-        let path = Path::new(name);
-        let length = fs::metadata(path).map_err(|error| format!("{name}: {error}"))?;
-        if length.len() > FILE_MAX {
-            return Err(format!("{name} has more than {FILE_MAX} bytes"));
-        }
-        let read = fs::read_to_string(path).map_err(|error| format!("{name}: {error}"))?;
+        let read = small_file::text(name.as_ref()).map_err(|why| format!("{name}: {why}"))?;
         all.extend(written(&read).map_err(|error| format!("{name}: {error}"))?);
     }
     Ok(Tuned(all))

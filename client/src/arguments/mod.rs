@@ -27,6 +27,7 @@ mod ranks;
 mod reporting;
 mod resources;
 mod session;
+mod small_file;
 mod streams;
 pub(crate) mod values;
 mod words_on_disk;

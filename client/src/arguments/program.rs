@@ -162,7 +162,8 @@ pub(super) fn named(
         }),
         (None, None) => {
             let mut command = command.into_iter();
-            let Some(program) = command.next() else {
+            // A variable of a script that is not set is no program.
+            let Some(program) = command.next().filter(|program| !program.is_empty()) else {
                 return Err(UsageError::NoProgramGiven);
             };
             let text = |arg: OsString| {

@@ -7,14 +7,14 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
+use super::small_file;
 use crate::split_words;
 
 /// A configuration file: a program a line, each with its options; a backslash joins a line with the
 /// next, # begins a comment. Quotes are honoured.
 pub(super) fn configuration(name: &OsStr) -> Result<Vec<OsString>, String> {
     let shown = name.display();
-    let text = std::fs::read_to_string(name)
-        .map_err(|error| format!("-configfile {shown}: cannot read it: {error}"))?;
+    let text = small_file::text(name).map_err(|why| format!("-configfile {shown}: {why}"))?;
     let text = text.replace("\\\r\n", " ").replace("\\\n", " ");
     let mut found = Vec::new();
     for (line, number) in text.lines().zip(1..) {

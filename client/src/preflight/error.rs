@@ -2,7 +2,7 @@
 
 use follow::FollowError;
 use job::exit::Exit;
-use policy::Vcores;
+use policy::{MiB, Vcores};
 
 use crate::data::DataError;
 
@@ -72,6 +72,15 @@ pub(crate) enum PreflightError {
          --vcores-per-proc"
     )]
     Cores { wanted: Vcores, most: Vcores },
+    #[error(
+        "{processes} processes are too many for this cluster, whose nodes have {memory}: that is less than {least} for \
+         each; start fewer (-n)"
+    )]
+    Crowd {
+        processes: u32,
+        memory: MiB,
+        least: MiB,
+    },
     #[error("--resource {name}: {why}")]
     UnknownResource {
         name: String,
@@ -110,6 +119,7 @@ impl PreflightError {
             | Self::NoLabel { .. }
             | Self::ClosedLabel { .. }
             | Self::Cores { .. }
+            | Self::Crowd { .. }
             | Self::UnknownResource { .. }
             | Self::Rejected { .. }
             | Self::BesideAppmaster { .. } => Exit::Impossible,

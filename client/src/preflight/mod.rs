@@ -184,6 +184,10 @@ fn amount(resource: &yarn::Resource, types: &ResourceTypes) -> Resources {
     Resources::new(resource.memory_mib, resource.vcores).with_counts(counts)
 }
 
+/// No process runs in less. More processes than that allows, however they share the nodes, would take all memory of
+/// machines that others use as well, before YARN or a kernel ends them.
+const LEAST: MiB = MiB(4);
+
 /// Whether the job fits the cluster when nothing else runs there, and where its ApplicationMaster may
 /// lie then, where there are none `elsewhere`.
 pub(crate) fn check_room(
@@ -195,6 +199,16 @@ pub(crate) fn check_room(
         return Err(PreflightError::Cores {
             wanted: demand.unit.vcores,
             most: view.maximum.vcores,
+        });
+    }
+    let processes = demand.processes.get();
+    let memory = view.nodes.iter().map(|node| node.capability.memory.0);
+    let memory = memory.fold(0, u64::saturating_add);
+    if !view.nodes.is_empty() && memory < LEAST.0.saturating_mul(processes.into()) {
+        return Err(PreflightError::Crowd {
+            processes,
+            memory: MiB(memory),
+            least: LEAST,
         });
     }
     let mut empty = view.clone();
@@ -258,6 +272,13 @@ mod tests {
             ..demand(5, 1024, 1)
         };
         assert!(refused(whole).contains("do not fit"));
+        assert!(check_room(&demand(1024, 1024, 1), &view(0), &nowhere()).is_ok());
+        let crowd = refused(demand(1_000_000, 1024, 1));
+        assert_eq!(
+            crowd,
+            "1000000 processes are too many for this cluster, whose nodes have 4096 MiB: that is less than 4 MiB for \
+             each; start fewer (-n)"
+        );
         let nobody = ClusterView {
             nodes: Vec::new(),
             ..view(0)
