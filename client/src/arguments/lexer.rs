@@ -51,6 +51,8 @@ pub(super) struct Lexed {
     pub further: Vec<Vec<OsString>>,
     /// What was understood without having an effect, a sentence each.
     pub notes: Vec<String>,
+    /// The file that the rest of the line was read from.
+    file: Option<OsString>,
 }
 
 /// What the lexer has to know of files.
@@ -142,7 +144,16 @@ fn one(
                         more.display()
                     ));
                 }
+                if let Some(file) = &lexed.file {
+                    return Err(format!(
+                        "{} {} stands in {}, which is such a file itself: it may name no other",
+                        option.written,
+                        name.display(),
+                        file.display()
+                    ));
+                }
                 *words = (files.configuration)(&name)?.into_iter().peekable();
+                lexed.file = Some(name);
                 continue;
             }
             Some(ProgramOrManager) => match option.value.and_then(launchers::manager) {
@@ -416,7 +427,12 @@ mod tests {
                 || word.as_bytes().contains(&b'/')
                 || (word == "tool" && !folders.is_empty())
         },
-        configuration: &|_| Err("there is none".into()),
+        configuration: &|name| match name == "itself" {
+            true => Ok(["-n", "1", "-configfile", "itself"]
+                .map(OsString::from)
+                .into()),
+            false => Err("there is none".into()),
+        },
     };
 
     fn lexed(line: &str) -> Result<Lexed, String> {
@@ -428,6 +444,15 @@ mod tests {
         let lexed = lexed(line).unwrap();
         let words: Vec<_> = lexed.words.iter().map(|w| w.to_str().unwrap()).collect();
         words.join(" ")
+    }
+
+    #[test]
+    fn a_file_of_programs_names_no_other() {
+        let said = lexed("-configfile itself").unwrap_err();
+        assert_eq!(
+            said,
+            "-configfile itself stands in itself, which is such a file itself: it may name no other"
+        );
     }
 
     #[test]
