@@ -23,8 +23,8 @@ fn silent(given: &Given) -> Result<()> {
     let silent = TcpListener::bind("127.0.0.1:0")?;
     let silent = silent.local_addr()?.to_string();
     let living = given.cluster.name_node_address();
-    let job = |first: &str, second: &str, out: &str| -> Result<Run> {
-        let conf = given.folder.join(format!("conf-{out}"));
+    let with = |second: &str, arguments: &[&str]| -> Result<Run> {
+        let conf = given.folder.join(format!("conf-{second}"));
         fs::create_dir_all(&conf)?;
         for found in fs::read_dir(given.cluster.conf_dir())? {
             let found = found?;
@@ -35,18 +35,23 @@ fn silent(given: &Given) -> Result<()> {
         for (name, value) in [
             ("dfs.nameservices", "ns"),
             ("dfs.ha.namenodes.ns", "nn1,nn2"),
-            ("dfs.namenode.rpc-address.ns.nn1", first),
+            ("dfs.namenode.rpc-address.ns.nn1", silent.as_str()),
             ("dfs.namenode.rpc-address.ns.nn2", second),
         ] {
             text = property(&text, name, value);
         }
         fs::write(&site, text)?;
         let mut command = Command::new(given.folder.join("gerbil"));
-        let out = format!("hdfs://ns/silent/{out}");
-        command.args(["mr", &wordcount, "hdfs://ns/silent/in", &out]);
+        command.args(arguments);
         Ok(Run::new(gerbil::with_settings(command, &conf)).deadline(DEADLINE))
     };
-    job(&silent, &living, "out")?
+    let job = [
+        "mr",
+        &wordcount,
+        "hdfs://ns/silent/in",
+        "hdfs://ns/silent/out",
+    ];
+    with(&living, &job)?
         .finish()?
         .success("the job of a nameservice")?;
     is_same(
@@ -55,7 +60,7 @@ fn silent(given: &Given) -> Result<()> {
     )?;
 
     // Nobody answers: it is said who was asked.
-    let none = job(&silent, &silent, "none")?.finish()?;
+    let none = with(&silent, &["hadoop", "fs", "-ls", "hdfs://ns/silent"])?.finish()?;
     let both = format!("its NameNodes: {silent}, {silent}");
     expect::sentence(&none, 69, &["no answer within", &both])?;
     ensure!(
