@@ -5,9 +5,18 @@ use rustix::fs::{FlockOperation, Mode, OFlags};
 use std::os::fd::OwnedFd;
 use std::path::Path;
 
-/// A lock that ends with the process.
+/// A lock that ends with the process, or when it is dropped.
 #[derive(Debug)]
-pub struct Lock(#[expect(dead_code, reason = "the lock lives as long as the descriptor")] OwnedFd);
+pub struct Lock(OwnedFd);
+
+impl Drop for Lock {
+    /// Closing the file is not enough: a process that was forked meanwhile, and that has not begun its program yet, has it
+    /// open as well, and the lock with it.
+    fn drop(&mut self) {
+        // Of a file that is open it does not fail.
+        let _unlocked = rustix::fs::flock(&self.0, FlockOperation::Unlock).is_ok();
+    }
+}
 
 /// Why a lock was not got.
 #[derive(Debug, thiserror::Error)]
