@@ -21,6 +21,7 @@ mod leasing;
 mod log;
 mod logs;
 mod moves;
+mod outage;
 mod output;
 mod pipes;
 mod places;

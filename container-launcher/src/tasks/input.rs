@@ -12,6 +12,7 @@ use tokio::net::unix::pipe;
 use tokio_util::sync::CancellationToken;
 
 use super::carrier::Carrier;
+use super::outage::outlast;
 use super::pipes;
 use super::places::TaskPath;
 use super::trouble::Trouble;
@@ -47,7 +48,9 @@ pub(super) fn open(
             };
             let part = (from, likely_end(piece, from));
             let reader = carrier.wait(Some(gone), async move {
-                storage.read_known(&path, part, known).await
+                let opened = storage.read_known(&path, part, known).await;
+                outlast(opened.as_ref().err()).await;
+                opened
             })?;
             let opened = reader.map_err(sentence);
             let opened =

@@ -11,6 +11,7 @@ use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
 use super::carrier::Carrier;
+use super::outage::outlast;
 use super::pipes;
 use super::places::AttemptOutput;
 use super::trouble::Trouble;
@@ -19,9 +20,6 @@ use super::trouble::Trouble;
 const TOLD: usize = 100;
 /// After the end of its process a pipe that somebody else keeps open is read for so long.
 const LEFT_OPEN: Duration = Duration::from_secs(5);
-/// An attempt whose output the file system does not take fails after this pause: four of them outlast a restart.
-const OUTAGE: Duration = Duration::from_secs(5);
-
 /// The files of one attempt.
 #[derive(Debug)]
 pub(super) struct Files {
@@ -194,14 +192,6 @@ async fn drain_by(
         }
     }
     written.map_err(|error| lost(output, &error))
-}
-
-/// Waits where a file could not be written because the file system is away: an attempt that fails at once is begun again at
-/// once, and has failed as often as it may before DataNodes that are restarted are back.
-async fn outlast(error: Option<&StorageError>) {
-    if error.is_some_and(StorageError::is_outage) {
-        tokio::time::sleep(OUTAGE).await;
-    }
 }
 
 async fn overdue(gone: &CancellationToken) {

@@ -117,7 +117,12 @@ impl Reading {
                             self.at = self.at.saturating_add(piece.len() as u64);
                             return Ok(piece);
                         }
-                        _ => self.open().await?,
+                        _ => {
+                            let asked = Instant::now();
+                            if let Err(error) = self.open().await {
+                                self.outlast(asked, error).await?;
+                            }
+                        }
                     }
                     continue;
                 }
@@ -149,16 +154,30 @@ impl Reading {
                     return Ok(piece);
                 }
                 Ok(None) => *packets = None,
-                Err(error @ StorageError::DataNodes { .. }) => {
-                    let Some(pause) = self.patience.pause(asked) else {
-                        return Err(self.of_block(error));
-                    };
-                    sleep(pause).await;
-                    self.again().await?;
+                Err(error) => {
+                    let error = self.of_block(error);
+                    self.outlast(asked, error).await?;
                 }
-                Err(error) => return Err(error),
             }
         }
+    }
+
+    /// Asks again and again for what has not come since `asked`, while servers are away.
+    async fn outlast(
+        &mut self,
+        asked: Instant,
+        mut error: StorageError,
+    ) -> Result<(), StorageError> {
+        while error.is_outage()
+            && let Some(pause) = self.patience.pause(asked)
+        {
+            sleep(pause).await;
+            match self.again().await {
+                Ok(()) => return Ok(()),
+                Err(again) => error = again,
+            }
+        }
+        Err(error)
     }
 
     /// Asks for what has not come once more.
