@@ -4,14 +4,20 @@ use std::io::Write as _;
 use std::net::TcpListener;
 
 use anyhow::Result;
+use it::settings::File as Setting;
+use it::{expect, gerbil};
 
-use crate::given::{Case, Given};
+use crate::given::{Case, DEADLINE, Given};
 
 pub const CASES: &[(&str, Case)] = &[
     ("wrong ResourceManager address", wrong_address),
     ("a port that speaks HTTP", http_port),
     ("a port that speaks something else", other_port),
     ("a port that says nothing", silent_port),
+    (
+        "the first of two ResourceManagers says nothing",
+        silent_first,
+    ),
 ];
 
 fn wrong_address(given: &Given) -> Result<()> {
@@ -42,6 +48,37 @@ fn other_port(given: &Given) -> Result<()> {
 }
 
 fn silent_port(given: &Given) -> Result<()> {
+    given.unreachable(&silence()?, &[])
+}
+
+/// As for clients and ApplicationMasters one is whose process is frozen.
+fn silent_first(given: &Given) -> Result<()> {
+    let silent = silence()?;
+    let (living, scheduler) = (
+        given.cluster.resource_manager_address(),
+        given.cluster.scheduler_address(),
+    );
+    let rm = |name: &str, value: &str| (format!("yarn.resourcemanager.{name}"), value.to_owned());
+    let settings = [
+        rm("ha.enabled", "true"),
+        rm("ha.rm-ids", "rm1,rm2"),
+        rm("address.rm1", &silent),
+        rm("scheduler.address.rm1", &silent),
+        rm("address.rm2", &living),
+        rm("scheduler.address.rm2", &scheduler),
+    ];
+    let settings: Vec<(Setting, &str, &str)> = settings
+        .iter()
+        .map(|(name, value)| (Setting::Yarn, name.as_str(), value.as_str()))
+        .collect();
+    let conf = given.settings("silent-first", &settings)?;
+    let program = given.program("linger")?;
+    let job = gerbil::run_with(&conf, ["-n", "2", &program, "0"])?;
+    expect::job(&given.cluster, job.deadline(DEADLINE)).map(drop)
+}
+
+/// Where connections are taken, and nothing is answered, until this process ends.
+fn silence() -> Result<String> {
     let listener = TcpListener::bind("127.0.0.1:0")?;
     let address = listener.local_addr()?.to_string();
     let mut held = Vec::new();
@@ -50,5 +87,5 @@ fn silent_port(given: &Given) -> Result<()> {
             held.push(connection);
         }
     });
-    given.unreachable(&address, &[])
+    Ok(address)
 }
