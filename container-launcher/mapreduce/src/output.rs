@@ -53,8 +53,7 @@ pub trait OutputFormat<K: Value, V: Value>: 'static {
     ///
     /// # Errors
     /// A setting makes no sense.
-    fn is_lazy(settings: &Settings) -> Result<bool> {
-        let _ = settings;
+    fn is_lazy(_settings: &Settings) -> Result<bool> {
         Ok(false)
     }
 
