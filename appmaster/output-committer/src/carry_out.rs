@@ -170,11 +170,7 @@ fn told(error: StorageError) -> Result<CallAnswer, StorageError> {
     match error {
         StorageError::Exists { .. } => Ok(CallAnswer::Exists),
         StorageError::Absent { .. } => Ok(CallAnswer::NotThere),
-        StorageError::Silent { .. }
-        | StorageError::Down { .. }
-        | StorageError::DataNodes { .. }
-        | StorageError::Block { .. }
-        | StorageError::SafeMode { .. } => Ok(CallAnswer::Lost),
+        outage if outage.is_outage() => Ok(CallAnswer::Lost),
         other => Err(other),
     }
 }

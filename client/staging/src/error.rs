@@ -308,11 +308,7 @@ impl StageError {
 pub const fn exit_of(error: &StorageError) -> Exit {
     match error {
         StorageError::Settings { .. } | StorageError::Authentication { .. } => Exit::Config,
-        StorageError::Down { .. }
-        | StorageError::DataNodes { .. }
-        | StorageError::Block { .. }
-        | StorageError::SafeMode { .. }
-        | StorageError::Silent { .. } => Exit::Unavailable,
+        outage if outage.is_outage() => Exit::Unavailable,
         _ => Exit::Staging,
     }
 }

@@ -217,14 +217,12 @@ impl StorageError {
     /// Whether the same may go well a little later: servers that are away, and may be on their way back.
     #[must_use]
     pub const fn is_outage(&self) -> bool {
-        // HDFS says that there is no room where no DataNode answers, too.
         matches!(
             self,
             Self::Down { .. }
                 | Self::DataNodes { .. }
                 | Self::Block { .. }
                 | Self::SafeMode { .. }
-                | Self::Full { .. }
                 | Self::Silent { .. }
         )
     }
