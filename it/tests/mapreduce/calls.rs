@@ -53,35 +53,37 @@ const OTHERS: &[&str] = &[
 type Calls = BTreeMap<String, u64>;
 
 fn few(given: &Given) -> Result<()> {
+    const SIZES: [(u64, u64); 6] = [(24, 6), (1, 1), (4, 4), (8, 16), (1, 0), (24, 0)];
     start(given)?;
-    for (maps, reduces) in [(1, 1), (4, 4), (24, 6), (8, 16), (1, 0), (24, 0)] {
+    let input = |maps: u64| format!("/calls/in-{maps}");
+    for maps in [1, 4, 8, 24] {
         let names: Vec<String> = (0..maps).map(|number| format!("f{number:02}")).collect();
         let files: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), "a b\n")).collect();
-        let input = format!("/calls/in-{maps}-{reduces}");
-        put(given, &input, &files)?;
-        let job = |number: u32| -> Result<()> {
-            let wordcount = program("wordcount")?;
-            let out = format!("/calls/out-{maps}-{reduces}-{number}");
-            let reduces = reduces.to_string();
-            let line = [
-                "-D",
-                "gerbil.split.pack=1",
-                &wordcount,
-                "--reduces",
-                &reduces,
-            ];
-            succeeds(given, &[&line[..], &[&input, &out]].concat()).map(drop)
-        };
-        // The program is on the nodes from then on.
-        job(0)?;
-        let before = calls(given)?;
-        job(1)?;
+        put(given, &input(maps), &files)?;
+    }
+    let wordcount = program("wordcount")?;
+    let job = |maps: u64, reduces: u64, out: &str| -> Result<()> {
+        let (input, reduces) = (input(maps), reduces.to_string());
+        let line = [
+            "-D",
+            "gerbil.split.pack=1",
+            &wordcount,
+            "--reduces",
+            &reduces,
+        ];
+        succeeds(given, &[&line[..], &[&input, out]].concat()).map(drop)
+    };
+    // The program is on all nodes from then on.
+    job(24, 6, "/calls/first")?;
+    let mut before = calls(given)?;
+    for (maps, reduces) in SIZES {
+        job(maps, reduces, &format!("/calls/out-{maps}-{reduces}"))?;
         let after = calls(given)?;
         let made: Calls = after
-            .into_iter()
+            .iter()
             .map(|(method, count)| {
-                let earlier = before.get(&method).copied().unwrap_or_default();
-                (method, count - earlier)
+                let earlier = before.get(method).copied().unwrap_or_default();
+                (method.clone(), count - earlier)
             })
             .filter(|(_, count)| *count > 0)
             .collect();
@@ -100,6 +102,7 @@ fn few(given: &Given) -> Result<()> {
             (1..=most).contains(&all),
             "{maps} maps, {reduces} reduces: {all} calls where {most} are the most: {made:?}"
         );
+        before = after;
     }
     stop(given, "s")
 }
