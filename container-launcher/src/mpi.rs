@@ -35,10 +35,11 @@ use job::JobId;
 use job::wire::mpi_event::Event;
 use job::wire::{self, RankUsage, RankUsages, RanksSeen, RanksStuck};
 use nix::sys::signal::Signal;
+use pmi::PmiStage;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
-use self::pmix::Served;
+use self::pmix::{PmixServer, Served};
 use self::process_manager::ProcessManager;
 use self::ranks::Ranks;
 use self::silent::{Due, Silent};
@@ -79,6 +80,12 @@ struct CommWorld {
 }
 
 impl CommWorld {
+    /// How far the rank of this number in the job got; `server` is the job's.
+    fn stage(&self, server: Option<&PmixServer>, number: u32) -> PmiStage {
+        let own = number.saturating_sub(self.first);
+        self.manager.stage(server, self.group, own)
+    }
+
     /// That its ranks here wait for one that is gone, once.
     fn stuck(&mut self) -> Option<Event> {
         let news = !self.stuck_is_told && self.manager.is_stuck();
@@ -106,6 +113,10 @@ pub(crate) struct Mpi {
     share: Option<wire::Share>,
     /// Those ranks, from the share on, as group 0; and those that were spawned.
     worlds: BTreeMap<u32, CommWorld>,
+    /// The server of all their ranks that speak PMIx.
+    pmix: Option<Box<PmixServer>>,
+    /// Spawned groups that wait to be served by it.
+    unserved: BTreeMap<u32, wire::Group>,
     /// When patience with the ranks ends.
     stop_at: Option<Instant>,
     stopping: bool,
@@ -151,6 +162,8 @@ impl Mpi {
             served,
             share: None,
             worlds: BTreeMap::new(),
+            pmix: None,
+            unserved: BTreeMap::new(),
             stop_at: None,
             stopping: false,
             silent: Silent::default(),
@@ -206,6 +219,8 @@ impl Mpi {
     /// Nothing of the run before is of account any more, nor what is still heard of it.
     fn forget(&mut self, container: &OwnContainer<'_>) {
         self.share = None;
+        self.pmix = None;
+        self.unserved.clear();
         for world in std::mem::take(&mut self.worlds).into_values() {
             container.warden.forget_space(&world.kvs_name);
         }
@@ -249,7 +264,10 @@ impl Mpi {
 
     fn report(&mut self, container: &mut OwnContainer<'_>) {
         for world in self.worlds.values_mut() {
-            let reports = world.ranks.reports(&world.manager);
+            let (manager, group, first) = (&world.manager, world.group, world.first);
+            let server = self.pmix.as_deref();
+            let stage = |number: u32| manager.stage(server, group, number.saturating_sub(first));
+            let reports = world.ranks.reports(stage);
             let over = world.ranks.processes.all_reported();
             if world.group == 0 && !reports.is_empty() && over {
                 let seen = RanksSeen {
@@ -272,6 +290,9 @@ impl Mpi {
             let is_over = group > 0 && world.ranks.processes.all_reported();
             if is_over {
                 container.warden.forget_space(&world.kvs_name);
+                if let Some(server) = &mut self.pmix {
+                    server.forget(group);
+                }
             }
             !is_over
         });

@@ -11,12 +11,12 @@
 //! Of the info keys `soft`, `host` (`hosts`), `wdir` and `path` have an effect; the others are left
 //! alone, as MPI wants it. What is spawned starts in the folder of the rank that spawns it.
 
+mod servers;
 mod soft;
 mod spread;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use job::exit::Exit;
 use job::wire;
 use job::wire::mpi_order::Order as ToLauncher;
 use pmi::Exchange;
@@ -25,7 +25,7 @@ use policy::{ContainerId, Rank};
 
 use self::spread::{parts, spread};
 use crate::mpi::Mpi;
-use crate::mpi::pmix::{FenceError, Fences};
+use crate::mpi::pmix::Fences;
 
 /// Most processes that a job may spawn while it lives: each has a row in its report.
 const SPAWNED_MAX: u32 = 100_000;
@@ -47,19 +47,28 @@ pub(crate) struct Group {
 /// A spawn that is not answered yet.
 #[derive(Debug)]
 struct Pending {
-    /// Who waits, and in which container.
-    rank: u32,
-    asked_from: ContainerId,
+    asker: Asker,
     /// Launchers that have not said yet whether their part runs.
     silent: BTreeSet<ContainerId>,
     /// The first refusal.
     refusal: Option<String>,
 }
 
+/// Who waits for a spawn.
+#[derive(Clone, Debug)]
+struct Asker {
+    container: ContainerId,
+    rank: u32,
+    /// By which its launcher knows the spawn.
+    call: u64,
+}
+
 /// All groups of a job.
 #[derive(Debug, Default)]
 pub(crate) struct Groups {
     by_number: BTreeMap<u32, Group>,
+    /// The fences of ranks of several groups, which speak PMIx.
+    across: Fences,
     /// Groups spawned so far, those that failed included.
     spawned: u32,
     /// The number that the next process gets; 0 until the job's own ranks have begun.
@@ -121,15 +130,15 @@ impl Mpi {
         container: ContainerId,
         request: wire::SpawnRequest,
     ) -> Vec<LifecycleAction> {
-        let rank = request.rank;
-        if !request.refusal.is_empty() {
-            self.remark_spawn(rank, &request.refusal);
-            return Vec::new();
-        }
-        match self.try_spawn(&container, request) {
+        let asker = Asker {
+            container,
+            rank: request.rank,
+            call: request.call,
+        };
+        match self.try_spawn(&asker, request) {
             Ok(actions) => actions,
             Err(why) => {
-                self.refuse_spawn(&container, rank, &why);
+                self.refuse_spawn(&asker, &why);
                 Vec::new()
             }
         }
@@ -137,7 +146,7 @@ impl Mpi {
 
     fn try_spawn(
         &mut self,
-        container: &ContainerId,
+        asker: &Asker,
         mut request: wire::SpawnRequest,
     ) -> Result<Vec<LifecycleAction>, String> {
         for command in &mut request.commands {
@@ -173,6 +182,15 @@ impl Mpi {
         self.groups.spawned += 1;
         self.groups.next += size;
         let number = self.groups.spawned;
+        let template = wire::Group {
+            group: number,
+            first,
+            size,
+            process_mapping,
+            kvs_name: self.name_of_group(number),
+            preputs: std::mem::take(&mut request.preputs),
+            ..wire::Group::default()
+        };
         let mut seats = Vec::new();
         let mut orders = Vec::new();
         let mut folders = BTreeMap::new();
@@ -191,23 +209,22 @@ impl Mpi {
             self.seats.add(index, &ranks);
             seats.push((container.clone(), ranks));
             let order = wire::Group {
-                group: number,
-                first,
-                size,
-                process_mapping: process_mapping.clone(),
-                kvs_name: format!("kvs_{}_g{number}", self.name),
-                preputs: request.preputs.clone(),
                 parts,
+                ..template.clone()
             };
             orders.push((container, order));
         }
         let members: Vec<ContainerId> = seats.iter().map(|(id, _)| id.clone()).collect();
-        let mut group = Group::new(members.clone());
+        if self.speaks_pmix() {
+            let processes = request.commands.iter().map(|command| command.processes);
+            let processes: Vec<u32> = processes.collect();
+            self.tell_servers(&processes, &template, &mut orders);
+        }
+        let mut group = Group::new(members);
         group.folders = folders;
         group.pending = Some(Pending {
-            rank: request.rank,
-            asked_from: container.clone(),
-            silent: members.into_iter().collect(),
+            asker: asker.clone(),
+            silent: orders.iter().map(|(id, _)| id.clone()).collect(),
             refusal: None,
         });
         self.groups.by_number.insert(number, group);
@@ -221,6 +238,10 @@ impl Mpi {
             self.order(&container, ToLauncher::Group(order));
         }
         Ok(actions)
+    }
+
+    fn name_of_group(&self, number: u32) -> String {
+        format!("kvs_{}_g{number}", self.name)
     }
 
     /// A launcher says that its part of a spawned group runs, or why not.
@@ -247,12 +268,18 @@ impl Mpi {
             return Vec::new();
         };
         let Some(why) = pending.refusal else {
+            let Asker {
+                container,
+                rank,
+                call,
+            } = pending.asker;
             let answer = wire::SpawnAnswer {
-                rank: pending.rank,
+                rank,
                 refusal: String::new(),
+                call,
+                kvs_name: self.name_of_group(number),
             };
-            let order = ToLauncher::Spawned(answer);
-            self.order(&pending.asked_from, order);
+            self.order(&container, ToLauncher::Spawned(answer));
             return Vec::new();
         };
         let members = std::mem::take(&mut group.members);
@@ -263,7 +290,7 @@ impl Mpi {
         }
         let of = |rank: Rank| self.groups.of(&self.firsts, rank.0).0;
         self.seats.remove(|rank| of(rank) == number);
-        self.refuse_spawn(&pending.asked_from, pending.rank, &why);
+        self.refuse_spawn(&pending.asker, &why);
         self.step(LifecycleEvent::NotSpawned(number))
     }
 
@@ -273,14 +300,16 @@ impl Mpi {
         group > 0 && !self.groups.by_number.contains_key(&group)
     }
 
-    fn refuse_spawn(&mut self, container: &ContainerId, rank: u32, why: &str) {
-        self.remark_spawn(rank, why);
+    fn refuse_spawn(&mut self, asker: &Asker, why: &str) {
+        self.remark_spawn(asker.rank, why);
         let answer = wire::SpawnAnswer {
-            rank,
+            rank: asker.rank,
             // One word on the wire to the rank.
             refusal: why.to_owned(),
+            call: asker.call,
+            kvs_name: String::new(),
         };
-        self.order(container, ToLauncher::Spawned(answer));
+        self.order(&asker.container, ToLauncher::Spawned(answer));
     }
 
     /// Tells the user of a spawn that cannot be.
@@ -335,96 +364,11 @@ impl Mpi {
         }
     }
 
-    /// What the PMIx server of one container tells the others.
-    fn on_servers_fence(
-        &mut self,
-        container: ContainerId,
-        number: u32,
-        told: wire::PmixFence,
-    ) -> Vec<LifecycleAction> {
-        let first = self.first_of(number);
-        let Some(group) = self.groups.by_number.get_mut(&number) else {
-            return Vec::new();
-        };
-        let is_whole = told.ranks.is_empty();
-        let seats = &self.seats;
-        let runs = |member: &ContainerId| {
-            let mut ranks = told.ranks.iter();
-            is_whole || ranks.any(|&rank| seats.runs(member, Rank(first.saturating_add(rank))))
-        };
-        let members: Vec<ContainerId> = group
-            .members
-            .iter()
-            .filter(|of| runs(of))
-            .cloned()
-            .collect();
-        let is_own = is_whole && number == 0;
-        match group
-            .fences
-            .on(&container, &told.ranks, told.data, &members)
-        {
-            Ok(None) if is_own => self.step(LifecycleEvent::Waits(container)),
-            Ok(None) => Vec::new(),
-            Ok(Some(all)) => {
-                for piece in wire::FenceDone::of_servers(number, &told.ranks, &all) {
-                    for member in &members {
-                        self.order(member, ToLauncher::FenceDone(piece.clone()));
-                    }
-                }
-                match is_own {
-                    true => self.step(LifecycleEvent::BarrierOver),
-                    false => Vec::new(),
-                }
-            }
-            Err(FenceError::TooLarge(error)) => self.step(LifecycleEvent::Refused {
-                container,
-                sentence: error.to_string(),
-                code: Exit::Lost.code(),
-            }),
-            Err(FenceError::Confused(error)) => self.step(LifecycleEvent::Misbehaved {
-                container,
-                what: format!("broke the exchange of the ranks' addresses: {error}"),
-            }),
-        }
-    }
-
     /// The number of a group's rank 0.
     fn first_of(&self, number: u32) -> u32 {
         let mut firsts = self.firsts.iter();
         firsts
             .find(|(_, group)| **group == number)
             .map_or(0, |(first, _)| *first)
-    }
-
-    /// A rank wants what a rank of another container has told its PMIx server.
-    pub(crate) fn on_modex(&mut self, container: &ContainerId, request: wire::ModexRequest) {
-        let wanted = Rank(self.first_of(request.group).saturating_add(request.rank));
-        let mut seats = self.seats.all().iter();
-        let seat = seats.find(|seat| seat.ranks.binary_search(&wanted).is_ok());
-        let holder = seat.map(|seat| seat.container.clone());
-        match holder.filter(|holder| self.links.contains_key(holder)) {
-            Some(holder) => {
-                let order = wire::ModexRequest {
-                    from: container.0.clone(),
-                    ..request
-                };
-                self.order(&holder, ToLauncher::Modex(order));
-            }
-            None => {
-                let answer = wire::ModexAnswer {
-                    number: request.number,
-                    group: request.group,
-                    failed: true,
-                    ..wire::ModexAnswer::default()
-                };
-                self.order(container, ToLauncher::Modexed(answer));
-            }
-        }
-    }
-
-    /// What was wanted, on its way back.
-    pub(crate) fn on_modexed(&mut self, answer: wire::ModexAnswer) {
-        let asker = ContainerId(answer.from.clone());
-        self.order(&asker, ToLauncher::Modexed(answer));
     }
 }

@@ -3,11 +3,16 @@
 use prost::Message as _;
 use prost::bytes::{Bytes, BytesMut};
 
-use crate::wire::{FenceDone, KeyValue, Puts};
+use crate::wire::{Fence, FenceDone, KeyValue, Puts};
 
 /// Most bytes of keys and values of one piece. A launcher whose link is slow keeps one piece, written
 /// out a second time, and not all of them.
 const PIECE: usize = 256 * 1024;
+
+impl Fence {
+    /// In place of a group, where the ranks of a fence are of several: they are numbers in the job.
+    pub const ACROSS: u32 = u32::MAX;
+}
 
 impl FenceDone {
     /// The orders that bring these values, at least one. Their clones share the bytes.

@@ -93,6 +93,19 @@ pub(crate) struct PData {
     pub(crate) value: Value,
 }
 
+/// `pmix_app_t`: processes of one program that are to be started.
+#[repr(C)]
+pub(crate) struct App {
+    pub(crate) program: *const c_char,
+    /// A list with a null behind the last, as the next.
+    pub(crate) arguments: *mut *mut c_char,
+    pub(crate) environment: *mut *mut c_char,
+    pub(crate) folder: *const c_char,
+    pub(crate) processes: c_int,
+    pub(crate) infos: *const Info,
+    pub(crate) info_count: usize,
+}
+
 /// `pmix_data_array_t`.
 #[repr(C)]
 pub(crate) struct DataArray {
@@ -180,7 +193,7 @@ pub(crate) type Spawn = unsafe extern "C" fn(
     *const Proc,
     *const Info,
     usize,
-    *const c_void,
+    *const App,
     usize,
     Option<Spawned>,
     *mut c_void,
@@ -235,6 +248,7 @@ mod tests {
         assert_eq!(size_of::<Info>(), 552);
         assert_eq!(offset_of!(Info, value), 520);
         assert_eq!(size_of::<DataArray>(), 24);
+        assert_eq!((size_of::<App>(), offset_of!(App, infos)), (56, 40));
         assert_eq!(offset_of!(PData, value), 776);
         assert_eq!(offset_of!(Module, publish), 5 * size_of::<usize>());
         assert_eq!(offset_of!(Module, modex), 4 * size_of::<usize>());

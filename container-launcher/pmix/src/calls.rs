@@ -4,15 +4,19 @@
 //! known and a pointer for that. The two wait under a number; the owner is told the number and the [`Call`].
 
 use std::collections::BTreeMap;
-use std::ffi::c_void;
+use std::ffi::{CStr, CString, c_void};
 use std::ptr::{null, null_mut};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use crate::abi::{Collected, DUPLICATE_KEY, Done, ERROR, LookedUp, NOT_FOUND, SUCCESS, Status};
+use crate::abi::{
+    Collected, DUPLICATE_KEY, Done, ERROR, LookedUp, NOT_FOUND, SUCCESS, Spawned, Status,
+};
 use crate::names::{Found, Names};
+use crate::namespaces::Namespaces;
+use crate::wanted::Wanted;
 
-/// What is asked.
+/// What is asked, of ranks of one group: that of the rank which asks, or of which something is wanted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Call {
     /// A rank is in `PMIx_Init`.
@@ -36,7 +40,9 @@ pub enum Call {
     },
     /// All local ranks among these are in a fence.
     Fence {
-        /// Which; none: all of the job.
+        /// They are of several groups, and these are numbers in the job.
+        across: bool,
+        /// Which; none: all of the group.
         ranks: Vec<u32>,
         /// What they have to tell the others; only a server can read it.
         data: Vec<u8>,
@@ -57,10 +63,12 @@ pub enum Call {
         /// What.
         names: Names,
     },
-    /// A local rank wants processes to be started, which is told that this cannot be.
+    /// A local rank wants processes to be started.
     Spawn {
         /// Which.
         rank: u32,
+        /// What.
+        wanted: Vec<Wanted>,
     },
     /// A local rank wants to know what a rank of another node has told its server.
     Modex {
@@ -87,6 +95,8 @@ pub enum Answer {
     Failed,
     /// Of a look-up: names, and what was published under each.
     Found(Vec<(String, String)>),
+    /// Of a spawn: all run, and this is the name of their group.
+    Spawned(String),
     /// There is no such name.
     Missing,
     /// There is such a name already.
@@ -105,17 +115,17 @@ pub(crate) enum Waiting {
     Done(Option<Done>, Theirs),
     Collected(Option<Collected>, Theirs),
     Found(Option<LookedUp>, Theirs),
-    /// Nobody: it has been answered.
-    Nobody,
+    Spawned(Option<Spawned>, Theirs),
 }
 
-type Told = dyn Fn(u64, Call) + Send + Sync;
+type Told = dyn Fn(u64, u32, Call) + Send + Sync;
 
 /// The module's functions have no pointer to what is the server's: there is one server a process.
 static CALLS: OnceLock<Calls> = OnceLock::new();
 
 struct Calls {
     told: Box<Told>,
+    namespaces: Namespaces,
     next: AtomicU64,
     waiting: Mutex<BTreeMap<u64, Waiting>>,
 }
@@ -138,10 +148,16 @@ impl Calls {
 pub(crate) fn tell(told: Box<Told>) -> bool {
     let calls = Calls {
         told,
+        namespaces: Namespaces::default(),
         next: AtomicU64::new(1),
         waiting: Mutex::default(),
     };
     CALLS.set(calls).is_ok()
+}
+
+/// Those that clients are of; none: nobody is told of calls yet.
+pub(crate) fn namespaces() -> Option<&'static Namespaces> {
+    CALLS.get().map(|calls| &calls.namespaces)
 }
 
 /// Answers a call, once.
@@ -152,7 +168,7 @@ pub(crate) fn answer(number: u64, answer: Answer) {
     match (waiting, answer) {
         (Waiting::Done(Some(done), theirs), answer) => {
             let status = match answer {
-                Answer::Done(_) | Answer::Found(_) => SUCCESS,
+                Answer::Done(_) | Answer::Found(_) | Answer::Spawned(_) => SUCCESS,
                 Answer::Failed => ERROR,
                 Answer::Missing => NOT_FOUND,
                 Answer::Known => DUPLICATE_KEY,
@@ -163,22 +179,39 @@ pub(crate) fn answer(number: u64, answer: Answer) {
             let (status, entries) = match answer {
                 Answer::Found(entries) => (SUCCESS, entries),
                 Answer::Missing => (NOT_FOUND, Vec::new()),
-                Answer::Done(_) | Answer::Failed | Answer::Known => (ERROR, Vec::new()),
+                Answer::Done(_) | Answer::Failed | Answer::Known | Answer::Spawned(_) => {
+                    (ERROR, Vec::new())
+                }
             };
             call_found(found, status, &entries, theirs);
+        }
+        (Waiting::Spawned(Some(spawned), theirs), answer) => {
+            let name = match answer {
+                Answer::Spawned(name) => CString::new(name).ok(),
+                Answer::Done(_)
+                | Answer::Found(_)
+                | Answer::Failed
+                | Answer::Missing
+                | Answer::Known => None,
+            };
+            call_spawned(spawned, name.as_deref(), theirs);
         }
         (Waiting::Collected(Some(collected), theirs), Answer::Done(data)) => {
             call_collected(collected, data, theirs);
         }
         (
             Waiting::Collected(Some(collected), theirs),
-            Answer::Failed | Answer::Found(_) | Answer::Missing | Answer::Known,
+            Answer::Failed
+            | Answer::Found(_)
+            | Answer::Missing
+            | Answer::Known
+            | Answer::Spawned(_),
         ) => call_failed(collected, theirs),
         (
             Waiting::Done(None, _)
             | Waiting::Collected(None, _)
             | Waiting::Found(None, _)
-            | Waiting::Nobody,
+            | Waiting::Spawned(None, _),
             _,
         ) => {}
     }
@@ -224,18 +257,27 @@ fn call_found(found: LookedUp, status: Status, entries: &[(String, String)], the
     unsafe { found(status, first, count, theirs.0) }
 }
 
+/// None: they do not run.
+#[expect(unsafe_code, reason = "the library waits for a call")]
+fn call_spawned(spawned: Spawned, name: Option<&CStr>, theirs: Theirs) {
+    let status = if name.is_some() { SUCCESS } else { ERROR };
+    let name = name.map_or(null(), CStr::as_ptr);
+    // SAFETY: the library gave both with one call, which is answered once; it copies the name before it returns.
+    unsafe { spawned(status, name, theirs.0) }
+}
+
 #[expect(unsafe_code, reason = "the library is done with data that were given")]
 unsafe extern "C" fn release(own: *mut c_void) {
     // SAFETY: `call_collected` made it of such a box, and the library calls this once.
     drop(unsafe { Box::from_raw(own.cast::<Vec<u8>>()) });
 }
 
-/// Tells of a call, and has it wait.
-pub(crate) fn begin(call: Call, waiting: Waiting) -> Status {
+/// Tells of a call of this group, and has it wait.
+pub(crate) fn begin(group: u32, call: Call, waiting: Waiting) -> Status {
     let Some(calls) = CALLS.get() else {
         return ERROR;
     };
     let number = calls.note(waiting);
-    (calls.told)(number, call);
+    (calls.told)(number, group, call);
     SUCCESS
 }

@@ -11,16 +11,20 @@ pub struct Node {
     pub ranks: Vec<u32>,
 }
 
-/// A job.
+/// A group of ranks with one `MPI_COMM_WORLD`: a job's own, or those of a spawn.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct JobData {
-    /// A name that no other job of this user has at the same time.
+    /// A name that no other group of this user's jobs has at the same time.
     pub namespace: String,
+    /// 0: the job's own ranks.
+    pub group: u32,
+    /// Number in the job of its rank 0.
+    pub first: u32,
     /// Processes that it may become, those included that it spawns.
     pub universe: u32,
     /// All nodes, which have all ranks from 0 on.
     pub nodes: Vec<Node>,
-    /// Which of them this is.
+    /// Which of them this is; there is no such node where it has none of the ranks.
     pub here: usize,
     /// Which program of the job each rank runs, by rank.
     pub programs: Vec<u32>,
@@ -30,7 +34,7 @@ pub struct JobData {
 
 impl JobData {
     /// How many ranks it has.
-    fn size(&self) -> u32 {
+    pub(crate) fn size(&self) -> u32 {
         let ranks = self.nodes.iter().map(|node| node.ranks.len());
         count(ranks.sum())
     }
@@ -70,15 +74,16 @@ impl JobData {
             Attribute::number("pmix.num.nodes", count(self.nodes.len())),
             Attribute::number("pmix.local.size", here),
             Attribute::number("pmix.node.size", here),
-            Attribute::text("pmix.lpeers", list(local)),
-            Attribute::new(
-                "pmix.lldr",
-                Value::Rank(local.first().copied().unwrap_or_default()),
-            ),
             Attribute::new("pmix.ndosub", Value::Flag(self.is_crowded)),
+            Attribute::new("pmix.spawned", Value::Flag(self.group > 0)),
             Attribute::text("pmix.nmap", node_map),
             Attribute::text("pmix.pmap", rank_map),
         ];
+        // Open MPI follows an empty list into nothing.
+        if let Some(leader) = local.first() {
+            attributes.push(Attribute::text("pmix.lpeers", list(local)));
+            attributes.push(Attribute::new("pmix.lldr", Value::Rank(*leader)));
+        }
         attributes.extend(self.apps());
         for (number, node) in (0..).zip(&self.nodes) {
             for (local_rank, &rank) in (0..).zip(&node.ranks) {
@@ -165,6 +170,8 @@ mod tests {
         };
         JobData {
             namespace: "job".to_owned(),
+            group: 0,
+            first: 0,
             universe: 0,
             nodes: vec![node("a", &[0, 2]), node("b", &[1])],
             here: 0,
@@ -202,6 +209,20 @@ mod tests {
             Some(&Value::Text("nodes".to_owned()))
         );
         assert_eq!(value(&told, "pmix.ndosub"), Some(&Value::Flag(true)));
+    }
+
+    #[test]
+    fn a_node_without_ranks_of_a_group_is_told_of_no_peers() {
+        let job = JobData {
+            group: 1,
+            here: usize::MAX,
+            ..job()
+        };
+        let told = job.attributes(String::new(), String::new());
+        assert_eq!(value(&told, "pmix.local.size"), Some(&Value::Number(0)));
+        assert_eq!(value(&told, "pmix.lpeers"), None);
+        assert_eq!(value(&told, "pmix.lldr"), None);
+        assert_eq!(value(&told, "pmix.spawned"), Some(&Value::Flag(true)));
     }
 
     #[test]

@@ -3,14 +3,14 @@
 use std::ffi::{CStr, c_char, c_int, c_void};
 
 use crate::abi::{
-    Collected, Done, ERROR, Info, LookedUp, Module, NOT_SUPPORTED, Proc, SUCCESS, Spawned, Status,
+    App, Collected, Done, ERROR, Info, LookedUp, Module, NOT_FOUND, NOT_SUPPORTED, Proc, SUCCESS,
+    Spawned, Status,
 };
-use crate::calls::{Call, Theirs, Waiting, begin, call_done};
+use crate::calls::{self, Call, Theirs, Waiting, begin, call_done};
 use crate::logged;
 use crate::names::{self, Names};
-
-/// `PMIX_RANK_WILDCARD`: all ranks of a namespace.
-const ALL: u32 = u32::MAX - 1;
+use crate::namespaces::Members;
+use crate::wanted;
 
 /// The module with the functions below.
 pub(crate) const fn module() -> Module {
@@ -48,10 +48,21 @@ unsafe fn all<'a, T>(first: *const T, count: usize) -> &'a [T] {
     }
 }
 
+/// The group and the rank that the library means; none: no namespace that it was told of.
 #[expect(unsafe_code, reason = "the library points to the rank it means")]
-fn rank_at(proc: *const Proc) -> u32 {
+fn process_at(proc: *const Proc) -> Option<(u32, u32)> {
     // SAFETY: it is null or points to a rank's name for the time of the call.
-    unsafe { proc.as_ref() }.map_or(ALL, |proc| proc.rank)
+    let proc = unsafe { proc.as_ref() }?;
+    let group = calls::namespaces()?.of(proc)?;
+    Some((group.number, proc.rank))
+}
+
+/// Tells what a rank asks, and has it wait.
+fn of_rank(proc: *const Proc, call: impl FnOnce(u32) -> Call, waiting: Waiting) -> Status {
+    match process_at(proc) {
+        Some((group, rank)) => begin(group, call(rank), waiting),
+        None => NOT_FOUND,
+    }
 }
 
 #[expect(unsafe_code, reason = "a function of the module")]
@@ -61,11 +72,8 @@ unsafe extern "C" fn client_connected(
     done: Option<Done>,
     theirs: *mut c_void,
 ) -> Status {
-    let rank = rank_at(proc);
-    begin(
-        Call::Connected { rank },
-        Waiting::Done(done, Theirs(theirs)),
-    )
+    let waiting = Waiting::Done(done, Theirs(theirs));
+    of_rank(proc, |rank| Call::Connected { rank }, waiting)
 }
 
 #[expect(unsafe_code, reason = "a function of the module")]
@@ -77,11 +85,8 @@ unsafe extern "C" fn client_connected2(
     done: Option<Done>,
     theirs: *mut c_void,
 ) -> Status {
-    let rank = rank_at(proc);
-    begin(
-        Call::Connected { rank },
-        Waiting::Done(done, Theirs(theirs)),
-    )
+    let waiting = Waiting::Done(done, Theirs(theirs));
+    of_rank(proc, |rank| Call::Connected { rank }, waiting)
 }
 
 #[expect(unsafe_code, reason = "a function of the module")]
@@ -91,11 +96,8 @@ unsafe extern "C" fn client_finalized(
     done: Option<Done>,
     theirs: *mut c_void,
 ) -> Status {
-    let rank = rank_at(proc);
-    begin(
-        Call::Finalized { rank },
-        Waiting::Done(done, Theirs(theirs)),
-    )
+    let waiting = Waiting::Done(done, Theirs(theirs));
+    of_rank(proc, |rank| Call::Finalized { rank }, waiting)
 }
 
 #[expect(unsafe_code, reason = "a function of the module")]
@@ -116,12 +118,12 @@ unsafe extern "C" fn abort(
             .to_string_lossy()
             .into_owned(),
     };
-    let call = Call::Abort {
-        rank: rank_at(proc),
+    let call = |rank| Call::Abort {
+        rank,
         status,
         message,
     };
-    begin(call, Waiting::Done(done, Theirs(theirs)))
+    of_rank(proc, call, Waiting::Done(done, Theirs(theirs)))
 }
 
 #[expect(unsafe_code, reason = "a function of the module")]
@@ -136,7 +138,7 @@ unsafe extern "C" fn fence(
     theirs: *mut c_void,
 ) -> Status {
     // SAFETY: so many ranks' names, for the time of the call.
-    let ranks = ranks_of(unsafe { all(procs, count) });
+    let members = members(unsafe { all(procs, count) });
     let told = match data.is_null() {
         true => Vec::new(),
         // SAFETY: so many bytes, which are this function's to free.
@@ -144,20 +146,26 @@ unsafe extern "C" fn fence(
     };
     // SAFETY: the library has it from malloc and leaves it to its host; null is none.
     unsafe { libc::free(data.cast()) };
-    let call = Call::Fence { ranks, data: told };
-    begin(call, Waiting::Collected(collected, Theirs(theirs)))
+    fenced(members, told, Waiting::Collected(collected, Theirs(theirs)))
 }
 
-/// None: all of the job.
-fn ranks_of(procs: &[Proc]) -> Vec<u32> {
-    let ranks: Vec<u32> = procs.iter().map(|proc| proc.rank).collect();
-    match ranks.contains(&ALL) {
-        true => Vec::new(),
-        false => ranks,
-    }
+fn members(procs: &[Proc]) -> Option<Members> {
+    calls::namespaces()?.members(procs)
 }
 
-/// Groups of one job that connect, or part again, know each other: they have to wait for each other alone.
+fn fenced(members: Option<Members>, data: Vec<u8>, waiting: Waiting) -> Status {
+    let Some(Members { group, ranks }) = members else {
+        return NOT_FOUND;
+    };
+    let call = Call::Fence {
+        across: group.is_none(),
+        ranks,
+        data,
+    };
+    begin(group.unwrap_or_default(), call, waiting)
+}
+
+/// Groups of one job that connect, or part again, are known to each server: they have to wait for each other alone.
 #[expect(unsafe_code, reason = "a function of the module")]
 unsafe extern "C" fn connect(
     procs: *const Proc,
@@ -168,12 +176,8 @@ unsafe extern "C" fn connect(
     theirs: *mut c_void,
 ) -> Status {
     // SAFETY: so many ranks' names, for the time of the call.
-    let ranks = ranks_of(unsafe { all(procs, count) });
-    let call = Call::Fence {
-        ranks,
-        data: Vec::new(),
-    };
-    begin(call, Waiting::Done(done, Theirs(theirs)))
+    let members = members(unsafe { all(procs, count) });
+    fenced(members, Vec::new(), Waiting::Done(done, Theirs(theirs)))
 }
 
 #[expect(unsafe_code, reason = "a function of the module")]
@@ -184,10 +188,8 @@ unsafe extern "C" fn modex(
     collected: Option<Collected>,
     theirs: *mut c_void,
 ) -> Status {
-    let call = Call::Modex {
-        rank: rank_at(proc),
-    };
-    begin(call, Waiting::Collected(collected, Theirs(theirs)))
+    let waiting = Waiting::Collected(collected, Theirs(theirs));
+    of_rank(proc, |rank| Call::Modex { rank }, waiting)
 }
 
 #[expect(unsafe_code, reason = "a function of the module")]
@@ -202,9 +204,8 @@ unsafe extern "C" fn publish(
     let Some(names) = names::published(unsafe { all(infos, count) }) else {
         return NOT_SUPPORTED;
     };
-    let rank = rank_at(proc);
     let waiting = Waiting::Done(done, Theirs(theirs));
-    begin(Call::Names { rank, names }, waiting)
+    of_rank(proc, |rank| Call::Names { rank, names }, waiting)
 }
 
 #[expect(unsafe_code, reason = "a function of the module")]
@@ -218,9 +219,8 @@ unsafe extern "C" fn lookup(
 ) -> Status {
     // SAFETY: a list with a null behind its last, and so many directives, for the time of the call.
     let names = unsafe { names::looked_up(wanted, all(infos, count)) };
-    let rank = rank_at(proc);
     let waiting = Waiting::Found(found, Theirs(theirs));
-    begin(Call::Names { rank, names }, waiting)
+    of_rank(proc, |rank| Call::Names { rank, names }, waiting)
 }
 
 #[expect(unsafe_code, reason = "a function of the module")]
@@ -234,11 +234,11 @@ unsafe extern "C" fn unpublish(
 ) -> Status {
     // SAFETY: a list with a null behind its last, for the time of the call.
     let names = unsafe { names::list(wanted) };
-    let call = Call::Names {
-        rank: rank_at(proc),
+    let call = |rank| Call::Names {
+        rank,
         names: Names::Unpublish { names },
     };
-    begin(call, Waiting::Done(done, Theirs(theirs)))
+    of_rank(proc, call, Waiting::Done(done, Theirs(theirs)))
 }
 
 #[expect(unsafe_code, reason = "a function of the module")]
@@ -246,14 +246,17 @@ unsafe extern "C" fn spawn(
     proc: *const Proc,
     _infos: *const Info,
     _info_count: usize,
-    _programs: *const c_void,
-    _count: usize,
-    _spawned: Option<Spawned>,
-    _theirs: *mut c_void,
+    programs: *const App,
+    count: usize,
+    spawned: Option<Spawned>,
+    theirs: *mut c_void,
 ) -> Status {
-    let rank = rank_at(proc);
-    begin(Call::Spawn { rank }, Waiting::Nobody);
-    NOT_SUPPORTED
+    // SAFETY: so many, with what they point to, for the time of the call.
+    let wanted = unsafe { all(programs, count) }.iter();
+    // SAFETY: the same.
+    let wanted = wanted.map(|app| unsafe { wanted::of(app) }).collect();
+    let waiting = Waiting::Spawned(spawned, Theirs(theirs));
+    of_rank(proc, |rank| Call::Spawn { rank, wanted }, waiting)
 }
 
 #[expect(unsafe_code, reason = "a function of the module")]
@@ -275,9 +278,8 @@ unsafe extern "C" fn log(
         }
         return;
     }
-    let rank = rank_at(proc);
     let waiting = Waiting::Done(done, Theirs(theirs));
-    if begin(Call::Log { rank, topic, texts }, waiting) != SUCCESS
+    if of_rank(proc, |rank| Call::Log { rank, topic, texts }, waiting) != SUCCESS
         && let Some(done) = done
     {
         call_done(done, ERROR, Theirs(theirs));
@@ -295,6 +297,7 @@ mod tests {
     use crate::calls::{Answer, Channel, answer, tell};
     use crate::information::Information;
     use crate::library::proc_of;
+    use crate::namespaces::{ALL, Group};
 
     static ANSWERS: Mutex<Vec<(Status, Vec<u8>)>> = Mutex::new(Vec::new());
 
@@ -324,10 +327,17 @@ mod tests {
     #[expect(unsafe_code, reason = "what the library would call")]
     fn each_call_is_told_and_answered_once() {
         let (sender, told) = sync_channel(8);
-        assert!(tell(Box::new(move |number, call| {
+        assert!(tell(Box::new(move |number, group, call| {
+            assert_eq!(group, 7);
             sender.send((number, call)).unwrap();
         })));
-        assert!(!tell(Box::new(|_, _| {})));
+        assert!(!tell(Box::new(|_, _, _| {})));
+        let group = Group {
+            number: 7,
+            first: 0,
+            size: 4,
+        };
+        calls::namespaces().unwrap().add("job", group);
         let (here, all) = (proc_of("job", 3), proc_of("job", ALL));
         let module = module();
         // SAFETY: all pointers are to what lives here, or null where that may be.
@@ -346,6 +356,10 @@ mod tests {
             let texts = text.infos();
             let none = null();
             (module.log)(&raw const here, texts.as_ptr(), 1, none, 0, Some(done), of);
+            // A namespace of another job.
+            let stranger = proc_of("stranger", 3);
+            let refused = (module.connect)(&raw const stranger, 1, null(), 0, Some(done), of);
+            assert_eq!(refused, NOT_FOUND);
             // Of nobody's concern here: answered at once.
             (module.log)(&raw const here, null(), 0, none, 0, Some(done), of);
         }
@@ -356,6 +370,7 @@ mod tests {
             message: "why".to_owned(),
         };
         let fence = Call::Fence {
+            across: false,
             ranks: Vec::new(),
             data: vec![7, 8],
         };
@@ -368,6 +383,7 @@ mod tests {
             texts: vec![(Channel::Stderr, b"why".to_vec())],
         };
         let meet = Call::Fence {
+            across: false,
             ranks: vec![3],
             data: Vec::new(),
         };

@@ -1,10 +1,12 @@
 //! The server: opened, told of its job, asked for what each rank is started with.
 
+use std::collections::BTreeMap;
 use std::error::Error as _;
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::path::Path;
 use std::ptr::null_mut;
 use std::sync::mpsc::{SyncSender, sync_channel};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use crate::abi::{Done, Module, NAMESPACE, SUCCESS, Status};
@@ -15,6 +17,7 @@ use crate::job_data::JobData;
 use crate::library::{Functions, proc_of};
 use crate::modex;
 use crate::module;
+use crate::namespaces::Group;
 
 /// The library answers at once; one that does not never will.
 const PATIENCE: Duration = Duration::from_secs(8);
@@ -53,20 +56,23 @@ pub enum ServerError {
 /// The one server of this process.
 pub struct Server {
     functions: Functions,
-    namespace: String,
+    /// Where the library has its files.
+    folder: String,
+    /// By group.
+    namespaces: Mutex<BTreeMap<u32, String>>,
 }
 
 impl std::fmt::Debug for Server {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Server")
-            .field("namespace", &self.namespace)
+            .field("namespaces", &self.namespaces)
             .finish_non_exhaustive()
     }
 }
 
 impl Server {
     /// Opens the libpmix at `library` and begins to serve a job; the library's files go below `folder`. What clients
-    /// ask is told to `told`, on a thread of the library's, which waits for it.
+    /// ask is told to `told` with its number and its group, on a thread of the library's, which waits for it.
     ///
     /// # Errors
     ///
@@ -75,13 +81,8 @@ impl Server {
         library: &Path,
         folder: &str,
         job: &JobData,
-        told: impl Fn(u64, Call) + Send + Sync + 'static,
+        told: impl Fn(u64, u32, Call) + Send + Sync + 'static,
     ) -> Result<Self, ServerError> {
-        if job.namespace.len() >= NAMESPACE || job.namespace.contains('\0') {
-            return Err(ServerError::Name {
-                name: job.namespace.clone(),
-            });
-        }
         let functions = Functions::of(library).map_err(|error| ServerError::Library {
             why: words_of(&error),
         })?;
@@ -90,14 +91,52 @@ impl Server {
         }
         let server = Self {
             functions,
-            namespace: job.namespace.clone(),
+            folder: folder.to_owned(),
+            namespaces: Mutex::default(),
         };
-        server.init(job, folder)?;
-        server.register(job, folder)?;
-        for &rank in job.local() {
-            server.register_client(rank)?;
-        }
+        server.init(job)?;
+        server.add(job)?;
         Ok(server)
+    }
+
+    /// Serves another group of ranks of the job, too.
+    ///
+    /// # Errors
+    ///
+    /// See [`ServerError`].
+    pub fn add(&self, job: &JobData) -> Result<(), ServerError> {
+        if job.namespace.len() >= NAMESPACE || job.namespace.contains('\0') {
+            return Err(ServerError::Name {
+                name: job.namespace.clone(),
+            });
+        }
+        if let Some(known) = calls::namespaces() {
+            let group = Group {
+                number: job.group,
+                first: job.first,
+                size: job.size(),
+            };
+            known.add(&job.namespace, group);
+        }
+        let mut namespaces = self.lock();
+        namespaces.insert(job.group, job.namespace.clone());
+        drop(namespaces);
+        self.register(job)?;
+        for &rank in job.local() {
+            self.register_client(&job.namespace, rank)?;
+        }
+        Ok(())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<u32, String>> {
+        self.namespaces
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What the library calls a group; none is called so: nobody has told of it.
+    fn name_of(&self, group: u32) -> String {
+        self.lock().get(&group).cloned().unwrap_or_default()
     }
 
     /// What the library calls itself.
@@ -108,12 +147,12 @@ impl Server {
         text(unsafe { (self.functions.version)() })
     }
 
-    fn init(&self, job: &JobData, folder: &str) -> Result<(), ServerError> {
+    fn init(&self, job: &JobData) -> Result<(), ServerError> {
         // The library keeps the pointer in some releases.
         let module: &'static mut Module = Box::leak(Box::new(module::module()));
         let mut information = information(&[
-            Attribute::text("pmix.srvr.tmpdir", folder),
-            Attribute::text("pmix.sys.tmpdir", folder),
+            Attribute::text("pmix.srvr.tmpdir", self.folder.as_str()),
+            Attribute::text("pmix.sys.tmpdir", self.folder.as_str()),
             // By which it knows what of the job's map is here.
             Attribute::text("pmix.hname", job.name()),
         ])?;
@@ -124,7 +163,7 @@ impl Server {
         self.checked("PMIx_server_init", status)
     }
 
-    fn register(&self, job: &JobData, folder: &str) -> Result<(), ServerError> {
+    fn register(&self, job: &JobData) -> Result<(), ServerError> {
         let nodes = self.map(
             self.functions.generate_regex,
             "PMIx_generate_regex",
@@ -137,13 +176,13 @@ impl Server {
         )?;
         let mut attributes = job.attributes(nodes, ranks);
         attributes.extend([
-            Attribute::text("pmix.tmpdir", folder),
-            Attribute::text("pmix.nsdir", folder),
+            Attribute::text("pmix.tmpdir", self.folder.as_str()),
+            Attribute::text("pmix.nsdir", self.folder.as_str()),
             // The launcher removes the folder.
             Attribute::new("pmix.tdir.rmclean", Value::Flag(true)),
         ]);
         let mut information = information(&attributes)?;
-        let (name, local) = (proc_of(&self.namespace, 0), job.local().len());
+        let (name, local) = (proc_of(&job.namespace, 0), job.local().len());
         let local = c_int::try_from(local).unwrap_or(c_int::MAX);
         #[expect(unsafe_code, reason = "libpmix is a C library")]
         let waited = wait(|done, theirs| {
@@ -167,8 +206,8 @@ impl Server {
         self.answered("PMIx_server_register_nspace", waited)
     }
 
-    fn register_client(&self, rank: u32) -> Result<(), ServerError> {
-        let proc = proc_of(&self.namespace, rank);
+    fn register_client(&self, namespace: &str, rank: u32) -> Result<(), ServerError> {
+        let proc = proc_of(namespace, rank);
         #[expect(unsafe_code, reason = "libpmix is a C library")]
         let waited = wait(|done, theirs| {
             // SAFETY: the library copies the name; ids are numbers.
@@ -181,14 +220,14 @@ impl Server {
         self.answered("PMIx_server_register_client", waited)
     }
 
-    /// The variables by which a rank finds this server.
+    /// The variables by which a rank of a group finds this server.
     ///
     /// # Errors
     ///
     /// The library has none for it.
     #[expect(unsafe_code, reason = "libpmix is a C library")]
-    pub fn variables(&self, rank: u32) -> Result<Vec<(String, String)>, ServerError> {
-        let proc = proc_of(&self.namespace, rank);
+    pub fn variables(&self, group: u32, rank: u32) -> Result<Vec<(String, String)>, ServerError> {
+        let proc = proc_of(&self.name_of(group), rank);
         let mut list: *mut *mut c_char = null_mut();
         // SAFETY: a list that is null is made by the library.
         let status = unsafe { (self.functions.setup_fork)(&raw const proc, &raw mut list) };
@@ -216,10 +255,15 @@ impl Server {
         calls::answer(number, answer);
     }
 
-    /// What a local rank has told: `told` has it once the rank has said that all of it is there; none: it cannot be
-    /// had.
-    pub fn modex(&self, rank: u32, told: impl FnOnce(Option<Vec<u8>>) + Send + 'static) {
-        modex::request(self.functions, &self.namespace, rank, Box::new(told));
+    /// What a local rank of a group has told: `told` has it once the rank has said that all of it is there; none: it
+    /// cannot be had.
+    pub fn modex(
+        &self,
+        group: u32,
+        rank: u32,
+        told: impl FnOnce(Option<Vec<u8>>) + Send + 'static,
+    ) {
+        modex::request(self.functions, &self.name_of(group), rank, Box::new(told));
     }
 
     /// A list in the library's own spelling.

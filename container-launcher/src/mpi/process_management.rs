@@ -14,7 +14,7 @@ use tokio::time::sleep;
 
 use super::pmix::{Served, Wants};
 use super::socket::RankMessage;
-use super::spawn::{ask_name, ask_spawn, refuse_spawn};
+use super::spawn::{ask_name, ask_pmix_spawn, ask_spawn};
 use super::topology::{self, Topology};
 use super::{CommWorld, Mpi};
 use crate::container::OwnContainer;
@@ -83,26 +83,28 @@ impl Mpi {
         served: Served,
         container: &mut OwnContainer<'_>,
     ) {
-        let Some(server) = self
-            .worlds
-            .get_mut(&group)
-            .and_then(|world| world.manager.pmix_mut())
-        else {
+        let Some(server) = &mut self.pmix else {
             return;
         };
         match served {
             Served::Call(call) => {
                 let wants = server.on(call);
-                self.on_wants(group, wants, container).await;
+                self.on_wants(wants, container).await;
             }
             Served::Again(rank) => {
-                let wants = server.ask_again(rank);
-                self.on_wants(group, wants, container).await;
+                let wants = server.ask_again(group, rank);
+                self.on_wants(wants, container).await;
             }
             Served::Late(call) => {
                 let wants = server.modexed(call, None);
-                self.on_wants(group, wants, container).await;
+                self.on_wants(wants, container).await;
             }
+            Served::Ready(ready) => {
+                server.serves(ready);
+                self.start_served(group, container).await;
+            }
+            Served::Refused(why) => self.not_served(group, &why),
+            Served::NotReady => self.not_served(group, "it does not answer"),
             Served::Modexed(told) => {
                 let event = server.found(told);
                 self.outbox.extend(event);
@@ -114,40 +116,31 @@ impl Mpi {
         }
     }
 
-    pub(super) async fn on_wants(
-        &mut self,
-        group: u32,
-        mut wants: Wants,
-        container: &mut OwnContainer<'_>,
-    ) {
+    pub(super) async fn on_wants(&mut self, mut wants: Wants, container: &mut OwnContainer<'_>) {
+        let group = wants.group;
         if let Some((call, log)) = wants.logged.take()
-            && let Some(world) = self.worlds.get_mut(&group)
+            && let Some(world) = self.worlds.get(&group)
         {
             let is_said = world
                 .ranks
                 .say(world.first.saturating_add(log.rank), log.texts);
-            if let Some(server) = world.manager.pmix_mut() {
+            if let Some(server) = &mut self.pmix {
                 self.outbox.extend(server.said(call, is_said).event);
             }
         }
         self.outbox.extend(wants.event);
-        if let Some(rank) = wants.spawn
+        if let Some((call, spawn)) = wants.spawn
             && let Some(world) = self.worlds.get(&group)
         {
-            refuse_spawn(world.first.saturating_add(rank), &self.outbox);
+            let rank = world.first.saturating_add(spawn.rank);
+            ask_pmix_spawn(rank, call, spawn.commands, &self.folder, &self.outbox);
         }
         self.on_effects(group, wants.effects, container).await;
     }
 
     /// What other containers' ranks tell, or want of the ranks here.
     pub(super) async fn on_relayed(&mut self, relayed: Relayed, container: &mut OwnContainer<'_>) {
-        let group = match &relayed {
-            Relayed::Fence(done) => done.group,
-            Relayed::Asked(request) => request.group,
-            Relayed::Told(answer) => answer.group,
-        };
-        let world = self.worlds.get_mut(&group);
-        let Some(server) = world.and_then(|world| world.manager.pmix_mut()) else {
+        let Some(server) = &mut self.pmix else {
             return;
         };
         let wants = match relayed {
@@ -159,7 +152,7 @@ impl Mpi {
                 return;
             }
         };
-        self.on_wants(group, wants, container).await;
+        self.on_wants(wants, container).await;
     }
 
     /// Ranks without their server would wait for it, or take themselves for jobs of one.

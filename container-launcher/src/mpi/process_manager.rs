@@ -1,5 +1,5 @@
 //! Whom the ranks of a group ask for their place in the job: PMI, answered in this process, or PMIx, answered by a
-//! server beside it.
+//! server beside it, which all groups of a job share.
 //!
 //! What either wants done is an [`Effect`], so that a barrier, an abort or a stage means the same whichever it was.
 
@@ -9,15 +9,15 @@ use super::pmix::PmixServer;
 
 pub(super) enum ProcessManager {
     Pmi(Box<NodeServer>),
-    Pmix(Box<PmixServer>),
+    Pmix,
 }
 
 impl ProcessManager {
-    /// How far a rank of this node got.
-    pub(super) fn stage(&self, rank: u32) -> PmiStage {
+    /// How far a rank of this node and group got; `server` is the job's.
+    pub(super) fn stage(&self, server: Option<&PmixServer>, group: u32, rank: u32) -> PmiStage {
         match self {
             Self::Pmi(node) => node.stage(rank),
-            Self::Pmix(server) => server.stage(rank),
+            Self::Pmix => server.map_or_else(PmiStage::default, |own| own.stage(group, rank)),
         }
     }
 
@@ -26,7 +26,7 @@ impl ProcessManager {
         match self {
             Self::Pmi(node) => node.ended(rank),
             // Its library sees that the connection has ended.
-            Self::Pmix(_) => {}
+            Self::Pmix => {}
         }
     }
 
@@ -35,7 +35,7 @@ impl ProcessManager {
         match self {
             Self::Pmi(node) => node.is_stuck(),
             // A fence is told when all local ranks are in it.
-            Self::Pmix(_) => false,
+            Self::Pmix => false,
         }
     }
 
@@ -43,7 +43,7 @@ impl ProcessManager {
     pub(super) fn fence_done(&mut self, puts: Vec<Pair>) -> Vec<Effect> {
         match self {
             Self::Pmi(node) => node.fence_done(puts),
-            Self::Pmix(_) => Vec::new(),
+            Self::Pmix => Vec::new(),
         }
     }
 
@@ -51,23 +51,7 @@ impl ProcessManager {
     pub(super) fn pmi(&mut self) -> Option<&mut NodeServer> {
         match self {
             Self::Pmi(node) => Some(node),
-            Self::Pmix(_) => None,
-        }
-    }
-
-    /// The server beside this process.
-    pub(super) fn pmix(&self) -> Option<&PmixServer> {
-        match self {
-            Self::Pmi(_) => None,
-            Self::Pmix(server) => Some(server),
-        }
-    }
-
-    /// The same, to be asked.
-    pub(super) fn pmix_mut(&mut self) -> Option<&mut PmixServer> {
-        match self {
-            Self::Pmi(_) => None,
-            Self::Pmix(server) => Some(server),
+            Self::Pmix => None,
         }
     }
 }

@@ -21,7 +21,6 @@ pub(super) use attend::Attendants;
 pub(super) use fork::fork;
 
 use super::peer::RankSocket;
-use super::process_manager::ProcessManager;
 use super::yielding;
 use crate::process::Processes;
 use crate::terminal;
@@ -32,8 +31,6 @@ pub(crate) struct Ranks {
     peers: BTreeMap<u32, RankSocket>,
     /// What others say on the streams of ranks that a server beside this process serves.
     said: BTreeMap<(u32, Stream), mpsc::Sender<Bytes>>,
-    /// Number of their group's rank 0.
-    first: u32,
     /// That of rank 0.
     terminal: Option<OwnedFd>,
     /// Streams of output that they have together.
@@ -84,13 +81,13 @@ impl Ranks {
         self.streams
     }
 
-    /// The reports that are due.
-    pub(crate) fn reports(&mut self, manager: &ProcessManager) -> Vec<Event> {
-        let (peers, first) = (&self.peers, self.first);
+    /// The reports that are due; `stage` says how far the process of a number got.
+    pub(crate) fn reports(&mut self, stage: impl Fn(u32) -> PmiStage) -> Vec<Event> {
+        let peers = &self.peers;
         let is_closed = |rank: u32| peers.get(&rank).is_none_or(RankSocket::is_closed);
         let due = self.processes.reports(is_closed).into_iter();
         let told = due.map(|due| {
-            let stage = match manager.stage(due.number.saturating_sub(first)) {
+            let stage = match stage(due.number) {
                 PmiStage::Silent => wire::PmiStage::Silent,
                 PmiStage::Initialized => wire::PmiStage::Initialized,
                 PmiStage::Finalized => wire::PmiStage::Finalized,

@@ -14,8 +14,8 @@ use pmi::PmiStage;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
+use super::Mpi;
 use super::library::{self, Loaded};
-use super::{CommWorld, Mpi};
 use crate::container::OwnContainer;
 use crate::node_facts;
 use crate::nursery::Whom;
@@ -100,7 +100,7 @@ impl Mpi {
         };
         let alive = world.ranks.processes.alive();
         let pids: Vec<i32> = alive
-            .filter(|(rank, _)| world.manager.stage(*rank) == PmiStage::Silent)
+            .filter(|(rank, _)| world.stage(self.pmix.as_deref(), *rank) == PmiStage::Silent)
             .map(|(_, pid)| pid)
             .take(RANKS)
             .collect();
@@ -117,8 +117,7 @@ impl Mpi {
     /// leads to another process manager.
     async fn loaded(&mut self, loaded: Loaded, container: &mut OwnContainer<'_>) {
         let size = self.share.as_ref().map_or(0, |share| share.size);
-        let is_served = |world: &CommWorld| world.manager.pmix().is_some();
-        let is_alone = loaded.is_open_mpi && !self.worlds.get(&0).is_some_and(is_served);
+        let is_alone = loaded.is_open_mpi && self.pmix.is_none();
         let refused = is_alone && size > 1 && !self.stopping;
         let path = loaded.path.clone();
         self.silent.end();

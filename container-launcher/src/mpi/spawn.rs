@@ -1,12 +1,13 @@
 //! What ranks ask of the whole job, and the ranks that are started because one of them asked.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use job::exit::Exit;
 use job::wire::mpi_event::Event;
 use job::wire::{
-    Group, KeyValue, NameAnswer, NameRequest, Program, Refusal, Share, SpawnAnswer, SpawnCommand,
-    SpawnRequest, Yielding, name_request,
+    Group, KeyValue, NameAnswer, NameRequest, Program, RanksStarted, Refusal, Share, SpawnAnswer,
+    SpawnCommand, SpawnRequest, Yielding, name_request,
 };
 use nix::sys::signal::Signal;
 use pmi::{JobAttributes, NodeServer};
@@ -46,21 +47,42 @@ pub(super) fn ask_spawn(rank: u32, request: pmi::SpawnRequest, outbox: &RankOutb
         program: command.program,
         args: command.args,
         infos: wire_pairs(command.infos),
+        environment: Vec::new(),
     });
     outbox.push_back(Event::Spawn(SpawnRequest {
         rank,
         commands: commands.collect(),
         preputs: wire_pairs(request.preputs),
-        refusal: String::new(),
+        call: 0,
     }));
 }
 
-/// A rank of a program of Open MPI calls it.
-pub(super) fn refuse_spawn(rank: u32, outbox: &RankOutbox) {
+/// A rank of a program of Open MPI calls it, whose library says where it stands itself, in place of a folder that the
+/// program has not named: below `folder`, that means the same place in every container.
+pub(super) fn ask_pmix_spawn(
+    rank: u32,
+    call: u64,
+    mut commands: Vec<SpawnCommand>,
+    folder: &Path,
+    outbox: &RankOutbox,
+) {
+    for command in &mut commands {
+        command.infos.retain_mut(|info| {
+            let below = match info.key == "wdir" {
+                true => Path::new(&info.value).strip_prefix(folder).ok(),
+                false => None,
+            };
+            if let Some(below) = below.map(|below| below.to_string_lossy().into_owned()) {
+                info.value = below;
+            }
+            !info.value.is_empty()
+        });
+    }
     outbox.push_back(Event::Spawn(SpawnRequest {
         rank,
-        refusal: "MPI_Comm_spawn is served for MPICH and Intel MPI, not for Open MPI".to_owned(),
-        ..SpawnRequest::default()
+        commands,
+        preputs: Vec::new(),
+        call,
     }));
 }
 
@@ -77,14 +99,14 @@ impl Mpi {
         if let Some(world) = self.of(answer.rank) {
             let own = answer.rank.saturating_sub(world.first);
             let group = world.group;
-            if let Some(server) = world.manager.pmix_mut() {
-                let wants = server.name_answered(own, outcome);
-                return self.on_wants(group, wants, container).await;
-            }
             let effects = match world.manager.pmi() {
                 Some(node) => node.name_answer(own, outcome),
                 None => Vec::new(),
             };
+            if let Some(server) = &mut self.pmix {
+                let wants = server.name_answered(group, own, outcome);
+                self.on_wants(wants, container).await;
+            }
             self.on_effects(group, effects, container).await;
         }
     }
@@ -94,6 +116,10 @@ impl Mpi {
         answer: SpawnAnswer,
         container: &mut OwnContainer<'_>,
     ) {
+        if let Some(server) = &mut self.pmix {
+            let wants = server.spawned(answer);
+            return self.on_wants(wants, container).await;
+        }
         let outcome = match answer.refusal.as_str() {
             "" => Ok(()),
             why => Err(why),
@@ -111,6 +137,48 @@ impl Mpi {
 
     /// Starts this container's ranks of a spawned group.
     pub(super) async fn start_group(&mut self, group: Group, container: &mut OwnContainer<'_>) {
+        let Some(server) = &mut self.pmix else {
+            return self.run_group(group, container).await;
+        };
+        // Once the server serves it.
+        match server.add(&group, appnums(&group)) {
+            Ok(()) => drop(self.unserved.insert(group.group, group)),
+            Err(refusal) => self.outbox.push_back(Event::Refusal(refusal)),
+        }
+    }
+
+    /// The PMIx server serves a group.
+    pub(super) async fn start_served(&mut self, group: u32, container: &mut OwnContainer<'_>) {
+        match self.unserved.remove(&group) {
+            Some(group) if group.parts.is_empty() => {
+                let started = RanksStarted {
+                    at_us: 0,
+                    group: group.group,
+                    streams: 0,
+                };
+                self.outbox.push_back(Event::Started(started));
+            }
+            Some(group) => self.run_group(group, container).await,
+            // It was not to be started everywhere.
+            None => {}
+        }
+    }
+
+    /// The PMIx server cannot serve a group.
+    pub(super) fn not_served(&mut self, group: u32, why: &str) {
+        if self.unserved.remove(&group).is_some() {
+            self.outbox.push_back(Event::Refusal(Refusal {
+                sentence: format!(
+                    "{}: the PMIx server cannot serve them: {why}",
+                    node_facts::hostname()
+                ),
+                exit_code: i32::from(Exit::Lost.code()),
+                group,
+            }));
+        }
+    }
+
+    async fn run_group(&mut self, group: Group, container: &mut OwnContainer<'_>) {
         let number = group.group;
         let numbers: Vec<u32> = numbers(&group).collect();
         let kvs_name = group.kvs_name.clone();
@@ -130,6 +198,7 @@ impl Mpi {
 
     /// Kills a group that could not be started everywhere.
     pub(super) async fn end_group(&mut self, group: u32, container: &OwnContainer<'_>) {
+        self.unserved.remove(&group);
         if let Some(world) = self.worlds.get(&group) {
             let numbers = world.ranks.processes.numbers().collect();
             self.kill(numbers, container).await;
@@ -194,38 +263,57 @@ impl Mpi {
             meeting_port: 0,
             ..share.clone()
         };
-        let appnums: BTreeMap<u32, u32> = (group.parts.iter())
-            .flat_map(|part| part.ranks.iter().map(move |&number| (number, part.appnum)))
-            .map(|(number, appnum)| (number.saturating_sub(group.first), appnum))
-            .collect();
-        let node = NodeServer::new(JobAttributes {
-            size: group.size,
-            ranks: appnums.keys().copied().collect(),
-            kvs_name: group.kvs_name.clone(),
-            process_mapping: group.process_mapping.clone(),
-            appnums,
-            spawned: true,
-            universe: Some(share.universe_size).filter(|&size| size > 0),
-            preputs: (group.preputs.iter())
-                .map(|put| (put.key.clone(), put.value.clone()))
-                .collect(),
-        })
-        .map_err(|error| refuse(error.to_string()))?;
+        let manager = match self.pmix {
+            Some(_) => ProcessManager::Pmix,
+            None => ProcessManager::Pmi(Box::new(pmi_server(&group, &share).map_err(refuse)?)),
+        };
         container.warden.note_space(&group.kvs_name);
         let ranks = self
-            .fork(&share, &runs, group.first, None, container)
+            .fork(&share, &runs, group.group, group.first, container)
             .await?;
         Ok(CommWorld {
             group: group.group,
             first: group.first,
             kvs_name: group.kvs_name,
-            manager: ProcessManager::Pmi(Box::new(node)),
+            manager,
             ranks,
             pmi_seen: false,
             stuck_is_told: false,
             pieces: Vec::new(),
         })
     }
+}
+
+/// What answers the ranks of a group that speak PMI.
+fn pmi_server(group: &Group, share: &Share) -> Result<NodeServer, String> {
+    let appnums: BTreeMap<u32, u32> = (group.parts.iter())
+        .flat_map(|part| part.ranks.iter().map(move |&number| (number, part.appnum)))
+        .map(|(number, appnum)| (number.saturating_sub(group.first), appnum))
+        .collect();
+    let node = NodeServer::new(JobAttributes {
+        size: group.size,
+        ranks: appnums.keys().copied().collect(),
+        kvs_name: group.kvs_name.clone(),
+        process_mapping: group.process_mapping.clone(),
+        appnums,
+        spawned: true,
+        universe: Some(share.universe_size).filter(|&size| size > 0),
+        preputs: (group.preputs.iter())
+            .map(|put| (put.key.clone(), put.value.clone()))
+            .collect(),
+    })
+    .map_err(|error| error.to_string());
+    node
+}
+
+/// The application number of each rank of a group, by rank.
+fn appnums(group: &Group) -> Vec<u32> {
+    let commands = group.processes.iter().zip(0_u32..);
+    let ranks = commands.flat_map(|(&count, appnum)| {
+        std::iter::repeat_n(appnum, usize::try_from(count).unwrap_or(usize::MAX))
+    });
+    let size = usize::try_from(group.size).unwrap_or(usize::MAX);
+    ranks.take(size).collect()
 }
 
 fn numbers(group: &Group) -> impl Iterator<Item = u32> {

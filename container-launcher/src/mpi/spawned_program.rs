@@ -11,7 +11,8 @@ use crate::surroundings::Surroundings;
 /// The program of a part. It is looked for in the folders that the request names, as a path of this
 /// node, where it is to start, in the job's working directory, by PATH; and where nothing is
 /// found, a program of the same file name as one of the job's own is that one. Environment and
-/// libraries are those of the job's own program of that file name, else those of its first.
+/// libraries are those of the job's own program of that file name, else those of its first, with the
+/// variables of the request.
 pub(super) fn find(
     part: &Part,
     share: &Share,
@@ -44,7 +45,11 @@ pub(super) fn find(
             group: 0,
         });
     };
-    let like = own.or_else(|| share.programs.first());
+    let like = own.or_else(|| share.programs.first()).cloned();
+    let mut like = like.unwrap_or_default();
+    let said = |key: &str| part.environment.iter().any(|pair| pair.key == key);
+    like.environment.retain(|pair| !said(&pair.key));
+    like.environment.extend(part.environment.iter().cloned());
     Ok(Program {
         processes: u32::try_from(part.ranks.len()).unwrap_or(u32::MAX),
         file: found.to_string_lossy().into_owned(),
@@ -55,7 +60,7 @@ pub(super) fn find(
         glibc_needed: String::new(),
         glibc_needed_by: String::new(),
         digest: String::new(),
-        ..like.cloned().unwrap_or_default()
+        ..like
     })
 }
 

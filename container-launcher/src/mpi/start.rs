@@ -57,7 +57,7 @@ impl Mpi {
         share: Share,
         container: &mut OwnContainer<'_>,
     ) -> Result<CommWorld, Refusal> {
-        let folder = &self.folder;
+        let folder = &self.folder.clone();
         std::fs::create_dir_all(folder).map_err(|error| Refusal {
             sentence: format!("{}: {}: {error}", node_facts::hostname(), folder.display()),
             exit_code: i32::from(Exit::Staging.code()),
@@ -73,9 +73,7 @@ impl Mpi {
         }
         container.warden.note_space(&share.kvs_name);
         self.before = Before::of(folder);
-        let ranks = self
-            .fork(&share, &programs, 0, Some(&manager), container)
-            .await?;
+        let ranks = self.fork(&share, &programs, 0, 0, container).await?;
         let kvs_name = share.kvs_name.clone();
         self.share = Some(share);
         Ok(CommWorld {
@@ -92,7 +90,7 @@ impl Mpi {
 
     /// What answers the ranks of a share.
     async fn manager(
-        &self,
+        &mut self,
         share: &Share,
         programs: &[program::LocalRanks<'_>],
         container: &OwnContainer<'_>,
@@ -109,8 +107,9 @@ impl Mpi {
         let around = container.around;
         let told = &self.served_by;
         let server = PmixServer::start(share, programs, folder, environment, around, told).await?;
-        if let Some(server) = server {
-            return Ok(ProcessManager::Pmix(Box::new(server)));
+        self.pmix = server.map(Box::new);
+        if self.pmix.is_some() {
+            return Ok(ProcessManager::Pmix);
         }
         let appnums = programs
             .iter()
@@ -132,13 +131,13 @@ impl Mpi {
         Ok(ProcessManager::Pmi(Box::new(node)))
     }
 
-    /// Starts ranks, and the tasks that serve them.
+    /// Starts ranks of a group whose rank 0 has the number `first`, and the tasks that serve them.
     pub(super) async fn fork(
         &mut self,
         share: &Share,
         programs: &[program::LocalRanks<'_>],
+        group: u32,
         first: u32,
-        manager: Option<&ProcessManager>,
         container: &mut OwnContainer<'_>,
     ) -> Result<Ranks, Refusal> {
         let names: Vec<&str> = (programs.iter())
@@ -164,7 +163,7 @@ impl Mpi {
             container,
             first,
             grants,
-            manager.and_then(ProcessManager::pmix),
+            self.pmix.as_deref().map(|server| (server, group)),
         )
         .await
         .and_then(|forked| {

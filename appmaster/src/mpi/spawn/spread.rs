@@ -137,6 +137,7 @@ pub(super) fn parts(
             args: command.args.clone(),
             folder: inside(parent, &info("wdir").unwrap_or_default()),
             path: info("path").unwrap_or_default(),
+            environment: command.environment.clone(),
         });
         next += run.ranks;
         let node = used.range(..run.seat).count();

@@ -6,7 +6,7 @@ use job::exit::Exit;
 use job::wire::mpi_event::Event;
 use job::wire::{
     Fence, FenceDone, ModexAnswer, ModexRequest, PmixAnswer, PmixCall, PmixFence, PmixJob, PmixLog,
-    PmixModexed, Refusal, pmix_call,
+    PmixModexed, PmixSpawn, Refusal, pmix_call,
 };
 use pmi::{Effect, PmiStage};
 use prost::bytes::Bytes;
@@ -21,13 +21,13 @@ const TOPICS_MAX: usize = 256;
 /// What is known of the ranks that a server serves, and of what they wait for.
 #[derive(Debug, Default)]
 pub(super) struct Calls {
-    /// The ranks of this container.
+    /// Numbers in the job of the ranks of this container.
     here: BTreeSet<u32>,
-    /// The job has no others.
+    /// The job has no other containers.
     alone: bool,
-    stages: BTreeMap<u32, PmiStage>,
-    /// Fences that wait for other containers, by their ranks.
-    fences: BTreeMap<Vec<u32>, OpenFence>,
+    groups: BTreeMap<u32, Group>,
+    /// Fences that wait for other containers, by their group and ranks.
+    fences: BTreeMap<(u32, Vec<u32>), OpenFence>,
     /// Calls of ranks here that wait for what a rank elsewhere has told.
     asked: BTreeSet<u64>,
     /// Who waits for what a rank here has told.
@@ -35,6 +35,14 @@ pub(super) struct Calls {
     last: u64,
     /// What texts were of that ranks here have said to the user.
     topics: BTreeSet<String>,
+}
+
+/// The job's own ranks, or those of a spawn.
+#[derive(Debug, Default)]
+struct Group {
+    /// Number in the job of its rank 0.
+    first: u32,
+    stages: BTreeMap<u32, PmiStage>,
     names: Names,
 }
 
@@ -51,6 +59,8 @@ struct OpenFence {
 /// What is to be done.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Outcome {
+    /// Whose ranks the effects, what is said, and what is to be tried again name.
+    pub(super) group: u32,
     pub(super) effects: Vec<Effect>,
     /// What the server is told.
     pub(super) answer: Option<PmixAnswer>,
@@ -60,8 +70,8 @@ pub(super) struct Outcome {
     pub(super) logged: Option<(u64, PmixLog)>,
     /// Whose look-up is to be tried again after a pause.
     pub(super) again: Option<u32>,
-    /// Who wants processes to be started.
-    pub(super) spawn: Option<u32>,
+    /// Who wants processes to be started, by the call that is answered when they run.
+    pub(super) spawn: Option<(u64, PmixSpawn)>,
 }
 
 impl Outcome {
@@ -106,28 +116,51 @@ pub(super) fn failed(call: u64) -> PmixAnswer {
 impl Calls {
     /// Of the ranks that `job` has here.
     pub(super) fn of(job: &PmixJob) -> Self {
-        let here = usize::try_from(job.here).ok();
-        let here = here.and_then(|here| job.nodes.get(here));
-        Self {
-            here: here.map_or_else(BTreeSet::new, |node| node.ranks.iter().copied().collect()),
+        let mut own = Self {
             alone: job.nodes.len() <= 1,
             ..Self::default()
-        }
+        };
+        own.add(job);
+        own
     }
 
-    pub(super) fn stage(&self, rank: u32) -> PmiStage {
-        self.stages.get(&rank).copied().unwrap_or_default()
+    /// Another group, of which ranks may be here.
+    pub(super) fn add(&mut self, job: &PmixJob) {
+        let here = usize::try_from(job.here).ok();
+        let here = here.and_then(|here| job.nodes.get(here));
+        let ranks = here.map_or(&[][..], |node| &node.ranks);
+        let numbers = ranks.iter().map(|rank| job.first.saturating_add(*rank));
+        self.here.extend(numbers);
+        let group = Group {
+            first: job.first,
+            ..Group::default()
+        };
+        self.groups.insert(job.group, group);
+    }
+
+    pub(super) fn stage(&self, group: u32, rank: u32) -> PmiStage {
+        let stages = self.groups.get(&group).map(|group| &group.stages);
+        let stage = stages.and_then(|stages| stages.get(&rank));
+        stage.copied().unwrap_or_default()
     }
 
     /// What is to be done about a call.
     pub(super) fn on(&mut self, call: PmixCall) -> Outcome {
+        let group = call.group;
+        Outcome {
+            group,
+            ..self.of_group(group, call)
+        }
+    }
+
+    fn of_group(&mut self, group: u32, call: PmixCall) -> Outcome {
         let number = call.number;
         match call.call {
             Some(pmix_call::Call::Connected(rank)) => {
-                Outcome::effects(number, self.reach(rank, PmiStage::Initialized))
+                Outcome::effects(number, self.reach(group, rank, PmiStage::Initialized))
             }
             Some(pmix_call::Call::Finalized(rank)) => {
-                Outcome::effects(number, self.reach(rank, PmiStage::Finalized))
+                Outcome::effects(number, self.reach(group, rank, PmiStage::Finalized))
             }
             Some(pmix_call::Call::Abort(abort)) => {
                 let abort = Effect::Abort {
@@ -137,11 +170,12 @@ impl Calls {
                 };
                 Outcome::effects(number, vec![abort])
             }
-            Some(pmix_call::Call::Fence(fence)) => self.fence(number, fence),
+            Some(pmix_call::Call::Fence(fence)) => self.fence(number, group, fence),
             Some(pmix_call::Call::Modex(rank)) => {
                 self.asked.insert(number);
                 Outcome::event(Event::Modex(ModexRequest {
                     number,
+                    group,
                     rank,
                     ..ModexRequest::default()
                 }))
@@ -153,23 +187,51 @@ impl Calls {
                 logged: Some((number, log)),
                 ..Outcome::default()
             },
-            Some(pmix_call::Call::Names(names)) => self.names.ask(number, names),
-            Some(pmix_call::Call::Spawn(rank)) => Outcome {
-                spawn: Some(rank),
-                ..Outcome::answer(done(number, Bytes::new()))
+            Some(pmix_call::Call::Names(names)) => match self.groups.get_mut(&group) {
+                Some(group) => group.names.ask(number, names),
+                None => Outcome::answer(failed(number)),
+            },
+            Some(pmix_call::Call::Spawn(spawn)) => Outcome {
+                spawn: Some((number, spawn)),
+                ..Outcome::default()
             },
             None => Outcome::answer(failed(number)),
         }
     }
 
     /// The job's name service has answered a rank.
-    pub(super) fn name_answered(&mut self, rank: u32, outcome: Result<&str, &str>) -> Outcome {
-        self.names.answered(rank, outcome)
+    pub(super) fn name_answered(
+        &mut self,
+        group: u32,
+        rank: u32,
+        outcome: Result<&str, &str>,
+    ) -> Outcome {
+        let of = self.groups.get_mut(&group);
+        let outcome = of.map(|of| of.names.answered(rank, outcome));
+        Outcome {
+            group,
+            ..outcome.unwrap_or_default()
+        }
     }
 
     /// The pause before a look-up is tried again is over.
-    pub(super) fn ask_again(&self, rank: u32) -> Outcome {
-        self.names.again(rank)
+    pub(super) fn ask_again(&self, group: u32, rank: u32) -> Outcome {
+        let of = self.groups.get(&group);
+        Outcome {
+            group,
+            ..of.map(|of| of.names.again(rank)).unwrap_or_default()
+        }
+    }
+
+    /// What a rank wanted to be started runs as the group of this name; none: it does not.
+    pub(super) fn spawned(call: u64, name: Option<String>) -> Outcome {
+        Outcome::answer(match name {
+            Some(name_space) => PmixAnswer {
+                name_space,
+                ..done(call, Bytes::new())
+            },
+            None => failed(call),
+        })
     }
 
     /// Whether a text of this topic has been shown; notes that one is.
@@ -192,7 +254,7 @@ impl Calls {
     }
 
     /// All of a fence's ranks that are here are in it.
-    fn fence(&mut self, number: u64, mut fence: PmixFence) -> Outcome {
+    fn fence(&mut self, number: u64, group: u32, mut fence: PmixFence) -> Outcome {
         // It is known by its ranks, in whatever order a program names them.
         fence.ranks.sort_unstable();
         let of =
@@ -208,11 +270,14 @@ impl Calls {
                 group: 0,
             }));
         }
-        let are_here = || fence.ranks.iter().all(|rank| self.here.contains(rank));
-        if self.alone || !fence.ranks.is_empty() && are_here() {
+        // Ranks of several groups are numbers already.
+        let first = self.groups.get(&group).map_or(0, |group| group.first);
+        let is_here = |rank: &u32| self.here.contains(&first.saturating_add(*rank));
+        if self.alone || !fence.ranks.is_empty() && fence.ranks.iter().all(is_here) {
             return Outcome::answer(done(number, fence.data));
         }
-        if let Some(open) = self.fences.get_mut(&fence.ranks) {
+        let name = (group, fence.ranks.clone());
+        if let Some(open) = self.fences.get_mut(&name) {
             open.later.push_back((number, fence.data));
             return Outcome::default();
         }
@@ -221,30 +286,31 @@ impl Calls {
             data: Vec::new(),
             later: VecDeque::new(),
         };
-        self.fences.insert(fence.ranks.clone(), open);
-        Outcome::event(told(fence))
+        self.fences.insert(name, open);
+        Outcome::event(told(group, fence))
     }
 
     /// A piece of what all containers have told in a fence.
     pub(super) fn fence_done(&mut self, piece: FenceDone) -> Outcome {
-        let Some(mut open) = self.fences.remove(&piece.ranks) else {
+        let (group, name) = (piece.group, (piece.group, piece.ranks));
+        let Some(mut open) = self.fences.remove(&name) else {
             return Outcome::default();
         };
         open.data.extend_from_slice(&piece.puts);
         if piece.more {
-            self.fences.insert(piece.ranks, open);
+            self.fences.insert(name, open);
             return Outcome::default();
         }
         let answer = done(open.call, open.data.into());
         let next = open.later.pop_front().map(|(call, data)| {
-            let ranks = piece.ranks;
             let next = OpenFence {
                 call,
                 data: Vec::new(),
                 later: open.later,
             };
-            self.fences.insert(ranks.clone(), next);
-            told(PmixFence { ranks, data })
+            let ranks = name.1.clone();
+            self.fences.insert(name, next);
+            told(group, PmixFence { ranks, data })
         });
         Outcome {
             answer: Some(answer),
@@ -284,8 +350,9 @@ impl Calls {
     }
 
     /// A rank goes forward alone: what it has left it does not come back to.
-    fn reach(&mut self, rank: u32, stage: PmiStage) -> Vec<Effect> {
-        let now = self.stages.entry(rank).or_default();
+    fn reach(&mut self, group: u32, rank: u32, stage: PmiStage) -> Vec<Effect> {
+        let group = self.groups.entry(group).or_default();
+        let now = group.stages.entry(rank).or_default();
         if *now >= stage {
             return Vec::new();
         }
@@ -294,8 +361,9 @@ impl Calls {
     }
 }
 
-fn told(fence: PmixFence) -> Event {
+fn told(group: u32, fence: PmixFence) -> Event {
     Event::Fence(Fence {
+        group,
         pmix: Some(fence),
         ..Fence::default()
     })

@@ -69,6 +69,8 @@ pub(super) fn of(
         here: share.node,
         appnums: appnums.take(size).collect(),
         crowded: Cores::usable().are_outnumbered_by(share.ranks.len()),
+        group: 0,
+        first: 0,
     }))
 }
 

@@ -11,13 +11,13 @@ use std::time::Duration;
 use job::exit::Exit;
 use job::wire::name_request::Kind;
 use job::wire::{
-    KeyValue, PmixAbort, PmixAnswer, PmixCall, PmixEvent, PmixFence, PmixJob, PmixLog, PmixModex,
-    PmixModexed, PmixNames, PmixOrder, PmixReady, PmixText, PmixVariables, Stream, pmix_call,
-    pmix_event, pmix_order,
+    Fence, KeyValue, PmixAbort, PmixAnswer, PmixCall, PmixEvent, PmixFence, PmixJob, PmixLog,
+    PmixModex, PmixModexed, PmixNames, PmixOrder, PmixReady, PmixRefusal, PmixSpawn, PmixText,
+    PmixVariables, SpawnCommand, Stream, pmix_call, pmix_event, pmix_order,
 };
 use nix::sys::prctl::set_pdeathsig;
 use nix::sys::signal::{Signal, raise};
-use pmix::{Answer, Call, Channel, JobData, Names, Node, Server};
+use pmix::{Answer, Call, Channel, JobData, Names, Node, Server, Wanted};
 
 use super::MESSAGE_MAX;
 use crate::frames;
@@ -62,19 +62,22 @@ fn serve() -> io::Result<()> {
             server
         }
         Err(why) => {
-            tell(&told, pmix_event::Event::Refusal(why));
+            tell(&told, refused(&job, why));
             return Ok(());
         }
     };
     while let Ok(PmixOrder { order: Some(order) }) = frames::receive(&mut launcher, MESSAGE_MAX) {
         match order {
+            pmix_order::Order::Job(job) => tell(&told, added(&server, &job)),
             pmix_order::Order::Answer(answer) => server.answer(answer.call, answer_of(answer)),
-            pmix_order::Order::Modex(PmixModex { number, rank }) => {
+            pmix_order::Order::Modex(PmixModex {
+                number,
+                group,
+                rank,
+            }) => {
                 let to = Arc::clone(&told);
-                server.modex(rank, move |data| tell(&to, of_modexed(number, data)));
+                server.modex(group, rank, move |data| tell(&to, of_modexed(number, data)));
             }
-            // It has one.
-            pmix_order::Order::Job(_) => return Ok(()),
         }
     }
     Ok(())
@@ -87,9 +90,11 @@ fn answer_of(answer: PmixAnswer) -> Answer {
         found,
         missing,
         known,
-        ..
+        name_space,
+        call: _,
     } = answer;
     match failed {
+        false if !name_space.is_empty() => Answer::Spawned(name_space),
         true if missing => Answer::Missing,
         true if known => Answer::Known,
         true => Answer::Failed,
@@ -144,22 +149,49 @@ fn of_modexed(number: u64, data: Option<Vec<u8>>) -> pmix_event::Event {
 /// A server, and what its ranks are to be started with.
 fn begin(job: &PmixJob, told: &Arc<Mutex<UnixStream>>) -> Result<(Server, PmixReady), String> {
     let to = Arc::clone(told);
-    let on_call = move |number, call| tell(&to, pmix_event::Event::Call(of_call(number, call)));
+    let on_call = move |number, group, call| {
+        tell(&to, pmix_event::Event::Call(of_call(number, group, call)));
+    };
     let data = data_of(job);
     let library = Path::new(&job.library);
     let words = |error: pmix::ServerError| error.to_string();
     let server = Server::begin(library, &job.folder, &data, on_call).map_err(words)?;
+    let ready = ready(&server, &data).map_err(words)?;
+    Ok((server, ready))
+}
+
+/// What comes of it when a group that was spawned is to be served, too.
+fn added(server: &Server, job: &PmixJob) -> pmix_event::Event {
+    let data = data_of(job);
+    let ready = server.add(&data).and_then(|()| ready(server, &data));
+    match ready {
+        Ok(ready) => pmix_event::Event::Ready(ready),
+        Err(error) => refused(job, error.to_string()),
+    }
+}
+
+fn refused(job: &PmixJob, why: String) -> pmix_event::Event {
+    pmix_event::Event::Refusal(PmixRefusal {
+        group: job.group,
+        why,
+    })
+}
+
+fn ready(server: &Server, data: &JobData) -> Result<PmixReady, pmix::ServerError> {
     let here = data.nodes.get(data.here).map(|node| node.ranks.clone());
     let mut ranks = Vec::new();
     for rank in here.unwrap_or_default() {
-        let variables = server.variables(rank).map_err(words)?.into_iter();
+        let variables = server.variables(data.group, rank)?.into_iter();
         let variables = variables.map(|(key, value)| KeyValue { key, value });
         ranks.push(PmixVariables {
             variables: variables.collect(),
         });
     }
-    let version = server.version();
-    Ok((server, PmixReady { version, ranks }))
+    Ok(PmixReady {
+        version: server.version(),
+        ranks,
+        group: data.group,
+    })
 }
 
 fn data_of(job: &PmixJob) -> JobData {
@@ -169,6 +201,8 @@ fn data_of(job: &PmixJob) -> JobData {
     });
     JobData {
         namespace: job.name_space.clone(),
+        group: job.group,
+        first: job.first,
         universe: job.universe_size,
         nodes: nodes.collect(),
         here: usize::try_from(job.here).unwrap_or(usize::MAX),
@@ -177,7 +211,11 @@ fn data_of(job: &PmixJob) -> JobData {
     }
 }
 
-fn of_call(number: u64, call: Call) -> PmixCall {
+fn of_call(number: u64, group: u32, call: Call) -> PmixCall {
+    let group = match call {
+        Call::Fence { across: true, .. } => Fence::ACROSS,
+        _ => group,
+    };
     let call = match call {
         Call::Connected { rank } => pmix_call::Call::Connected(rank),
         Call::Finalized { rank } => pmix_call::Call::Finalized(rank),
@@ -190,12 +228,15 @@ fn of_call(number: u64, call: Call) -> PmixCall {
             status,
             message,
         }),
-        Call::Fence { ranks, data } => pmix_call::Call::Fence(PmixFence {
+        Call::Fence { ranks, data, .. } => pmix_call::Call::Fence(PmixFence {
             ranks,
             data: data.into(),
         }),
         Call::Names { rank, names } => pmix_call::Call::Names(of_names(rank, names)),
-        Call::Spawn { rank } => pmix_call::Call::Spawn(rank),
+        Call::Spawn { rank, wanted } => pmix_call::Call::Spawn(PmixSpawn {
+            rank,
+            commands: wanted.into_iter().map(command_of).collect(),
+        }),
         Call::Modex { rank } => pmix_call::Call::Modex(rank),
         Call::Log { rank, topic, texts } => {
             let texts = texts.into_iter().map(|(channel, text)| PmixText {
@@ -211,7 +252,26 @@ fn of_call(number: u64, call: Call) -> PmixCall {
     };
     PmixCall {
         number,
+        group,
         call: Some(call),
+    }
+}
+
+/// Its keys are those of MPI.
+fn command_of(wanted: Wanted) -> SpawnCommand {
+    let pair = |key: String, value: String| KeyValue { key, value };
+    let infos = [("wdir", wanted.folder), ("host", wanted.hosts)];
+    let infos = infos.map(|(key, value)| Some(pair(key.to_owned(), value?)));
+    SpawnCommand {
+        processes: wanted.processes,
+        program: wanted.program,
+        args: wanted.arguments,
+        infos: infos.into_iter().flatten().collect(),
+        environment: wanted
+            .environment
+            .into_iter()
+            .map(|(key, value)| pair(key, value))
+            .collect(),
     }
 }
 

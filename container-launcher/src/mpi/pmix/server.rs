@@ -11,8 +11,9 @@ use job::Role;
 use job::exit::Exit;
 use job::wire::mpi_event::Event;
 use job::wire::{
-    FenceDone, ModexAnswer, ModexRequest, PmixCall, PmixEvent, PmixJob, PmixLog, PmixModex,
-    PmixModexed, PmixOrder, PmixReady, Refusal, Share, pmix_call, pmix_event, pmix_order,
+    FenceDone, Group, ModexAnswer, ModexRequest, PmixCall, PmixEvent, PmixJob, PmixLog, PmixModex,
+    PmixModexed, PmixOrder, PmixReady, PmixSpawn, PmixVariables, Refusal, Share, SpawnAnswer,
+    pmix_call, pmix_event, pmix_order,
 };
 use nix::unistd::Pid;
 use pmi::{Effect, PmiStage};
@@ -53,6 +54,12 @@ pub(crate) enum Served {
     Again(u32),
     /// What the call of this number asks for has not come in time.
     Late(u64),
+    /// It serves another group, with these variables.
+    Ready(PmixReady),
+    /// It cannot serve another group, and why.
+    Refused(String),
+    /// Another group is not served in time.
+    NotReady,
     /// It has ended, or says what makes no sense.
     Gone,
 }
@@ -62,11 +69,11 @@ pub(crate) struct PmixServer {
     process: Pid,
     /// What its library calls itself.
     version: String,
+    /// What it was told of the job's own ranks, and is told of others like it.
+    job: PmixJob,
     folder: PathBuf,
-    /// The ranks give up their core while they wait.
-    yields: bool,
-    /// The variables of each local rank, in their order.
-    variables: Vec<Vec<(String, String)>>,
+    /// The variables of each local rank of a group, in their order.
+    variables: BTreeMap<u32, Vec<Vec<(String, String)>>>,
     calls: Calls,
     answers: mpsc::Sender<PmixOrder>,
     told: mpsc::Sender<(u32, Served)>,
@@ -76,7 +83,7 @@ pub(crate) struct PmixServer {
 
 impl PmixServer {
     /// Starts the server of a share, whose files are in `files`; none: nobody wants one. Its calls are told to `told`
-    /// under the number of the ranks' group.
+    /// under the number of the group that they are of.
     ///
     /// # Errors
     ///
@@ -100,7 +107,6 @@ impl PmixServer {
         };
         let folder = PathBuf::from(&job.folder);
         let calls = Calls::of(&job);
-        let yields = yielding::applies(share.yielding(), share.ranks.len(), Cores::usable());
         let lost = |error: std::io::Error| {
             refuse(
                 Exit::Lost,
@@ -109,7 +115,7 @@ impl PmixServer {
         };
         std::fs::create_dir_all(&folder).map_err(lost)?;
         let (process, mut socket) = begin(environment, around).map_err(lost)?;
-        let ready = timeout(READY_MAX, greet(&mut socket, job)).await;
+        let ready = timeout(READY_MAX, greet(&mut socket, job.clone())).await;
         let ready = match ready {
             Ok(Ok(Ok(ready))) => ready,
             Ok(Ok(Err(why))) => return Err(refuse(Exit::NotFound, why)),
@@ -131,20 +137,16 @@ impl PmixServer {
         let mut tasks = JoinSet::new();
         tasks.spawn(listen(from, told.clone()));
         tasks.spawn(answer(to, queued));
-        let variables = ready.ranks.into_iter().map(|rank| {
-            let pairs = rank.variables.into_iter();
-            pairs.map(|pair| (pair.key, pair.value)).collect()
-        });
         Ok(Some(Self {
             process,
             // Behind it in brackets are the standards that it keeps.
             version: match ready.version.split_once(" (") {
                 Some((release, _)) => release.to_owned(),
-                None => ready.version,
+                None => ready.version.clone(),
             },
+            job,
             folder,
-            yields,
-            variables: variables.collect(),
+            variables: [(0, variables_of(ready))].into(),
             calls,
             answers,
             told: told.clone(),
@@ -152,8 +154,50 @@ impl PmixServer {
         }))
     }
 
-    pub(crate) fn stage(&self, rank: u32) -> PmiStage {
-        self.calls.stage(rank)
+    pub(crate) fn stage(&self, group: u32, rank: u32) -> PmiStage {
+        self.calls.stage(group, rank)
+    }
+
+    /// Has it serve a spawned group, too. What comes of it is told as [`Served`].
+    ///
+    /// # Errors
+    ///
+    /// It does not read what it is told.
+    pub(crate) fn add(&mut self, group: &Group, appnums: Vec<u32>) -> Result<(), Refusal> {
+        let job = PmixJob {
+            name_space: group.kvs_name.clone(),
+            nodes: group.nodes.clone(),
+            here: group.node,
+            appnums,
+            group: group.group,
+            first: group.first,
+            ..self.job.clone()
+        };
+        self.calls.add(&job);
+        let order = PmixOrder {
+            order: Some(pmix_order::Order::Job(job)),
+        };
+        let sent = self.answers.try_send(order);
+        sent.map_err(|_| Refusal {
+            group: group.group,
+            ..does_not_read()
+        })?;
+        let (told, number) = (self.told.clone(), group.group);
+        self.tasks.spawn(async move {
+            sleep(READY_MAX).await;
+            drop(told.send((number, Served::NotReady)).await);
+        });
+        Ok(())
+    }
+
+    /// It serves a group, whose ranks find it by these.
+    pub(crate) fn serves(&mut self, ready: PmixReady) {
+        self.variables.insert(ready.group, variables_of(ready));
+    }
+
+    /// All ranks of a group that were here have ended, or none begins.
+    pub(crate) fn forget(&mut self, group: u32) {
+        self.variables.remove(&group);
     }
 
     pub(crate) fn process(&self) -> Pid {
@@ -165,14 +209,21 @@ impl PmixServer {
         &self.version
     }
 
-    /// By which the local rank of this number finds it.
-    pub(crate) fn variables(&self, local: usize) -> &[(String, String)] {
-        self.variables.get(local).map_or(&[], Vec::as_slice)
+    /// By which the local rank of this number in a group finds it.
+    pub(crate) fn variables(&self, group: u32, local: usize) -> &[(String, String)] {
+        let of = self.variables.get(&group);
+        of.and_then(|of| of.get(local)).map_or(&[], Vec::as_slice)
     }
 
-    /// What all ranks are told where the user has said nothing else.
-    pub(crate) fn suggested(&self, cross_memory: bool) -> Vec<(&'static str, String)> {
-        variables::suggested(&self.folder, cross_memory, self.yields)
+    /// What the ranks of a share are told where the user has said nothing else.
+    pub(crate) fn suggested(
+        &self,
+        share: &Share,
+        cross_memory: bool,
+    ) -> Vec<(&'static str, String)> {
+        // They give up their core while they wait.
+        let yields = yielding::applies(share.yielding(), share.ranks.len(), Cores::usable());
+        variables::suggested(&self.folder, cross_memory, yields)
     }
 
     /// Hears a call; what is to be done about it.
@@ -190,15 +241,27 @@ impl PmixServer {
     }
 
     /// The job's name service has answered a rank.
-    pub(crate) fn name_answered(&mut self, rank: u32, outcome: Result<&str, &str>) -> Wants {
-        let outcome = self.calls.name_answered(rank, outcome);
+    pub(crate) fn name_answered(
+        &mut self,
+        group: u32,
+        rank: u32,
+        outcome: Result<&str, &str>,
+    ) -> Wants {
+        let outcome = self.calls.name_answered(group, rank, outcome);
         self.carry_out(outcome)
     }
 
     /// A look-up is tried again.
-    pub(crate) fn ask_again(&mut self, rank: u32) -> Wants {
-        let outcome = self.calls.ask_again(rank);
+    pub(crate) fn ask_again(&mut self, group: u32, rank: u32) -> Wants {
+        let outcome = self.calls.ask_again(group, rank);
         self.carry_out(outcome)
+    }
+
+    /// What a rank wanted to be started runs, or does not.
+    pub(crate) fn spawned(&mut self, answer: SpawnAnswer) -> Wants {
+        let is_there = answer.refusal.is_empty();
+        let name = is_there.then_some(answer.kvs_name);
+        self.carry_out(Calls::spawned(answer.call, name))
     }
 
     /// A piece of what all containers have told in a fence has come.
@@ -220,10 +283,15 @@ impl PmixServer {
 
     /// Another container wants what a rank here has told; where that cannot be had, the answer.
     pub(crate) fn asked(&mut self, request: ModexRequest) -> Option<Event> {
-        let rank = request.rank;
+        let (group, rank) = (request.group, request.rank);
         let number = self.calls.asking(request);
+        let modex = PmixModex {
+            number,
+            rank,
+            group,
+        };
         let order = PmixOrder {
-            order: Some(pmix_order::Order::Modex(PmixModex { number, rank })),
+            order: Some(pmix_order::Order::Modex(modex)),
         };
         match self.answers.try_send(order) {
             Ok(()) => None,
@@ -243,10 +311,10 @@ impl PmixServer {
     fn carry_out(&mut self, outcome: Outcome) -> Wants {
         let mut event = outcome.event;
         if let Some(rank) = outcome.again {
-            let told = self.told.clone();
+            let (told, group) = (self.told.clone(), outcome.group);
             self.tasks.spawn(async move {
                 sleep(PAUSE).await;
-                drop(told.send((0, Served::Again(rank))).await);
+                drop(told.send((group, Served::Again(rank))).await);
             });
         }
         if let Some(answer) = outcome.answer {
@@ -261,12 +329,21 @@ impl PmixServer {
             }
         }
         Wants {
+            group: outcome.group,
             effects: outcome.effects,
             event,
             logged: outcome.logged,
             spawn: outcome.spawn,
         }
     }
+}
+
+fn variables_of(ready: PmixReady) -> Vec<Vec<(String, String)>> {
+    let of_rank = |rank: PmixVariables| {
+        let pairs = rank.variables.into_iter();
+        pairs.map(|pair| (pair.key, pair.value)).collect()
+    };
+    ready.ranks.into_iter().map(of_rank).collect()
 }
 
 fn does_not_read() -> Refusal {
@@ -282,13 +359,15 @@ fn does_not_read() -> Refusal {
 
 /// What the launcher's loop is to do.
 pub(crate) struct Wants {
+    /// Whose ranks are named.
+    pub(crate) group: u32,
     pub(crate) effects: Vec<Effect>,
     /// What the ApplicationMaster is told.
     pub(crate) event: Option<Event>,
     /// What a rank says to the user, by the call that is answered when it is said.
     pub(crate) logged: Option<(u64, PmixLog)>,
-    /// Which rank wants processes to be started.
-    pub(crate) spawn: Option<u32>,
+    /// Which rank wants which processes to be started, by the call that is answered when they run.
+    pub(crate) spawn: Option<(u64, PmixSpawn)>,
 }
 
 impl Drop for PmixServer {
@@ -332,7 +411,7 @@ async fn greet(
     let event: PmixEvent = frames::receive_from(socket, MESSAGE_MAX).await?;
     match event.event {
         Some(pmix_event::Event::Ready(ready)) => Ok(Ok(ready)),
-        Some(pmix_event::Event::Refusal(why)) => Ok(Err(why)),
+        Some(pmix_event::Event::Refusal(refusal)) => Ok(Err(refusal.why)),
         Some(pmix_event::Event::Call(_) | pmix_event::Event::Modexed(_)) | None => {
             Err(std::io::Error::other("a call before the ranks run"))
         }
@@ -345,11 +424,13 @@ async fn listen(mut socket: OwnedReadHalf, told: mpsc::Sender<(u32, Served)>) {
         frames::receive_from(&mut socket, MESSAGE_MAX).await
     {
         let served = match event {
-            pmix_event::Event::Call(call) => Served::Call(call),
-            pmix_event::Event::Modexed(modexed) => Served::Modexed(modexed),
-            pmix_event::Event::Ready(_) | pmix_event::Event::Refusal(_) => break,
+            pmix_event::Event::Call(call) => (call.group, Served::Call(call)),
+            // Known by its number.
+            pmix_event::Event::Modexed(modexed) => (0, Served::Modexed(modexed)),
+            pmix_event::Event::Ready(ready) => (ready.group, Served::Ready(ready)),
+            pmix_event::Event::Refusal(refusal) => (refusal.group, Served::Refused(refusal.why)),
         };
-        if told.send((0, served)).await.is_err() {
+        if told.send(served).await.is_err() {
             return;
         }
     }

@@ -134,7 +134,6 @@ impl Forked {
             processes,
             peers,
             said,
-            first: self.first,
             terminal,
             streams,
             _crowd: self.crowd.map(|crowd| crowd.watch(carriers)),

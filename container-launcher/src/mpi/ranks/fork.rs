@@ -42,7 +42,6 @@ pub(super) struct PipeEnds {
 /// Ranks that run but are not yet listened to.
 pub(crate) struct Forked {
     pub(super) kills: Kills,
-    pub(super) first: u32,
     pub(super) ends: Vec<PipeEnds>,
     pub(super) origin: Origin,
     pub(super) run: u32,
@@ -69,7 +68,7 @@ pub(crate) async fn fork(
     container: &OwnContainer<'_>,
     first: u32,
     grants: Vec<Grants>,
-    pmix: Option<&PmixServer>,
+    pmix: Option<(&PmixServer, u32)>,
 ) -> std::io::Result<Forked> {
     let yields = Yields::of(share, folder);
     let cross_memory = environment::may_read_memory_of(container.warden.pid());
@@ -97,7 +96,7 @@ pub(crate) async fn fork(
         if first > 0 {
             environment.insert("PMI_SPAWNED".into(), "1".into());
         }
-        let suggested = pmix.map(|pmix| pmix.suggested(cross_memory));
+        let suggested = pmix.map(|(server, _)| server.suggested(share, cross_memory));
         let command = Arc::new(program::command(run.program, folder, environment));
         for &rank in &run.ranks {
             let local_rank = ends.len();
@@ -135,7 +134,9 @@ pub(crate) async fn fork(
                 .bind(processors);
             let start = match (socket, pmix) {
                 (Some(socket), _) => start.set(pmi_variables(own, local_rank)).inherit(socket),
-                (None, Some(pmix)) => start.set(pmix.variables(local_rank).iter().cloned()),
+                (None, Some((server, group))) => {
+                    start.set(server.variables(group, local_rank).iter().cloned())
+                }
                 (None, None) => start,
             };
             let pid = container.nursery.start(start).await?;
@@ -156,7 +157,6 @@ pub(crate) async fn fork(
     };
     Ok(Forked {
         kills,
-        first,
         ends,
         origin,
         run: share.run,

@@ -26,6 +26,15 @@ pub const CASES: &[(&str, Case)] = &[
     ),
     ("Open MPI: groups meet through a published name", met),
     (
+        "Open MPI: what ranks spawn meets them, wherever it runs",
+        spawned,
+    ),
+    (
+        "Open MPI: a spawn that cannot be, and an abort of a spawned rank",
+        not_spawned,
+    ),
+    ("Open MPI: a pool of mpi4py's spawned workers", pool),
+    (
         "Open MPI: nodes get a program with all that it opens",
         staged,
     ),
@@ -117,7 +126,7 @@ fn apart(given: &Given) -> Result<()> {
     Ok(())
 }
 
-/// On two nodes, so that what one publishes another one's server asks for; and a spawn, which is refused.
+/// On two nodes, so that what one publishes another one's server asks for.
 fn met(given: &Given) -> Result<()> {
     let program = text_of(&OpenMpi::install()?.program("spawn", &given.folder)?)?;
     let text = given
@@ -138,14 +147,65 @@ fn met(given: &Given) -> Result<()> {
     ] {
         ensure!(text.lines().any(|line| line == found), "{found}: {text}");
     }
-    let refused = given
-        .gerbil(&[&line[..], &["spawn", "2"]].concat())?
-        .finish()?;
-    let said = refused.stderr_text();
+    Ok(())
+}
+
+/// Over four nodes; from one container into the other, one after the other; and several programs, of which one names its
+/// folder and host.
+fn spawned(given: &Given) -> Result<()> {
+    let program = text_of(&OpenMpi::install()?.program("spawn", &given.folder)?)?;
+    let line = ["-n", "4", "-ppn", "1", "-env", "MINE", "7", &program];
+    let text = given
+        .succeeds(&[&line[..], &["spawn", "6"]].concat())?
+        .stdout_text();
+    for (words, count) in [("0: spawn success", 1), (": sum 45", 10), (", mine 7", 6)] {
+        ensure!(text.matches(words).count() == count, "{words}: {text}");
+    }
+    let local = ["--local=2", "-n", "2", "-ppn", "1", &program];
+    let local = |arguments: &[&str]| -> Result<String> {
+        let finished = given.gerbil(&[&local[..], arguments].concat())?.finish()?;
+        ensure!(finished.code() == 0, "{finished:?}");
+        Ok(finished.stdout_text())
+    };
+    let text = local(&["again", "3"])?;
+    ensure!(text.matches("child 0: sum 3").count() == 3, "{text}");
+    let text = local(&["multiple", "/tmp", "127.0.0.2"])?;
+    ensure!(text.matches(": sum 21").count() == 7, "{text}");
+    for (ranks, words) in [
+        (0..2, "appnum 0, words first -, folder /tmp,"),
+        (2..5, "appnum 1, words second -"),
+    ] {
+        for rank in ranks {
+            let line = format!("child {rank} of 5: {words}");
+            ensure!(text.contains(&line), "{line}: {text}");
+        }
+    }
+    Ok(())
+}
+
+fn not_spawned(given: &Given) -> Result<()> {
+    let finished = local(given, "spawn", "2", &["spawn", "2", "./nothing"])?;
+    let said = finished.stderr_text();
     ensure!(
-        said.contains("what rank 0 wants to spawn cannot be"),
-        "{refused:?}"
+        said.contains("what rank 0 wants to spawn cannot be") && said.contains("./nothing"),
+        "{finished:?}"
     );
+    let text = finished.stdout_text();
+    ensure!(text.contains("0: spawn another error"), "{finished:?}");
+    let finished = local(given, "spawn", "2", &["abort"])?;
+    let said = finished.stderr_text();
+    ensure!(finished.code() == 9, "{}: {said}", finished.code());
+    ensure!(said.contains("rank 2 of spawned group 1"), "{said}");
+    Ok(())
+}
+
+fn pool(given: &Given) -> Result<()> {
+    let python = text_of(&Mpi4py::install_with_open_mpi()?.python())?;
+    let pool = super::python::example("pool.py")?;
+    let line = ["-n", "1", "--files", &pool, &python, "pool.py"];
+    let text = given.succeeds(&line)?.stdout_text();
+    let squares = "[0, 1, 4, 9, 16, 25, 36, 49, 64, 81]";
+    ensure!(text.contains(squares), "{text}");
     Ok(())
 }
 

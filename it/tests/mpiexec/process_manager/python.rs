@@ -13,7 +13,7 @@ pub const CASES: &[(&str, Case)] = &[
     ("python: a pool of spawned workers", pool),
 ];
 
-fn example(name: &str) -> Result<String> {
+pub(super) fn example(name: &str) -> Result<String> {
     let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples");
     text_of(&path.join(name))
 }

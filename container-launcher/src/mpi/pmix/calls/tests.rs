@@ -3,8 +3,13 @@ use job::wire::{PmixAbort, PmixNode, PmixText, Stream};
 use super::*;
 
 fn call(number: u64, call: pmix_call::Call) -> PmixCall {
+    of_group(0, number, call)
+}
+
+fn of_group(group: u32, number: u64, call: pmix_call::Call) -> PmixCall {
     PmixCall {
         number,
+        group,
         call: Some(call),
     }
 }
@@ -32,7 +37,7 @@ fn of_two_containers() -> Calls {
 #[test]
 fn a_rank_is_seen_to_begin_and_to_end_and_each_call_is_answered() {
     let mut calls = Calls::default();
-    assert_eq!(calls.stage(3), PmiStage::Silent);
+    assert_eq!(calls.stage(0, 3), PmiStage::Silent);
     for (number, asked, stage) in [
         (7, pmix_call::Call::Connected(3), PmiStage::Initialized),
         (8, pmix_call::Call::Finalized(3), PmiStage::Finalized),
@@ -40,12 +45,12 @@ fn a_rank_is_seen_to_begin_and_to_end_and_each_call_is_answered() {
         let outcome = calls.on(call(number, asked));
         assert_eq!(outcome.effects, [Effect::Stage { rank: 3, stage }]);
         assert_eq!(outcome.answer, Some(done(number, Bytes::new())));
-        assert_eq!(calls.stage(3), stage);
+        assert_eq!(calls.stage(0, 3), stage);
     }
     // A tool of the rank's, which connects late.
     let outcome = calls.on(call(9, pmix_call::Call::Connected(3)));
     assert_eq!(outcome.effects, []);
-    assert_eq!(calls.stage(3), PmiStage::Finalized);
+    assert_eq!(calls.stage(0, 3), PmiStage::Finalized);
 }
 
 #[test]
@@ -77,7 +82,7 @@ fn a_fence_of_one_container_has_what_its_ranks_told() {
     assert_eq!(of_two_containers().on(fence(2, &[1, 0], &[4])), own);
     let nothing = PmixCall {
         number: 2,
-        call: None,
+        ..PmixCall::default()
     };
     assert_eq!(alone.on(nothing), Outcome::answer(failed(2)));
 }
@@ -86,10 +91,9 @@ fn a_fence_of_one_container_has_what_its_ranks_told() {
 fn a_fence_over_containers_waits_for_all_of_them() {
     let mut calls = of_two_containers();
     let event = |ranks: &[u32], data: &'static [u8]| {
-        Some(told(PmixFence {
-            ranks: ranks.to_vec(),
-            data: Bytes::from_static(data),
-        }))
+        let ranks = ranks.to_vec();
+        let data = Bytes::from_static(data);
+        Some(told(0, PmixFence { ranks, data }))
     };
     assert_eq!(calls.on(fence(1, &[], &[1])).event, event(&[], &[1]));
     // Others meet meanwhile: one program names them so, the other the other way round.
@@ -114,6 +118,81 @@ fn a_fence_over_containers_waits_for_all_of_them() {
     assert_eq!(outcome, Outcome::answer(done(3, Bytes::from_static(&[5]))));
     // One that nobody waits for.
     assert_eq!(calls.fence_done(piece(&[], &[], false)), Outcome::default());
+}
+
+/// Of group 1, which has three ranks from number 4 on, the first two of which are here.
+fn with_a_group() -> Calls {
+    let mut calls = of_two_containers();
+    let node = |ranks: &[u32]| PmixNode {
+        ranks: ranks.to_vec(),
+        ..PmixNode::default()
+    };
+    calls.add(&PmixJob {
+        group: 1,
+        first: 4,
+        nodes: vec![node(&[0, 1]), node(&[2])],
+        ..PmixJob::default()
+    });
+    calls
+}
+
+#[test]
+fn groups_have_ranks_and_fences_of_their_own_and_some_across_them() {
+    let mut calls = with_a_group();
+    calls.on(of_group(1, 1, pmix_call::Call::Connected(2)));
+    assert_eq!(calls.stage(1, 2), PmiStage::Initialized);
+    assert_eq!(calls.stage(0, 2), PmiStage::Silent);
+    let meet = |group, number, ranks: &[u32]| {
+        let fence = fence(number, ranks, &[]);
+        PmixCall { group, ..fence }
+    };
+    // Those that are here need nobody else: 0 and 1 of either, by rank and by number.
+    for (number, group, ranks) in [(2, 0, [0, 1]), (3, 1, [0, 1]), (4, Fence::ACROSS, [1, 5])] {
+        let outcome = calls.on(meet(group, number, &ranks));
+        assert_eq!(outcome.answer, Some(done(number, Bytes::new())), "{group}");
+    }
+    for (number, group, ranks) in [
+        (5, 0, &[][..]),
+        (6, 1, &[]),
+        (7, Fence::ACROSS, &[2, 4]),
+        (8, Fence::ACROSS, &[0, 6]),
+    ] {
+        let Some(Event::Fence(told)) = calls.on(meet(group, number, ranks)).event else {
+            panic!("{group} {ranks:?}");
+        };
+        assert_eq!(told.group, group);
+    }
+    for (number, group, ranks) in [
+        (8, Fence::ACROSS, vec![0, 6]),
+        (6, 1, vec![]),
+        (5, 0, vec![]),
+    ] {
+        let outcome = calls.fence_done(FenceDone {
+            group,
+            pmix: true,
+            ranks,
+            ..FenceDone::default()
+        });
+        assert_eq!(outcome.answer, Some(done(number, Bytes::new())));
+    }
+}
+
+#[test]
+fn a_spawn_is_asked_for_and_its_name_or_that_it_is_none_comes_back() {
+    let mut calls = with_a_group();
+    let spawn = PmixSpawn {
+        rank: 1,
+        commands: Vec::new(),
+    };
+    let outcome = calls.on(of_group(1, 9, pmix_call::Call::Spawn(spawn.clone())));
+    assert_eq!((outcome.group, outcome.spawn), (1, Some((9, spawn))));
+    let named = PmixAnswer {
+        name_space: "kvs_g2".to_owned(),
+        ..done(9, Bytes::new())
+    };
+    let spawned = |name: Option<&str>| Calls::spawned(9, name.map(str::to_owned));
+    assert_eq!(spawned(Some("kvs_g2")), Outcome::answer(named));
+    assert_eq!(spawned(None), Outcome::answer(failed(9)));
 }
 
 #[test]
