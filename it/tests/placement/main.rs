@@ -57,6 +57,11 @@ fn groups(racks: &Path) -> Vec<Group> {
             File::Yarn,
             "yarn.scheduler.maximum-allocation-mb",
             untidy::LARGEST,
+        )
+        .set(
+            File::Yarn,
+            "yarn.resourcemanager.opportunistic-container-allocation.enabled",
+            "true",
         );
     vec![
         Group::new(

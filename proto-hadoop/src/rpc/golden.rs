@@ -162,11 +162,9 @@ fn allocate_says_what_a_stock_client_says() {
         }],
         ..AllocateRequest::default()
     };
-    // Stock clients repeat memory and cores in the table of types, name the default execution
-    // type, and leave the default request id out.
+    // Stock clients repeat memory and cores in the table of types, and leave the default request id out.
     let row = &mut stock.ask[0];
     row.capability.as_mut().unwrap().resource_value_map.clear();
-    row.execution_type_request = None;
     row.allocation_request_id = Some(row.allocation_request_id());
     assert_eq!(ours.to_wire(0), stock);
 }

@@ -41,7 +41,11 @@ impl From<&ResourceRequest> for yarn::ResourceRequestProto {
             num_containers: Some(i32::try_from(request.containers).unwrap_or(i32::MAX)),
             relax_locality: Some(request.relax_locality),
             node_label_expression: request.node_label.clone(),
-            execution_type_request: None,
+            // A scheduler of opportunistic containers takes it to be there.
+            execution_type_request: Some(yarn::ExecutionTypeRequestProto {
+                execution_type: Some(yarn::ExecutionTypeProto::Guaranteed.into()),
+                enforce_execution_type: Some(false),
+            }),
             // Always sent: Hadoop 2.10 and 3.x have different defaults.
             allocation_request_id: Some(request.allocation_request_id),
         }
