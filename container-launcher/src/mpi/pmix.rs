@@ -2,7 +2,7 @@
 //!
 //! PMIx is spoken by libraries alone, so each job has a server in a process beside the launcher ([`role`]), which opens
 //! the program's own libpmix (crate `pmix`): what goes wrong in it ends no launcher. The launcher starts it before the
-//! ranks, hands them the variables by which they find it, and does what they ask of it ([`server`]). Over the socket
+//! ranks, hands them the variables by which they find it, and does what they ask of it ([`server`], [`socket`]). Over the socket
 //! between the two go `wire::PmixOrder` and `wire::PmixEvent`.
 
 mod calls;
@@ -10,6 +10,7 @@ mod names;
 mod places;
 mod role;
 mod server;
+mod socket;
 mod variables;
 
 pub use role::pmix_main;

@@ -1,17 +1,19 @@
 //! What ranks ask of the whole job, and the ranks that are started because one of them asked.
 
+mod served;
+
 use std::collections::BTreeMap;
-use std::path::Path;
 
 use job::exit::Exit;
 use job::wire::mpi_event::Event;
 use job::wire::{
-    Group, KeyValue, NameAnswer, NameRequest, Program, RanksStarted, Refusal, Share, SpawnAnswer,
-    SpawnCommand, SpawnRequest, Yielding, name_request,
+    Group, KeyValue, NameAnswer, NameRequest, Program, Refusal, Share, SpawnAnswer, SpawnCommand,
+    SpawnRequest, Yielding, name_request,
 };
 use nix::sys::signal::Signal;
 use pmi::{JobAttributes, NodeServer};
 
+pub(super) use self::served::ask_pmix_spawn;
 use super::process_manager::ProcessManager;
 use super::spawned_program::find;
 use super::{CommWorld, Mpi, yielding};
@@ -54,35 +56,6 @@ pub(super) fn ask_spawn(rank: u32, request: pmi::SpawnRequest, outbox: &RankOutb
         commands: commands.collect(),
         preputs: wire_pairs(request.preputs),
         call: 0,
-    }));
-}
-
-/// A rank of a program of Open MPI calls it, whose library says where it stands itself, in place of a folder that the
-/// program has not named: below `folder`, that means the same place in every container.
-pub(super) fn ask_pmix_spawn(
-    rank: u32,
-    call: u64,
-    mut commands: Vec<SpawnCommand>,
-    folder: &Path,
-    outbox: &RankOutbox,
-) {
-    for command in &mut commands {
-        command.infos.retain_mut(|info| {
-            let below = match info.key == "wdir" {
-                true => Path::new(&info.value).strip_prefix(folder).ok(),
-                false => None,
-            };
-            if let Some(below) = below.map(|below| below.to_string_lossy().into_owned()) {
-                info.value = below;
-            }
-            !info.value.is_empty()
-        });
-    }
-    outbox.push_back(Event::Spawn(SpawnRequest {
-        rank,
-        commands,
-        preputs: Vec::new(),
-        call,
     }));
 }
 
@@ -141,43 +114,13 @@ impl Mpi {
             return self.run_group(group, container).await;
         };
         // Once the server serves it.
-        match server.add(&group, appnums(&group)) {
+        match server.add(&group, served::appnums(&group)) {
             Ok(()) => drop(self.unserved.insert(group.group, group)),
             Err(refusal) => self.outbox.push_back(Event::Refusal(refusal)),
         }
     }
 
-    /// The PMIx server serves a group.
-    pub(super) async fn start_served(&mut self, group: u32, container: &mut OwnContainer<'_>) {
-        match self.unserved.remove(&group) {
-            Some(group) if group.parts.is_empty() => {
-                let started = RanksStarted {
-                    at_us: 0,
-                    group: group.group,
-                    streams: 0,
-                };
-                self.outbox.push_back(Event::Started(started));
-            }
-            Some(group) => self.run_group(group, container).await,
-            // It was not to be started everywhere.
-            None => {}
-        }
-    }
-
-    /// The PMIx server cannot serve a group.
-    pub(super) fn not_served(&mut self, group: u32, why: &str) {
-        if self.unserved.remove(&group).is_some() {
-            self.outbox.push_back(Event::Refusal(Refusal {
-                sentence: format!(
-                    "{}: the PMIx server cannot serve them: {why}",
-                    node_facts::hostname()
-                ),
-                exit_code: i32::from(Exit::Lost.code()),
-                group,
-            }));
-        }
-    }
-
+    /// Starts this container's ranks of a group whose process manager is there.
     async fn run_group(&mut self, group: Group, container: &mut OwnContainer<'_>) {
         let number = group.group;
         let numbers: Vec<u32> = numbers(&group).collect();
@@ -290,7 +233,7 @@ fn pmi_server(group: &Group, share: &Share) -> Result<NodeServer, String> {
         .flat_map(|part| part.ranks.iter().map(move |&number| (number, part.appnum)))
         .map(|(number, appnum)| (number.saturating_sub(group.first), appnum))
         .collect();
-    let node = NodeServer::new(JobAttributes {
+    NodeServer::new(JobAttributes {
         size: group.size,
         ranks: appnums.keys().copied().collect(),
         kvs_name: group.kvs_name.clone(),
@@ -302,18 +245,7 @@ fn pmi_server(group: &Group, share: &Share) -> Result<NodeServer, String> {
             .map(|put| (put.key.clone(), put.value.clone()))
             .collect(),
     })
-    .map_err(|error| error.to_string());
-    node
-}
-
-/// The application number of each rank of a group, by rank.
-fn appnums(group: &Group) -> Vec<u32> {
-    let commands = group.processes.iter().zip(0_u32..);
-    let ranks = commands.flat_map(|(&count, appnum)| {
-        std::iter::repeat_n(appnum, usize::try_from(count).unwrap_or(usize::MAX))
-    });
-    let size = usize::try_from(group.size).unwrap_or(usize::MAX);
-    ranks.take(size).collect()
+    .map_err(|error| error.to_string())
 }
 
 fn numbers(group: &Group) -> impl Iterator<Item = u32> {

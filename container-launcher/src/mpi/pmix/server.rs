@@ -2,24 +2,18 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
 use std::time::Duration;
 
-use job::Role;
 use job::exit::Exit;
 use job::wire::mpi_event::Event;
 use job::wire::{
-    FenceDone, Group, ModexAnswer, ModexRequest, PmixCall, PmixEvent, PmixJob, PmixLog, PmixModex,
+    FenceDone, Group, ModexAnswer, ModexRequest, PmixCall, PmixJob, PmixLog, PmixModex,
     PmixModexed, PmixOrder, PmixReady, PmixSpawn, PmixVariables, Refusal, Share, SpawnAnswer,
-    pmix_call, pmix_event, pmix_order,
+    pmix_call, pmix_order,
 };
 use nix::unistd::Pid;
 use pmi::{Effect, PmiStage};
-use tokio::io::AsyncWriteExt as _;
-use tokio::net::UnixStream;
-use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::sync::mpsc;
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::task::JoinSet;
@@ -27,12 +21,13 @@ use tokio::time::{sleep, timeout};
 
 use super::calls::{Calls, Outcome};
 use super::names::PAUSE;
-use super::{MESSAGE_MAX, places, variables};
+use super::socket::{answer, begin, greet, listen};
+use super::{places, variables};
 use crate::cores::Cores;
 use crate::mpi::yielding;
+use crate::node_facts;
 use crate::program::LocalRanks;
 use crate::surroundings::Surroundings;
-use crate::{frames, node_facts};
 
 /// How long a server may take until it serves.
 const READY_MAX: Duration = Duration::from_secs(10);
@@ -41,8 +36,6 @@ const READY_MAX: Duration = Duration::from_secs(10);
 const QUEUE: usize = 4096;
 /// How long a rank waits for what a rank of another container is to tell.
 const MODEX_MAX: Duration = Duration::from_secs(120);
-/// Libraries of the ranks' that a server should be without.
-const PRELOAD: &str = "LD_PRELOAD";
 
 /// What is heard of a server.
 #[derive(Debug)]
@@ -177,11 +170,12 @@ impl PmixServer {
         let order = PmixOrder {
             order: Some(pmix_order::Order::Job(job)),
         };
-        let sent = self.answers.try_send(order);
-        sent.map_err(|_| Refusal {
-            group: group.group,
-            ..does_not_read()
-        })?;
+        if self.answers.try_send(order).is_err() {
+            return Err(Refusal {
+                group: group.group,
+                ..does_not_read()
+            });
+        }
         let (told, number) = (self.told.clone(), group.group);
         self.tasks.spawn(async move {
             sleep(READY_MAX).await;
@@ -374,77 +368,5 @@ impl Drop for PmixServer {
     fn drop(&mut self) {
         // What was shared by processes that were killed.
         std::fs::remove_dir_all(&self.folder).ok();
-    }
-}
-
-/// Starts the process, in the environment of the ranks whose library it opens.
-fn begin(
-    environment: BTreeMap<OsString, OsString>,
-    around: &Surroundings,
-) -> std::io::Result<(Pid, UnixStream)> {
-    let (own, its) = std::os::unix::net::UnixStream::pair()?;
-    own.set_nonblocking(true)?;
-    // The thread that reaps ranks reaps it.
-    let child = around
-        .command(Role::Pmix)
-        .env_clear()
-        .envs(environment)
-        .env_remove(PRELOAD)
-        .stdin(Stdio::from(OwnedFd::from(its)))
-        .stdout(Stdio::null())
-        .spawn()?;
-    Ok((
-        Pid::from_raw(child.id().cast_signed()),
-        UnixStream::from_std(own)?,
-    ))
-}
-
-/// Tells a server of its job; its refusal is the inner error.
-async fn greet(
-    socket: &mut UnixStream,
-    job: PmixJob,
-) -> std::io::Result<Result<PmixReady, String>> {
-    let order = PmixOrder {
-        order: Some(pmix_order::Order::Job(job)),
-    };
-    socket.write_all(&frames::written(&order)?).await?;
-    let event: PmixEvent = frames::receive_from(socket, MESSAGE_MAX).await?;
-    match event.event {
-        Some(pmix_event::Event::Ready(ready)) => Ok(Ok(ready)),
-        Some(pmix_event::Event::Refusal(refusal)) => Ok(Err(refusal.why)),
-        Some(pmix_event::Event::Call(_) | pmix_event::Event::Modexed(_)) | None => {
-            Err(std::io::Error::other("a call before the ranks run"))
-        }
-    }
-}
-
-/// Passes on its calls until it ends.
-async fn listen(mut socket: OwnedReadHalf, told: mpsc::Sender<(u32, Served)>) {
-    while let Ok(PmixEvent { event: Some(event) }) =
-        frames::receive_from(&mut socket, MESSAGE_MAX).await
-    {
-        let served = match event {
-            pmix_event::Event::Call(call) => (call.group, Served::Call(call)),
-            // Known by its number.
-            pmix_event::Event::Modexed(modexed) => (0, Served::Modexed(modexed)),
-            pmix_event::Event::Ready(ready) => (ready.group, Served::Ready(ready)),
-            pmix_event::Event::Refusal(refusal) => (refusal.group, Served::Refused(refusal.why)),
-        };
-        if told.send(served).await.is_err() {
-            return;
-        }
-    }
-    drop(told.send((0, Served::Gone)).await);
-}
-
-/// Writes the answers to it, until it is gone or no more come.
-async fn answer(mut socket: OwnedWriteHalf, mut answers: mpsc::Receiver<PmixOrder>) {
-    while let Some(order) = answers.recv().await {
-        let Ok(bytes) = frames::written(&order) else {
-            return;
-        };
-        if socket.write_all(&bytes).await.is_err() {
-            return;
-        }
     }
 }
