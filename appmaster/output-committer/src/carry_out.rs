@@ -1,9 +1,11 @@
 //! One call: carried out, and its answer.
 
 use std::hash::{BuildHasher as _, RandomState};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
+use crate::PATIENCE;
 use policy::commit::{CallAnswer, Op, absolute};
 use storage::{CreateOptions, Storage, StorageError, parent};
 use tokio::sync::watch;
@@ -23,8 +25,20 @@ pub struct OutputCommitter {
     /// Tells drafts of this one from those of others, anywhere.
     nonce: u64,
     drafts: AtomicU64,
-    /// HDFS was in safe mode.
-    safe_mode: watch::Sender<bool>,
+    pub(crate) patience: Duration,
+    /// Why a call is repeated, where that is worth a word.
+    waits: watch::Sender<Option<Wait>>,
+    /// Why the last call that was lost was so.
+    lost: Mutex<String>,
+}
+
+/// Why a call has to be repeated.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Wait {
+    /// HDFS is in safe mode.
+    SafeMode,
+    /// The file system has been out of reach for [`AWAY`](crate::AWAY), for this reason.
+    Away(String),
 }
 
 impl OutputCommitter {
@@ -36,8 +50,16 @@ impl OutputCommitter {
             top: top.to_owned(),
             nonce: RandomState::new().hash_one(std::process::id()),
             drafts: AtomicU64::new(0),
-            safe_mode: watch::Sender::new(false),
+            patience: PATIENCE,
+            waits: watch::Sender::new(None),
+            lost: Mutex::default(),
         }
+    }
+
+    /// One that waits no longer than `patience` for a file system that is out of reach.
+    #[must_use]
+    pub fn patient_for(self, patience: Duration) -> Self {
+        Self { patience, ..self }
     }
 
     /// The whole name of a path of [`Op`], for sentences.
@@ -46,11 +68,21 @@ impl OutputCommitter {
         self.storage.url(&self.at(path))
     }
 
-    /// Becomes true when HDFS has refused a call because it is in safe mode. That call is repeated, for
-    /// [`PATIENCE`](crate::PATIENCE) at most.
+    /// Says why, once a call has to wait for the file system. That call is repeated, for [`PATIENCE`] at most unless
+    /// [`patient_for`](Self::patient_for) says otherwise.
     #[must_use]
-    pub fn safe_mode(&self) -> watch::Receiver<bool> {
-        self.safe_mode.subscribe()
+    pub fn waits(&self) -> watch::Receiver<Option<Wait>> {
+        self.waits.subscribe()
+    }
+
+    /// Calls have been lost for so long that somebody may wonder.
+    pub(crate) fn is_away(&self) {
+        self.waits.send_if_modified(|wait| {
+            let is_news = wait.is_none();
+            let lost = self.lost.lock().unwrap_or_else(PoisonError::into_inner);
+            wait.get_or_insert_with(|| Wait::Away(lost.clone()));
+            is_news
+        });
     }
 
     fn at(&self, path: &str) -> String {
@@ -63,8 +95,15 @@ impl OutputCommitter {
     /// The file system refuses for a reason that does not pass by itself.
     pub async fn carry_out(&self, op: &Op) -> Result<CallAnswer, StorageError> {
         let answer = self.called(op).await;
-        if let Err(StorageError::SafeMode { .. }) = &answer {
-            self.safe_mode.send_replace(true);
+        match &answer {
+            Err(StorageError::SafeMode { .. }) => {
+                self.waits.send_replace(Some(Wait::SafeMode));
+            }
+            Err(error) if error.is_outage() => {
+                let mut lost = self.lost.lock().unwrap_or_else(PoisonError::into_inner);
+                *lost = error.to_string();
+            }
+            Ok(_) | Err(_) => {}
         }
         answer.or_else(told)
     }

@@ -14,6 +14,8 @@ use crate::OutputCommitter;
 
 /// For how long a file system may be out of reach: a NameNode takes a minute or two to start again.
 pub const PATIENCE: Duration = Duration::from_secs(300);
+/// After which [`Wait::Away`](crate::Wait::Away) says so.
+pub const AWAY: Duration = Duration::from_secs(10);
 /// Before the first repetition; from then on as long as it has been out of reach, up to [`PAUSE_MAX`].
 const PAUSE: Duration = Duration::from_millis(100);
 const PAUSE_MAX: Duration = Duration::from_secs(5);
@@ -181,7 +183,10 @@ impl OutputCommitter {
             match answer {
                 Ok(CallAnswer::Lost) => {
                     let since = *lost.get_or_insert_with(Instant::now);
-                    if since.elapsed() > PATIENCE {
+                    if since.elapsed() > AWAY {
+                        self.is_away();
+                    }
+                    if since.elapsed() > self.patience {
                         refused.get_or_insert_with(|| CommitError::OutOfReach {
                             url: self.url(OUT),
                             op: format!("{op:?}"),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use output_committer::{CommitError, OutputCommitter};
+use output_committer::{CommitError, OutputCommitter, Wait};
 use policy::commit::{
     AttemptName, Inheritance, Inherited, JobCommit, JobVerdict, Manifest, Setup, SetupVerdict,
     TaskResult, absolute, attempt_file,
@@ -323,4 +323,27 @@ async fn who_is_refused_in_the_middle_of_its_folders_leaves_none_of_them() {
         "{refused:?}"
     );
     assert_eq!(fs::read_dir(work(&top)).unwrap().count(), before);
+}
+
+/// Nobody answers at its port: it is said why the job waits, and in the end that it waits no more.
+#[tokio::test(start_paused = true)]
+async fn a_file_system_that_is_away_is_waited_for_and_named_meanwhile() {
+    let storage = Storage::open(&Address::Hdfs {
+        connect: "hdfs://127.0.0.1:1".to_owned(),
+        origin: "hdfs://127.0.0.1:1".to_owned(),
+        user: "alice".to_owned(),
+        settings: Vec::new(),
+    });
+    let output = OutputCommitter::new(storage.unwrap(), "/out");
+    let mut waits = output.waits();
+    let done = output.finish_job(JobCommit::give_up("n", 1)).await;
+    assert!(
+        matches!(done, Err(CommitError::OutOfReach { .. })),
+        "{done:?}"
+    );
+    let waited = waits.wait_for(Option::is_some).await.unwrap().clone();
+    let Some(Wait::Away(why)) = waited else {
+        panic!("{waited:?}");
+    };
+    assert!(why.contains("hdfs://127.0.0.1:1"), "{why}");
 }

@@ -3,8 +3,9 @@
 use std::collections::BTreeSet;
 use std::pin::pin;
 use std::sync::Arc;
+use std::time::Duration;
 
-use output_committer::{OutputCommitter, PATIENCE};
+use output_committer::{OutputCommitter, PATIENCE, Wait};
 use policy::commit::{
     Inheritance, Inherited, JobCommit, JobVerdict, OWNER, Setup, SetupVerdict, TaskResult,
     job_folder,
@@ -13,6 +14,9 @@ use proto_hadoop::{AppAttemptId, ApplicationClient, ApplicationId};
 use storage::Address;
 
 use crate::ledger::Storages;
+
+/// A job that has failed has something to tell, and nothing to lose: what is left over can be removed by hand.
+const TO_GIVE_UP: Duration = Duration::from_secs(60);
 
 /// An output folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -61,6 +65,14 @@ pub(crate) struct Others {
 }
 
 impl FolderWork {
+    /// For how long the file system may be out of reach.
+    const fn patience(&self) -> Duration {
+        match self {
+            Self::SetUp { .. } | Self::Commit(_) => PATIENCE,
+            Self::GiveUp => TO_GIVE_UP,
+        }
+    }
+
     /// That it is done, or why not.
     const fn done(&self, done: Result<(), String>) -> FolderDone {
         match self {
@@ -81,7 +93,7 @@ impl Folder {
         self.address.url(&self.path)
     }
 
-    /// Does it. `waits` hears a sentence where that takes longer because HDFS takes no files for now.
+    /// Does it. `waits` hears a sentence where that takes longer because the file system takes no files for now.
     pub(crate) async fn carry_out(
         self,
         work: FolderWork,
@@ -89,11 +101,12 @@ impl Folder {
         storages: Storages,
         waits: impl AsyncFnOnce(String),
     ) -> FolderDone {
+        let patience = work.patience();
         let output = match self.output(&storages) {
-            Ok(output) => output,
+            Ok(output) => output.patient_for(patience),
             Err(sentence) => return work.done(Err(sentence)),
         };
-        let mut safe_mode = output.safe_mode();
+        let mut waiting = output.waits();
         let mut doing = pin!(async {
             let done = match &work {
                 FolderWork::SetUp { is_new } => self.set_up(&output, *is_new, &others).await,
@@ -108,18 +121,32 @@ impl Folder {
             };
             work.done(done)
         });
-        tokio::select! {
+        let sentence = tokio::select! {
             done = &mut doing => return done,
-            Ok(_) = safe_mode.wait_for(|is_on| *is_on) => {}
+            Ok(wait) = waiting.wait_for(Option::is_some) => wait.as_ref().map(|wait| self.has_to_wait(wait, &work)),
+        };
+        if let Some(sentence) = sentence {
+            waits(sentence).await;
         }
-        waits(format!(
-            "the output folder {} has to wait: HDFS is in safe mode and takes no files (hdfs dfsadmin -safemode get); \
-             the job goes on when HDFS has left it, and is given up after {} s",
-            self.url(),
-            PATIENCE.as_secs()
-        ))
-        .await;
         doing.await
+    }
+
+    fn has_to_wait(&self, wait: &Wait, work: &FolderWork) -> String {
+        let (url, seconds) = (self.url(), work.patience().as_secs());
+        match (wait, work) {
+            (Wait::SafeMode, _) => format!(
+                "the output folder {url} has to wait: HDFS is in safe mode and takes no files (hdfs dfsadmin -safemode \
+                 get); the job goes on when HDFS has left it, and is given up after {seconds} s"
+            ),
+            (Wait::Away(why), FolderWork::GiveUp) => format!(
+                "what the job has left in the output folder {url} has to wait to be removed: {why}; the job ends when it \
+                 is, or after {seconds} s"
+            ),
+            (Wait::Away(why), FolderWork::SetUp { .. } | FolderWork::Commit(_)) => format!(
+                "the output folder {url} has to wait: {why}; the job goes on when that has passed, and is given up \
+                 after {seconds} s"
+            ),
+        }
     }
 
     /// Finishes what an ApplicationMaster before `own` has begun to commit, or gives it up.
