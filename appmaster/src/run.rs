@@ -186,7 +186,7 @@ async fn end(ending: CancellationToken, over: CancellationToken, news: LoopEvent
 /// by its `step`.
 fn demand(job: &MpiJob, step: MiB, types: &ResourceTypes) -> Demand {
     let unit = job.demand.unit;
-    let asked: BTreeMap<&str, u64> = job.types.named(unit.counts).collect();
+    let asked: BTreeMap<&str, u64> = sort::map(job.types.named(unit.counts));
     Demand {
         unit: Resources {
             memory: match job.demand.memory_is_explicit {

@@ -129,7 +129,7 @@ fn decide(
             let placed = Explained::placed(now, 1, demand, cluster, &placement, &BTreeSet::new());
             events.push(placed);
             let nodes = cluster.nodes.iter().map(|node| (&node.id, node));
-            let nodes: BTreeMap<_, _> = nodes.collect();
+            let nodes: BTreeMap<_, _> = sort::map(nodes);
             let fits = |share: &NodeShare| {
                 let node = nodes.get(&share.node);
                 node.is_some_and(|node| cluster.fits(share.ask, cluster.room(node)))

@@ -42,7 +42,7 @@ pub(crate) struct Hosts<'a> {
 
 impl<'a> Hosts<'a> {
     pub(crate) fn new(hosts: impl IntoIterator<Item = &'a str>) -> Self {
-        let all: BTreeSet<&str> = hosts.into_iter().collect();
+        let all: BTreeSet<&str> = sort::set(hosts.into_iter());
         let (mut whole, mut by_short) = (BTreeMap::new(), BTreeMap::new());
         for host in &all {
             let name = host.to_ascii_lowercase();
@@ -192,7 +192,7 @@ fn with_one_of(
     nodes: &BTreeMap<IpAddr, BTreeSet<String>>,
 ) -> Option<Result<String, NameError>> {
     let nodes = addresses.iter().filter_map(|address| nodes.get(address));
-    let hosts: BTreeSet<&str> = nodes.flatten().map(String::as_str).collect();
+    let hosts: BTreeSet<&str> = sort::set(nodes.flatten().map(String::as_str));
     one(name, &hosts.into_iter().collect::<Vec<_>>())
 }
 

@@ -169,7 +169,7 @@ pub(crate) fn tree(leader: i32) -> Vec<i32> {
         let group = getpgid(Some(Pid::from_raw(*pid)));
         group.is_ok_and(|group| group.as_raw() == leader)
     }));
-    let mut known: BTreeSet<i32> = all.iter().copied().collect();
+    let mut known: BTreeSet<i32> = sort::set(all.iter().copied());
     let mut next = 0;
     while let Some(&process) = all.get(next) {
         next = next.saturating_add(1);

@@ -106,7 +106,7 @@ impl Disks {
 
     /// What each process has: a task's by its number, the launcher's by its own.
     pub(crate) fn held(&self) -> BTreeMap<i32, UnnamedFiles> {
-        let devices: BTreeSet<u64> = self.look().iter().map(|seen| seen.device).collect();
+        let devices: BTreeSet<u64> = sort::set(self.look().iter().map(|seen| seen.device));
         let own = i32::try_from(std::process::id()).unwrap_or_default();
         let mut all: BTreeSet<i32> = self.tasks().clone();
         all.insert(own);

@@ -357,7 +357,7 @@ impl Thread {
         let mut ended = Vec::new();
         loop {
             let leaders = self.alive.iter().map(|(&pid, alive)| (pid, alive.id.job));
-            let leaders: BTreeMap<i32, JobId> = leaders.collect();
+            let leaders: BTreeMap<i32, JobId> = sort::map(leaders);
             self.signal(Whom::Job(job), Signal::SIGKILL);
             let killed = self.kin.kill_of(job, &leaders);
             ended.extend(self.reap());

@@ -40,10 +40,10 @@ impl MapReduce {
     /// Launchers from which an attempt has had what it was told to read there, where it lacks what these maps have left.
     fn others(&self, maps: &[TaskIx], home: ContainerIx, reads_until: u64) -> Vec<ContainerIx> {
         let lack = maps.iter().filter_map(|map| self.outputs.get(map));
-        let lack: BTreeSet<ContainerIx> = lack.map(|output| output.place).collect();
+        let lack: BTreeSet<ContainerIx> = sort::set(lack.map(|output| output.place));
         let read = self.outputs.values();
         let read = read.filter(|output| output.number <= reads_until && output.place != home);
-        let read: BTreeSet<ContainerIx> = read.map(|output| output.place).collect();
+        let read: BTreeSet<ContainerIx> = sort::set(read.map(|output| output.place));
         read.difference(&lack).copied().collect()
     }
 

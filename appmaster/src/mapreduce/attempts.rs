@@ -145,7 +145,7 @@ impl Attempts {
     /// Tasks of a stage that have an attempt.
     pub(super) fn tasks(&self, stage: Stage) -> usize {
         let of_stage = self.all.values().filter(|attempt| attempt.stage == stage);
-        let tasks: BTreeSet<TaskIx> = of_stage.map(|attempt| attempt.task).collect();
+        let tasks: BTreeSet<TaskIx> = sort::set(of_stage.map(|attempt| attempt.task));
         tasks.len()
     }
 

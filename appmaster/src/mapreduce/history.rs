@@ -120,7 +120,7 @@ impl MapReduce {
             .splits
             .iter()
             .flat_map(|split| &split.pieces);
-        let files: BTreeSet<&str> = pieces.map(|piece| piece.name.as_str()).collect();
+        let files: BTreeSet<&str> = sort::set(pieces.map(|piece| piece.name.as_str()));
         let mut folders: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
         for file in files {
             let folder = file.rsplit_once('/').map_or("", |(folder, _)| folder);

@@ -452,7 +452,7 @@ impl Mpi {
     fn summary(&self) -> String {
         let seats = self.seats.all();
         let ranks: usize = seats.iter().map(|seat| seat.ranks.len()).sum();
-        let hosts: BTreeSet<&str> = seats.iter().map(|seat| seat.host.as_str()).collect();
+        let hosts: BTreeSet<&str> = sort::set(seats.iter().map(|seat| seat.host.as_str()));
         verdict::summary(
             ranks,
             hosts.len(),

@@ -96,7 +96,7 @@ impl Fences {
 
 /// The containers of a run as PMIx knows them: nodes, each with a name that no other has.
 pub(crate) fn nodes(seats: &[Seat]) -> Vec<wire::PmixNode> {
-    let mut taken: BTreeSet<String> = seats.iter().map(|seat| seat.host.clone()).collect();
+    let mut taken: BTreeSet<String> = sort::set(seats.iter().map(|seat| seat.host.clone()));
     let mut last: BTreeMap<&str, u32> = BTreeMap::new();
     let mut nodes = Vec::with_capacity(seats.len());
     for seat in seats {

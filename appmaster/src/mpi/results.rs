@@ -245,7 +245,7 @@ impl Mpi {
             id: FIND,
             paths: paths.collect(),
         });
-        let all: BTreeSet<ContainerId> = delivering.hosts.keys().cloned().collect();
+        let all: BTreeSet<ContainerId> = sort::set(delivering.hosts.keys().cloned());
         for container in &all {
             self.order(container, order.clone());
         }
@@ -350,7 +350,7 @@ impl Mpi {
                 return Poll::Ready(Err(error.to_string().into()));
             }
         };
-        let movers: BTreeSet<ContainerId> = copies.keys().cloned().collect();
+        let movers: BTreeSet<ContainerId> = sort::set(copies.keys().cloned());
         for (container, copies) in copies {
             let order = ToLauncher::Move(wire::Move {
                 id: MOVE,
@@ -395,7 +395,7 @@ impl Mpi {
 
 /// The options that asked for these results.
 pub(crate) fn options(wanted: &[StageOut]) -> String {
-    let options: BTreeSet<&str> = wanted.iter().map(|out| out.option.as_str()).collect();
+    let options: BTreeSet<&str> = sort::set(wanted.iter().map(|out| out.option.as_str()));
     Vec::from_iter(options).join(", ")
 }
 

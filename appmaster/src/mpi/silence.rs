@@ -41,7 +41,7 @@ impl Mpi {
     /// What the ranks have left in the folders of all containers, some names.
     pub(crate) fn left_files(&self) -> Vec<String> {
         let all = self.seen.values().flat_map(|seen| &seen.left_files);
-        let all: BTreeSet<&String> = all.collect();
+        let all: BTreeSet<&String> = sort::set(all);
         all.into_iter().take(LEFT_MAX).cloned().collect()
     }
 }

@@ -118,8 +118,8 @@ fn asks(places: &[NodeRequest], size: &Resource) -> Vec<ResourceRequest> {
         node_label: None,
         allocation_request_id: 0,
     };
-    let racks: BTreeSet<&str> = places.iter().map(|place| place.rack.as_str()).collect();
-    let hosts: BTreeSet<&str> = places.iter().map(|place| place.host.as_str()).collect();
+    let racks: BTreeSet<&str> = sort::set(places.iter().map(|place| place.rack.as_str()));
+    let hosts: BTreeSet<&str> = sort::set(places.iter().map(|place| place.host.as_str()));
     let hosts = hosts.into_iter().map(|host| row(host, true));
     let racks = racks.into_iter().map(|rack| row(rack, false));
     hosts.chain(racks).chain([row(ANY, false)]).collect()

@@ -20,10 +20,10 @@ pub fn words(order: &JobOrder) -> Vec<String> {
         count(usize::try_from(job.reduces).unwrap_or(usize::MAX), "reduce")
     )];
     let files = job.splits.iter().flat_map(|split| &split.files);
-    let files: BTreeSet<_> = files.map(|file| (file.address, &file.path)).collect();
+    let files: BTreeSet<_> = sort::set(files.map(|file| (file.address, &file.path)));
     if !files.is_empty() {
         let (least, most) = (lengths.iter().min(), lengths.iter().max());
-        let hosts: BTreeSet<&String> = job.splits.iter().flat_map(|split| &split.hosts).collect();
+        let hosts: BTreeSet<&String> = sort::set(job.splits.iter().flat_map(|split| &split.hosts));
         let near = job.splits.iter().filter(|split| !split.hosts.is_empty());
         lines.push(format!(
             "splits: {} to {}, of {}; {} of them near blocks, on {}",

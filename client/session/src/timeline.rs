@@ -92,8 +92,8 @@ fn bars(application: ApplicationId, spans: Vec<wire::SessionSpan>, now_ms: u64) 
         let mut free: Vec<u64> = Vec::new();
         let told = spans.iter().filter(|span| span.slot > 0);
         let told = told.map(|span| (span.container.clone(), span.slot));
-        let told: BTreeSet<(String, u32)> = told.collect();
-        let told: BTreeMap<(String, u32), usize> = told.into_iter().zip(0..).collect();
+        let told: BTreeSet<(String, u32)> = sort::set(told);
+        let told: BTreeMap<(String, u32), usize> = sort::map(told.into_iter().zip(0..));
         // Whoever tells no slot has none of those.
         free.resize(told.len(), u64::MAX);
         for span in spans {

@@ -75,7 +75,7 @@ fn staged(place: &Located, link: String, found: &Status) -> Result<Staged, DataE
 /// # Errors
 /// Two would have one name, one two names, or one would be a file and a folder.
 pub(crate) fn merge(staged: &mut Vec<Staged>, incoming: Vec<Staged>) -> Result<(), DataError> {
-    let mut files: BTreeSet<String> = staged.iter().map(|file| file.link.clone()).collect();
+    let mut files: BTreeSet<String> = sort::set(staged.iter().map(|file| file.link.clone()));
     let mut folders: BTreeSet<String> = BTreeSet::new();
     let mut links: BTreeMap<String, String> = BTreeMap::new();
     for file in incoming {

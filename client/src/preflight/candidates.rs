@@ -28,7 +28,7 @@ pub(super) fn usable(
         .filter(|report| report.is_in(label))
         .copied()
         .collect();
-    let excluded: BTreeSet<&str> = excluded.iter().map(String::as_str).collect();
+    let excluded: BTreeSet<&str> = sort::set(excluded.iter().map(String::as_str));
     let usable: Vec<NodeView> = partition
         .iter()
         .filter(|report| !excluded.contains(report.id.host.as_str()))

@@ -242,7 +242,7 @@ pub fn plan(local: &Local) -> Result<StagingPlan, StageError> {
         let link = plan.add(link);
         let shipped = closure.shipped.iter();
         let shipped = shipped.map(|shipped| (shipped.inside.clone(), shipped.source.clone()));
-        let mut shipped: BTreeMap<String, PathBuf> = shipped.collect();
+        let mut shipped: BTreeMap<String, PathBuf> = sort::map(shipped);
         let search = Search::new(machine, local.library_path.as_deref(), Path::new("/"));
         shipped.extend(local.manager.brought(&search)?);
         let library_folder = plan.bring_libraries(shipped.clone().into_iter(), &mut memory)?;

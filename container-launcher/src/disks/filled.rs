@@ -79,7 +79,7 @@ fn by_whom(full: &SeenDisk<'_>, percent: u8, suspects: &[Suspect]) -> Option<(Id
         let named = bytes_below(&of.folder, full.device);
         (of.job.0, named.saturating_add(open))
     });
-    let has: BTreeMap<u32, u64> = has.collect();
+    let has: BTreeMap<u32, u64> = sort::map(has);
     let job = filler(full.disk, has.iter().map(|(job, bytes)| (*job, *bytes)))?;
     let of = suspects.iter().find(|of| of.job.0 == job)?;
     let number = of.writer(&processes)?;

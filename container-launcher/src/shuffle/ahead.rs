@@ -116,7 +116,7 @@ impl Copies {
     /// What there is of these partitions, and with how many outputs of each it is done.
     fn told(&self, partitions: &[u32], handled: &BTreeMap<u32, u32>) -> GatheredAhead {
         let all = self.lock();
-        let named: BTreeSet<u32> = partitions.iter().copied().collect();
+        let named: BTreeSet<u32> = sort::set(partitions.iter().copied());
         let bytes = named.iter().map(|number| {
             let parts = all.get(number).map(|there| there.parts.values());
             let parts = parts.into_iter().flatten();
@@ -226,7 +226,7 @@ impl Gatherer {
         let is_over = || self.is_over() || self.copies.is_closed();
         for (address, place) in order.launchers.iter().zip(1_u32..) {
             let there = order.sources.iter().filter(|of| of.kept_by == place);
-            let outputs: BTreeMap<u32, u32> = there.map(|of| (of.map, of.output)).collect();
+            let outputs: BTreeMap<u32, u32> = sort::map(there.map(|of| (of.map, of.output)));
             let maps: Vec<u32> = outputs.keys().copied().collect();
             if maps.is_empty() || is_over() {
                 continue;

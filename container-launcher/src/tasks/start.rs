@@ -280,7 +280,7 @@ impl Tasks {
 
     /// The lowest place that no task has: its slot may be another's by the time that it ends.
     fn free_place(&self) -> u32 {
-        let taken: BTreeSet<u32> = self.attempts.values().map(|of| of.own_place).collect();
+        let taken: BTreeSet<u32> = sort::set(self.attempts.values().map(|of| of.own_place));
         (0..).find(|place| !taken.contains(place)).unwrap_or(0)
     }
 

@@ -1,4 +1,4 @@
-//! Stable sorts that share one piece of code, whatever they sort.
+//! Stable sorts that share one piece of code, whatever they sort, and ordered collections without one.
 //!
 //! The standard library's are compiled for each type and each order: 4 KB a place of the file that travels to every node,
 //! and there were sixty such places. Here the numbers of the items are sorted, by a comparison behind a pointer, and the
@@ -7,6 +7,7 @@
 //! library's.
 
 use std::cmp::Ordering;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Smallest first.
 pub fn ascending<T: Ord>(items: &mut [T]) {
@@ -25,6 +26,20 @@ pub fn by<T>(items: &mut [T], compare: impl Fn(&T, &T) -> Ordering) {
     for (one, other) in moves {
         items.swap(one, other);
     }
+}
+
+/// A set of these. `collect` sorts them first, by code of its own for each type.
+pub fn set<T: Ord>(items: impl IntoIterator<Item = T>) -> BTreeSet<T> {
+    let mut set = BTreeSet::new();
+    set.extend(items);
+    set
+}
+
+/// A map of these, of which a later one takes the place of an earlier; as [`set`].
+pub fn map<K: Ord, V>(pairs: impl IntoIterator<Item = (K, V)>) -> BTreeMap<K, V> {
+    let mut map = BTreeMap::new();
+    map.extend(pairs);
+    map
 }
 
 /// Which pairs of `count` items to swap, one after the other, to have them in order.

@@ -24,7 +24,7 @@ pub(super) fn nodes<'a>(rest: &Rest<'a>) -> Result<Vec<(Candidate<'a>, u32)>, Re
         .rev()
         .map(|candidate| (candidate.node.host.as_str(), candidate))
         .collect();
-    let held: BTreeSet<&str> = rest.held.iter().map(|share| share.host.as_str()).collect();
+    let held: BTreeSet<&str> = sort::set(rest.held.iter().map(|share| share.host.as_str()));
     let mut nodes = Vec::with_capacity(rest.demand.listed.len());
     for (index, entry) in rest.demand.listed.iter().enumerate() {
         let Some(host) = entry.host.as_deref() else {

@@ -58,7 +58,7 @@ pub fn reasons_beside(
             None => "is no longer in the cluster".into(),
         }
     });
-    let taken: BTreeSet<&NodeId> = placement.shares.iter().map(|share| &share.node).collect();
+    let taken: BTreeSet<&NodeId> = sort::set(placement.shares.iter().map(|share| &share.node));
     let passed_over = nodes
         .iter()
         .filter(|(id, _)| !taken.contains(*id))

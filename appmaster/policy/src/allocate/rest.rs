@@ -47,7 +47,7 @@ impl<'a> Rest<'a> {
                 largest: largest.unwrap_or_default(),
             });
         }
-        let taken: BTreeSet<_> = held.iter().map(|share| &share.node).collect();
+        let taken: BTreeSet<_> = sort::set(held.iter().map(|share| &share.node));
         let free = cluster.nodes.iter().filter(|n| !taken.contains(&n.id));
         let mut nodes: Vec<&NodeView> = free.collect();
         sort::by(&mut nodes, |a, b| a.id.cmp(&b.id));

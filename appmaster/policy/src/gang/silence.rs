@@ -66,7 +66,7 @@ impl Silence {
         view: &ClusterView,
         unanswered: Vec<Unanswered>,
     ) -> Vec<String> {
-        let nodes: BTreeMap<_, _> = view.nodes.iter().map(|node| (&node.id, node)).collect();
+        let nodes: BTreeMap<_, _> = sort::map(view.nodes.iter().map(|node| (&node.id, node)));
         let spoken_for = &mut self.spoken_for;
         spoken_for.retain(|id, _| nodes.contains_key(id));
         self.silent.retain(|id, silent| {
@@ -141,7 +141,7 @@ pub(super) fn quiet(view: &ClusterView) -> BTreeSet<NodeId> {
         .nodes
         .iter()
         .filter(|node| node.heard.0 > 0 && newest.saturating_sub(node.heard.0) > OLD);
-    let old: BTreeSet<NodeId> = old.map(|node| node.id.clone()).collect();
+    let old: BTreeSet<NodeId> = sort::set(old.map(|node| node.id.clone()));
     match old.len().saturating_mul(ONE_OF) <= view.nodes.len() {
         true => old,
         false => BTreeSet::new(),

@@ -259,7 +259,7 @@ impl MapReduceMachine {
     /// is there any more.
     fn readers(&self, map: TaskIx) -> Vec<u32> {
         let open = self.attempts.keys();
-        let open: BTreeSet<u32> = open.filter_map(|ix| self.partition_of(*ix)).collect();
+        let open: BTreeSet<u32> = sort::set(open.filter_map(|ix| self.partition_of(*ix)));
         let reads = |partition: &u32| {
             self.reduces.is_committed(*partition)
                 || open.contains(partition)

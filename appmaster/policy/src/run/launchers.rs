@@ -73,13 +73,13 @@ impl Launchers {
 
     /// All but these are given back.
     pub(super) fn keep(&mut self, kept: &[ContainerId]) {
-        let kept: BTreeSet<&ContainerId> = kept.iter().collect();
+        let kept: BTreeSet<&ContainerId> = sort::set(kept.iter());
         self.retain(|container| kept.contains(container));
     }
 
     /// These are given back.
     pub(super) fn forget(&mut self, given_back: &[ContainerId]) {
-        let given_back: BTreeSet<&ContainerId> = given_back.iter().collect();
+        let given_back: BTreeSet<&ContainerId> = sort::set(given_back.iter());
         self.retain(|container| !given_back.contains(container));
     }
 

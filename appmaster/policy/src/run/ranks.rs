@@ -43,7 +43,7 @@ impl Ranks {
             let ranks = seat.ranks.iter();
             ranks.map(|rank| (*rank, seat.host.clone())).collect()
         };
-        let hosts: BTreeMap<Rank, String> = seats.iter().flat_map(of).collect();
+        let hosts: BTreeMap<Rank, String> = sort::map(seats.iter().flat_map(of));
         Self {
             running: hosts.keys().copied().collect(),
             total: hosts.len(),

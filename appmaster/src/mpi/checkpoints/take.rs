@@ -104,7 +104,7 @@ impl Mpi {
             return;
         };
         let all = self.seats.all().iter();
-        let all: BTreeSet<ContainerId> = all.map(|seat| seat.container.clone()).collect();
+        let all: BTreeSet<ContainerId> = sort::set(all.map(|seat| seat.container.clone()));
         if all.is_empty() {
             return;
         }

@@ -86,7 +86,7 @@ struct NamedHosts {
 impl NamedHosts {
     fn new(hosts: &[&str]) -> Self {
         let plain = |host: &&str| host.split(':').next().unwrap_or_default().to_lowercase();
-        let given: BTreeSet<String> = hosts.iter().map(plain).collect();
+        let given: BTreeSet<String> = sort::set(hosts.iter().map(plain));
         let short = given.iter().map(|host| first_part(host).to_owned());
         Self {
             short: short.collect(),
@@ -117,7 +117,7 @@ pub(super) fn parts(
     parent: &str,
 ) -> (BTreeMap<usize, Vec<wire::Part>>, String) {
     let mut by_seat: BTreeMap<usize, Vec<wire::Part>> = BTreeMap::new();
-    let used: BTreeSet<usize> = runs.iter().map(|run| run.seat).collect();
+    let used: BTreeSet<usize> = sort::set(runs.iter().map(|run| run.seat));
     let mut nodes = Vec::new();
     let mut next = first;
     for run in runs {

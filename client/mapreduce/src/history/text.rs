@@ -180,7 +180,7 @@ fn printed(name: &str, print: &Print) -> String {
 }
 
 fn stage_words(of: TaskStage, attempts: &[&TaskAttempt]) -> String {
-    let nodes: BTreeSet<&str> = attempts.iter().map(|a| a.host.as_str()).collect();
+    let nodes: BTreeSet<&str> = sort::set(attempts.iter().map(|a| a.host.as_str()));
     let well: Vec<&&TaskAttempt> = attempts
         .iter()
         .filter(|a| a.end == AttemptEnd::Succeeded)

@@ -123,7 +123,7 @@ fn slots(wanted: FirstJob, most: NonZeroU32, ground: &Ground) -> NonZeroU32 {
         false => 1,
     };
     let sizes = rooms.iter().map(|(room, _)| (room / crowd).min(maximum));
-    let sizes: BTreeSet<u64> = sizes.collect();
+    let sizes: BTreeSet<u64> = sort::set(sizes);
     for slots in sizes {
         // A second container of a node is for what one has no room for.
         let enough = u64::from(tasks).div_ceil(containers(slots, 1).max(1));
