@@ -122,6 +122,7 @@ impl Holding {
             ContainerEvent::Nodes(Ok(mut view)) => {
                 view.queue.headroom = self.believed_headroom(&view);
                 view.queue.names_no_room = self.names_no_room(&view);
+                view.queue.named = self.headroom.filter(|_| view.queue.maximum.is_none());
                 Some(ContainerEvent::Nodes(Ok(view)))
             }
             ContainerEvent::ResourceManagerRestarted { maximum } => {

@@ -106,6 +106,7 @@ fn queue(limits: &ClusterLimits, candidates: &Candidates, reports: &[NodeReport]
             .as_ref()
             .map_or_else(Resources::default, |(_, own)| *own),
         headroom: None,
+        named: None,
         names_no_room: false,
     }
 }

@@ -13,6 +13,9 @@ pub struct Queue {
     pub appmaster: Resources,
     /// What the queue, and the user's part of it, still give now; `None`: not known.
     pub headroom: Option<Resources>,
+    /// What a scheduler names that gives more where nobody else wants it: a FairScheduler's share, or its maximum.
+    /// `None`: [`headroom`](Self::headroom) counts, or nothing was said.
+    pub named: Option<Resources>,
     /// It has named no room at all of late: it is full, or has not counted yet. Either way it is no node's fault that
     /// nothing comes.
     pub names_no_room: bool,

@@ -207,7 +207,7 @@ impl Story {
             return;
         }
         self.tell_view(now, headroom);
-        let held: BTreeSet<NodeId> = self.there.values().cloned().collect();
+        let held: BTreeSet<NodeId> = sort::set(self.there.values().cloned());
         let placed = Explained::placed(now, round, &self.demand, &view, placement, &held);
         if let Explained::Placed(placed) = &placed {
             self.placed = Some(placed.clone());
@@ -281,7 +281,7 @@ impl Story {
             let view = self.view.as_ref();
             return view.map_or_else(Vec::new, |view| missing::of_demand(&self.demand, view));
         }
-        let there: BTreeSet<&NodeId> = self.there.values().collect();
+        let there: BTreeSet<&NodeId> = sort::set(self.there.values());
         missing::of_placement(&self.placement, &|node| there.contains(node))
     }
 
@@ -291,7 +291,7 @@ impl Story {
     }
 
     /// The table of the counts in amounts.
-    fn types(&self) -> ResourceTypes {
+    pub(crate) fn types(&self) -> ResourceTypes {
         let view = self.view.as_ref();
         view.map(|view| view.types.clone()).unwrap_or_default()
     }

@@ -121,6 +121,27 @@ pub(crate) fn missing(
     }
 }
 
+/// What is the cause of it: of nodes with room for what is asked there nobody stands in the way, and the queue does only
+/// where it has less than one of these wants.
+pub(crate) fn causes(missing: &Missing, counted: Counted) -> Missing {
+    let fits = |wanted: &Amount, room: &Amount| {
+        let vcores = counted == Counted::Memory || wanted.vcores <= room.vcores;
+        wanted.memory_mib <= room.memory_mib && vcores
+    };
+    let mut causes = missing.clone();
+    let mut waits_for_queue = false;
+    for node in &mut causes.nodes {
+        if node.room.as_ref().is_some_and(|room| fits(&node.ask, room)) {
+            node.holders.clear();
+            node.unseen = Amount::default();
+            let left = missing.headroom.as_ref();
+            waits_for_queue |= left.is_some_and(|left| !fits(&node.ask, left));
+        }
+    }
+    causes.headroom = causes.headroom.filter(|_| waits_for_queue);
+    causes
+}
+
 /// The missing nodes with what is asked of them and their room, for a sentence.
 pub(crate) fn nodes(missing: &Missing) -> String {
     let asked = match missing.stand_ins {
@@ -294,6 +315,44 @@ mod tests {
         let wanted = of_demand(&demand, &view());
         assert_eq!(hosts(&wanted), [("a", 4096)]);
         assert!(!missing(Millis(0), &wanted, &view(), &Holdings::default(), None).stand_ins);
+    }
+
+    #[test]
+    fn who_has_room_is_not_in_the_way_and_a_queue_without_it_is() {
+        let amount = |memory_mib, vcores| Amount {
+            memory_mib,
+            vcores,
+            ..Amount::default()
+        };
+        let node = |host: &str, room_mib| MissingNode {
+            id: format!("{host}:1"),
+            host: host.into(),
+            ask: amount(3072, 3),
+            room: Some(amount(room_mib, 8)),
+            holders: vec![holder(1, 1024)],
+            unseen: amount(512, 1),
+        };
+        let of = |rooms: &[u64], left: u64| {
+            let missing = Missing {
+                at_ms: 0,
+                headroom: Some(amount(left, 8)),
+                nodes: rooms.iter().map(|room| node("a", *room)).collect(),
+                stand_ins: false,
+                left_out: 0,
+                hidden: 0,
+                holders_are_partial: false,
+            };
+            in_the_way(&causes(&missing, Counted::Memory), "", Counted::Memory)
+        };
+        assert_eq!(of(&[4096], 2304), "the queue still gives this job 2304 MiB");
+        assert_eq!(of(&[4096], 8192), "");
+        let held = "application_1_0001 (pi, of bob in default) holds 1024 MiB on a; applications that you may not see \
+                    hold 512 MiB on a";
+        assert_eq!(of(&[2048], 2304), held);
+        assert_eq!(
+            of(&[2048, 4096], 0),
+            format!("{held}; the queue still gives this job 0 MiB")
+        );
     }
 
     #[test]

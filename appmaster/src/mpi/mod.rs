@@ -425,7 +425,7 @@ impl Mpi {
                 self.links.remove(&container);
                 return self.step(LifecycleEvent::LinkLost(container));
             }
-            MpiHeard::Own(MpiJobEvent::Headroom(headroom)) => self.headroom = Some(headroom),
+            MpiHeard::Own(MpiJobEvent::Headroom(headroom)) => self.on_headroom(headroom),
             MpiHeard::Own(MpiJobEvent::WantedBack(sentence)) => self.wanted_back(sentence),
             MpiHeard::Own(MpiJobEvent::Asked { containers, rows }) => {
                 self.story.asked(self.now, containers, rows)

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use holding::ApplicationCluster;
-use job::explain::Missing;
+use job::explain::{Amount, Missing};
 use policy::lifecycle::{Cause, KillReason, Verdict};
 use policy::{ClusterView, Millis, NodeView, Resources};
 
@@ -34,6 +34,9 @@ pub(crate) struct Watch {
     looking: bool,
     /// Who stands in the way, as it was seen last; empty: not known.
     pub(crate) held: String,
+    /// What that look has shown, and whether the queue was named for it.
+    seen: Option<Missing>,
+    names_queue: bool,
 }
 
 impl Watch {
@@ -43,6 +46,8 @@ impl Watch {
             self.since = Some(now);
             self.looked = None;
             self.held.clear();
+            self.seen = None;
+            self.names_queue = false;
         }
     }
 
@@ -146,14 +151,44 @@ impl Mpi {
         if let (true, Some(view)) = (watch.is_waiting(), &look.view) {
             let wanted = self.story.wanted();
             let missing = missing::missing(now, &wanted, view, &look.holdings, self.headroom);
-            let own = self.application();
-            // What is left for this job changes all the time, and is no one's doing.
-            let holders = Missing {
-                headroom: None,
-                ..missing.clone()
-            };
-            self.story.watch.held = missing::in_the_way(&holders, &own, self.limits.counted);
+            self.name_causes(&missing);
+            self.story.watch.seen = Some(missing.clone());
             self.story.missing(missing);
+            self.show_waiting();
+        }
+    }
+
+    fn name_causes(&mut self, missing: &Missing) {
+        let own = self.application();
+        let causes = missing::causes(missing, self.limits.counted);
+        let watch = &mut self.story.watch;
+        watch.names_queue = causes.headroom.is_some();
+        watch.held = missing::in_the_way(&causes, &own, self.limits.counted);
+    }
+
+    /// The queue gives less or more. Looks are rare: one from before may not have seen that it is in the way. Once that
+    /// is told it is not told anew, since how much is left changes all the time.
+    pub(crate) fn on_headroom(&mut self, headroom: Resources) {
+        self.headroom = Some(headroom);
+        let watch = &self.story.watch;
+        if !watch.is_waiting() || watch.names_queue {
+            return;
+        }
+        let Some(seen) = watch.seen.clone() else {
+            return;
+        };
+        let wanted = sort::set(self.story.wanted().into_iter().map(|wanted| wanted.node.0));
+        let nodes = seen.nodes.into_iter();
+        let missing = Missing {
+            headroom: Some(Amount::of(headroom, &self.story.types())),
+            nodes: nodes.filter(|node| wanted.contains(&node.id)).collect(),
+            ..seen
+        };
+        if missing::causes(&missing, self.limits.counted)
+            .headroom
+            .is_some()
+        {
+            self.name_causes(&missing);
             self.show_waiting();
         }
     }

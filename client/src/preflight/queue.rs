@@ -81,6 +81,7 @@ pub(super) fn limits(
         headroom: maximum
             .zip(used)
             .map(|(maximum, used)| maximum.minus(used).minus(appmaster)),
+        named: None,
         names_no_room: false,
     }
 }

@@ -1,16 +1,19 @@
 //! A cluster with other habits: a FairScheduler that puts jobs where it likes, nodes that are named with
-//! their ports, a file system under the name that its key had once, no container that is larger than a quarter of a node.
+//! their ports, a file system under the name that its key had once, no container that is larger than a quarter of a node,
+//! opportunistic containers, which nobody here asks for.
 
 use anyhow::{Result, ensure};
 use it::bed::{Case, Given};
+use nix::sys::signal::Signal;
 
 use it::reported::{self, hosts};
 use it::session::{start_crowded, stop};
 
-/// No queue is declared but one, in which everything ends up.
+/// Everything ends up in one queue that has not asked for the other, which is small.
 pub const ALLOCATIONS: &str = "<?xml version=\"1.0\"?>
 <allocations>
   <queue name=\"batch\"/>
+  <queue name=\"small\"><maxResources>2048 mb,2 vcores</maxResources></queue>
   <queuePlacementPolicy>
     <rule name=\"specified\" create=\"false\"/>
     <rule name=\"default\" queue=\"root.batch\"/>
@@ -27,6 +30,10 @@ pub const CASES: &[(&str, Case)] = &[
         placed,
     ),
     ("FairScheduler: a queue that is on no list", unlisted),
+    (
+        "FairScheduler: a queue that gives less than there is room for",
+        small,
+    ),
     ("nodes named with their ports: a list of hosts", listed),
     (
         "FairScheduler: a session has several of the largest containers on one node",
@@ -55,6 +62,35 @@ fn unlisted(given: &Given) -> Result<()> {
         "{:?}",
         given.newest()?
     );
+    given.is_clean()
+}
+
+/// The ApplicationMaster has half of what the queue gives. No node is to blame.
+fn small(given: &Given) -> Result<()> {
+    let script = given.script("rank", "echo \"$PMI_RANK\"")?;
+    let line = ["--queue", "small", "-n", "8", &script];
+    let finished = given.succeeds(&line)?;
+    let stderr = finished.stderr_text();
+    ensure!(finished.stdout_text().lines().count() == 8, "{finished:?}");
+    ensure!(
+        stderr.contains("degraded: ") && !stderr.contains("answer"),
+        "{stderr}"
+    );
+    // What must not be shared waits, and says for what.
+    let whole = [
+        "--queue",
+        "small",
+        "-n",
+        "3",
+        "--mem-per-proc",
+        "1g",
+        &script,
+    ];
+    let mut waiting = given.gerbil(&whole)?.start()?;
+    waiting.wait_for_stderr("the queue still gives this job 0 MiB")?;
+    waiting.signal(Signal::SIGINT)?;
+    let stderr = waiting.finish()?.stderr_text();
+    ensure!(!stderr.contains("answer"), "{stderr}");
     given.is_clean()
 }
 

@@ -179,15 +179,19 @@ fn more_headroom_is_room_and_less_is_nothing() {
         }
     };
     let limit = Some(Resources::new(4096, 4));
-    assert_eq!(queue(&mut holding, None).headroom, None);
+    let fair = queue(&mut holding, None);
+    assert_eq!(fair.headroom, None);
+    assert_eq!(fair.named, Some(Resources::new(1025, 1)));
     let left = queue(&mut holding, limit);
     assert_eq!(left.headroom, Some(Resources::new(1025, 1)));
-    assert!(!left.names_no_room);
+    assert!(!left.names_no_room && left.named.is_none());
     // None at all is nothing to go by: it may not have counted yet.
     let _less = holding.hear(ContainerEvent::Headroom(Resources::default()));
     let full = queue(&mut holding, limit);
     assert!(full.headroom.is_none() && full.names_no_room);
-    assert!(!queue(&mut holding, None).names_no_room);
+    let other = queue(&mut holding, None);
+    assert!(!other.names_no_room);
+    assert_eq!(other.named, Some(Resources::default()));
 }
 
 #[test]

@@ -24,6 +24,16 @@ impl Gang {
         held: &[NodeShare],
     ) -> Result<Placement, Rejection> {
         self.avoided.retain(|_, until| now < *until);
+        let by_named;
+        let view = match self.goes_by_named && view.queue.headroom.is_none() {
+            true => {
+                let mut view = view.clone();
+                view.queue.headroom = view.queue.named;
+                by_named = view;
+                &by_named
+            }
+            false => view,
+        };
         let alike = match self.state {
             GangState::Gathering { .. } => self.neighbours_of_silent(view),
             _ => self.first_of_equals(view),

@@ -108,7 +108,9 @@ impl Gang {
     /// The requests have stalled, and the look that was ordered for it is answered: what is held
     /// stays, the rest is placed again.
     fn place_rest(&mut self, now: Millis, view: ClusterView) -> Vec<GangAction> {
-        let unanswered = self.unanswered(now, &view, &by_id(&view));
+        let nodes = by_id(&view);
+        let unanswered = self.unanswered(now, &view, &nodes);
+        self.goes_by_named |= self.is_kept_back(now, &view, &nodes);
         let span = self.until_next_look(now, self.limits.reissue, self.longest_look());
         let GangState::Gathering { look_at, .. } = &mut self.state else {
             return Vec::new();
@@ -152,6 +154,17 @@ impl Gang {
         let before = now.0.checked_sub(self.limits.unanswered.0).map(Millis);
         let unanswered = before.map(|before| self.members.unanswered(view, nodes, before));
         unanswered.unwrap_or_default()
+    }
+
+    /// Whether the queue gives no more than it names, of what was asked for long ago.
+    pub(super) fn is_kept_back(
+        &self,
+        now: Millis,
+        view: &ClusterView,
+        nodes: &BTreeMap<&NodeId, &NodeView>,
+    ) -> bool {
+        let before = now.0.checked_sub(self.limits.unanswered.0).map(Millis);
+        before.is_some_and(|before| self.members.is_kept_back(view, nodes, before))
     }
 
     fn rest_answered(

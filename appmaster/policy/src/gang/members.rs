@@ -42,7 +42,7 @@ pub(super) struct Change {
 impl Members {
     /// Wants `placement` from `now` on; what it newly asks for belongs to `round`.
     pub(super) fn want(&mut self, placement: Placement, round: u32, now: Millis) -> Change {
-        let nodes: BTreeSet<&NodeId> = placement.shares.iter().map(|share| &share.node).collect();
+        let nodes: BTreeSet<&NodeId> = sort::set(placement.shares.iter().map(|share| &share.node));
         let mut dropped = Vec::new();
         self.granted.retain(|node, grant| {
             let of_use = nodes.contains(node);
@@ -126,6 +126,25 @@ impl Members {
         self.granted.len().saturating_add(self.outstanding.len()) < self.placement.shares.len()
     }
 
+    /// Whether something asked for before `before` does not come because the queue names less than that, though the node has
+    /// room for it.
+    pub(super) fn is_kept_back(
+        &self,
+        view: &ClusterView,
+        nodes: &BTreeMap<&NodeId, &NodeView>,
+        before: Millis,
+    ) -> bool {
+        let Some(named) = view.queue.named else {
+            return false;
+        };
+        self.outstanding.iter().any(|(id, asked)| {
+            let has_room = nodes
+                .get(id)
+                .is_some_and(|node| view.fits(asked.size, view.room(node)));
+            asked.since <= before && has_room && !view.fits(asked.size, named)
+        })
+    }
+
     /// Requests that have not been served since `before`, though node and queue have room for them in
     /// `view`; of a queue that names none nobody knows whether it has.
     pub(super) fn unanswered(
@@ -134,7 +153,7 @@ impl Members {
         nodes: &BTreeMap<&NodeId, &NodeView>,
         before: Millis,
     ) -> Vec<Unanswered> {
-        let queue = view.queue.headroom;
+        let queue = view.queue.headroom.or(view.queue.named);
         if view.queue.names_no_room {
             return Vec::new();
         }
@@ -174,7 +193,7 @@ impl Members {
     /// The shares whose containers are not there, with their nodes' room in `view`.
     pub(super) fn missing(&self, view: &ClusterView) -> Vec<Missing> {
         let nodes = view.nodes.iter().map(|node| (&node.id, node));
-        let nodes: BTreeMap<&NodeId, &NodeView> = nodes.collect();
+        let nodes: BTreeMap<&NodeId, &NodeView> = sort::map(nodes);
         let shares = self.placement.shares.iter();
         shares
             .filter(|share| !self.granted.contains_key(&share.node))

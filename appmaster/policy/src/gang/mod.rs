@@ -77,6 +77,8 @@ pub struct Gang {
     avoided: BTreeMap<NodeId, Millis>,
     /// Nodes that do not answer.
     silent: Silence,
+    /// The queue has kept back what is more than it names, for longer than a node may take to answer.
+    goes_by_named: bool,
     /// Since when nothing has come.
     idle_since: Millis,
     state: GangState,
@@ -124,6 +126,7 @@ impl Gang {
             used: BTreeSet::new(),
             avoided: BTreeMap::new(),
             silent: Silence::default(),
+            goes_by_named: false,
             idle_since: Millis(0),
             state: GangState::New,
         }

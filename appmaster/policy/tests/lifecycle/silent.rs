@@ -118,6 +118,32 @@ fn a_gang_that_holds_every_other_node_is_let_go_at_once() {
     assert_eq!(asked_hosts(&actions), ["n1", "n2"]);
 }
 
+/// A FairScheduler's queue with a maximum: the nodes are free, and nothing comes that is more than it names.
+#[test]
+fn a_queue_that_keeps_back_what_it_does_not_name_is_believed_and_no_node_is_accused() {
+    let mut view = cluster(2, 0);
+    view.queue.named = Some(Resources::new(1024, 1));
+    let (mut machine, actions) = begun(job(8), &view);
+    assert!(asked_hosts(&actions).len() > 1, "{actions:?}");
+    let mut asked = Vec::new();
+    for _ in 0..8 {
+        let (_, actions) = look(&mut machine, &view);
+        assert_eq!(said(&actions), None);
+        let asks = actions.iter().filter_map(|action| match action {
+            LifecycleAction::Ask { placement, .. } => Some(placement.shares.clone()),
+            _ => None,
+        });
+        asked.extend(asks);
+        if !asked.is_empty() {
+            break;
+        }
+    }
+    // All eight share the one container that it gives.
+    let shares = asked.last().unwrap();
+    assert_eq!((shares.len(), shares[0].processes), (1, 8));
+    assert_eq!(shares[0].ask.memory, MiB(1024));
+}
+
 /// The nodes look free while others hold what the queue gives: nobody is to be left alone for that.
 #[test]
 fn who_does_not_answer_while_the_queue_names_no_room_is_not_accused() {
