@@ -27,7 +27,7 @@ pub use marked::MarkedRecords;
 pub use numbers::Numbers;
 pub use sequence_file::{SequenceFile, SequenceFileAsText};
 pub(crate) use source::{Consumed, Open, Opened, at_hand};
-pub use source::{Source, SourceFile};
+pub use source::{Places, Source, SourceFile};
 pub use whole::WholeFile;
 
 use crate::error::Result;
@@ -47,6 +47,22 @@ pub enum Granule {
     File,
 }
 
+/// How a format's files become splits.
+#[derive(Clone, Copy)]
+pub(crate) struct Cutting {
+    pub(crate) granule: fn(&Settings) -> Result<Granule>,
+    pub(crate) takes: fn(&str) -> Result<()>,
+}
+
+impl Cutting {
+    pub(crate) fn of<I: InputFormat>() -> Self {
+        Self {
+            granule: I::granule,
+            takes: I::takes,
+        }
+    }
+}
+
 /// A way to read files.
 pub trait InputFormat: 'static {
     /// The key that a mapper is handed.
@@ -58,6 +74,10 @@ pub trait InputFormat: 'static {
 
     /// Whether pieces are parts of files. If not, nothing is opened, and [`splits`](Self::splits) makes them.
     const FILES: bool = true;
+
+    /// Whether the format goes to [places](Source::places) of its files instead of reading each from where the piece begins:
+    /// then nothing is opened before the format asks for it.
+    const PLACES: bool = false;
 
     /// The splits of inputs that are no files.
     ///
@@ -73,6 +93,15 @@ pub trait InputFormat: 'static {
     /// # Errors
     /// A setting makes no sense.
     fn granule(settings: &Settings) -> Result<Granule>;
+
+    /// Whether a file of this name may be one of the format's, said before there is a task.
+    ///
+    /// # Errors
+    /// It is of another format, as its name says.
+    fn takes(name: &str) -> Result<()> {
+        let _ = name;
+        Ok(())
+    }
 
     /// Opens a piece of a split.
     ///

@@ -19,7 +19,7 @@ pub use ready::Ready;
 
 use crate::context::Counters;
 use crate::error::{Error, Result};
-use crate::input::Granule;
+use crate::input::Cutting;
 use crate::input::splits::OpenNamed;
 use crate::map::Mapper;
 use crate::output::WriterOf;
@@ -73,7 +73,7 @@ pub(crate) struct Spec {
     /// Why no such job can be run, in one sentence.
     pub(crate) contradiction: Option<String>,
     pub(crate) options: Vec<JobOption>,
-    pub(crate) granule: fn(&Settings) -> Result<Granule>,
+    pub(crate) cutting: Cutting,
     /// Inputs that options name, whose mappers are their own.
     pub(crate) more: Vec<MoreInput>,
     /// Makes the splits of inputs that are no files.

@@ -89,7 +89,7 @@ pub use gerbil_task::Piece;
 pub use handle::Handle;
 pub use input::{
     FixedLength, Granule, InputFormat, KeyValueText, LineBlocks, MarkedRecords, NLines, Numbers,
-    SequenceFile, SequenceFileAsText, Source, SourceFile, TextLines, WholeFile,
+    Places, SequenceFile, SequenceFileAsText, Source, SourceFile, TextLines, WholeFile,
 };
 pub use job::{Job, Mapped, Ready};
 pub use join::{FullJoin, InnerJoin, LeftJoin, RightJoin};

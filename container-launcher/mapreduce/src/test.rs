@@ -18,7 +18,7 @@ use crate::context::{Context, Counters, Ground, brought_setting};
 use crate::counting::Counting;
 use crate::error::{Error, Result};
 use crate::input::splits::{OpenNamed, splits as cut};
-use crate::input::{Granule, Open, Opened};
+use crate::input::{Cutting, Open, Opened};
 use crate::job::{Spec, inputs, option_setting};
 use crate::output::sync::SEED;
 use crate::partition::{CUTS, choose_cuts};
@@ -241,10 +241,10 @@ impl Test {
                 "the job has no input {name:?} with a mapper of its own"
             )));
         }
-        let mut splits = self.splits_of(None, self.spec.granule)?;
+        let mut splits = self.splits_of(None, self.spec.cutting)?;
         let mut maps = vec![splits.len()];
         for of in more {
-            let cut = self.splits_of(Some(&of.planned.name), of.granule)?;
+            let cut = self.splits_of(Some(&of.planned.name), of.cutting)?;
             maps.push(cut.len());
             splits.extend(cut);
         }
@@ -258,7 +258,7 @@ impl Test {
     fn splits_of(
         &self,
         input: Option<&String>,
-        granule: fn(&Settings) -> Result<Granule>,
+        cutting: Cutting,
     ) -> Result<Vec<(Vec<Piece>, Vec<File>)>> {
         let mut splits = Vec::new();
         for TestFile {
@@ -270,6 +270,7 @@ impl Test {
             if of.as_ref() != input {
                 continue;
             }
+            (cutting.takes)(path)?;
             let mut file = memory()?;
             file.write_all(content)?;
             let length = content.len() as u64;
@@ -289,7 +290,7 @@ impl Test {
             let path = path.clone();
             let opened = file.try_clone()?;
             let open: OpenNamed = Rc::new(move |_, _| Ok(Opened::File(opened.try_clone()?)));
-            let granule = granule(&settings)?;
+            let granule = (cutting.granule)(&settings)?;
             for pieces in cut(&[Listed { path, length }], granule, &settings, &open)? {
                 let files = pieces.iter().map(|_| file.try_clone());
                 let files = files.collect::<std::io::Result<_>>()?;

@@ -11,7 +11,7 @@ use crate::arguments::Arguments;
 use crate::context::Counters;
 use crate::drive::client::DriverSocket;
 use crate::error::{Context as _, Error, Result};
-use crate::input::Granule;
+use crate::input::Cutting;
 use crate::input::splits::splits;
 use crate::job::{Spec, inputs, option_setting};
 use crate::output::sync::{SEED, seed_of_job};
@@ -207,7 +207,7 @@ impl<'a> Submit<'a> {
 
     /// The client's files as splits, input after input; tasks are told how many each input has.
     fn cut(&mut self, spec: &Spec, settings: &mut Settings) -> Result<Vec<Vec<Piece>>> {
-        let mut all = self.cut_input(&self.order.inputs, spec.granule, settings)?;
+        let mut all = self.cut_input(&self.order.inputs, spec.cutting, settings)?;
         let mut maps = vec![all.len()];
         for more in &spec.more {
             let name = &more.planned.name;
@@ -218,7 +218,7 @@ impl<'a> Submit<'a> {
                     self.order.job, more.meaning
                 )));
             }
-            let cut = self.cut_input(std::slice::from_ref(&input), more.granule, settings)?;
+            let cut = self.cut_input(std::slice::from_ref(&input), more.cutting, settings)?;
             maps.push(cut.len());
             all.extend(cut);
             self.order.inputs.push(input);
@@ -233,12 +233,15 @@ impl<'a> Submit<'a> {
     fn cut_input(
         &self,
         words: &[String],
-        granule: fn(&Settings) -> Result<Granule>,
+        cutting: Cutting,
         settings: &Settings,
     ) -> Result<Vec<Vec<Piece>>> {
-        let granule = granule(settings)?;
+        let granule = (cutting.granule)(settings)?;
         let recursive = settings.parse(RECURSIVE)?;
         let files = self.client.files(words, recursive)?;
+        files
+            .iter()
+            .try_for_each(|file| (cutting.takes)(&file.path))?;
         splits(&files, granule, settings, &self.client.opener())
     }
 

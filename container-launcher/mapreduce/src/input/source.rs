@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use gerbil_task::Piece;
 
 use super::Compression;
-use crate::error::{Context as _, Result};
+use crate::error::{Context as _, Error, Result};
 
 /// What is handed over for reading.
 pub(crate) enum Opened {
@@ -61,6 +61,80 @@ impl SourceFile {
     }
 }
 
+/// A source's file by its places, wherever it is: each stretch is opened by itself, and no byte beyond it is read.
+pub struct Places {
+    open: Open,
+    name: String,
+    size: u64,
+    consumed: Consumed,
+}
+
+impl std::fmt::Debug for Places {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "places of {}", self.name)
+    }
+}
+
+impl Places {
+    /// How long the file is, bytes.
+    #[must_use]
+    pub const fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// The bytes `from..from + length`, which count as the task's input, and as its progress.
+    ///
+    /// # Errors
+    /// The file is not that long, or cannot be read.
+    pub fn read(&self, from: u64, length: u64) -> Result<Vec<u8>> {
+        let end = from.checked_add(length).filter(|end| *end <= self.size);
+        let end = end.ok_or_else(|| {
+            Error::new(format!(
+                "{}: {length} bytes from byte {from} on are asked for, and it has {}",
+                self.name, self.size
+            ))
+        })?;
+        let mut raw = Raw {
+            opened: (self.open)(from)?,
+            at: from,
+            size: end,
+            consumed: Arc::clone(&self.consumed),
+        };
+        let mut bytes = Vec::new();
+        let room = bytes.try_reserve_exact(crate::width::size(length));
+        room.context(|| format!("{}: {length} bytes at a time", self.name))?;
+        raw.read_to_end(&mut bytes)
+            .context(|| format!("reading {}", self.name))?;
+        Ok(bytes)
+    }
+}
+
+/// Opens its file where the first byte is asked for.
+struct Late {
+    open: Open,
+    piece: Piece,
+    consumed: Consumed,
+    raw: Option<Raw>,
+}
+
+impl Read for Late {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let raw = match &mut self.raw {
+            Some(raw) => raw,
+            None => {
+                let opened = (self.open)(self.piece.offset);
+                self.raw.insert(Raw {
+                    opened: opened.map_err(|error| io::Error::other(error.to_string()))?,
+                    at: self.piece.offset,
+                    size: self.piece.size,
+                    consumed: Arc::clone(&self.consumed),
+                })
+            }
+        };
+        raw.read(into)
+    }
+}
+
 /// Where the first bytes of a file come from.
 enum Beginning {
     Nowhere,
@@ -101,6 +175,47 @@ impl Source {
             size: piece.size,
             beginning,
             consumed: Arc::clone(consumed),
+        })
+    }
+
+    /// The same for a format that reads its files [by places](super::InputFormat::PLACES): nothing is opened yet.
+    pub(crate) fn by_places(open: &Open, piece: &Piece, consumed: &Consumed) -> Self {
+        let late = Late {
+            open: Rc::clone(open),
+            piece: piece.clone(),
+            consumed: Arc::clone(consumed),
+            raw: None,
+        };
+        Self {
+            reader: Box::new(late),
+            name: piece.name.clone(),
+            offset: piece.offset,
+            end: piece.offset.saturating_add(piece.length),
+            size: piece.size,
+            beginning: Beginning::Asked(Rc::clone(open)),
+            consumed: Arc::clone(consumed),
+        }
+    }
+
+    /// The file by its places, for a format whose files have a directory, such as a footer: of an
+    /// [`InputFormat`](super::InputFormat) that has [`PLACES`](super::InputFormat::PLACES).
+    ///
+    /// # Errors
+    /// It is compressed as a whole, as its name says; or it is no file, or read from its beginning.
+    pub fn places(&self) -> Result<Places> {
+        has_places(&self.name)?;
+        let open: Open = match &self.beginning {
+            Beginning::Asked(open) => Rc::clone(open),
+            Beginning::File(file) => at_hand(file.try_clone()?),
+            Beginning::Nowhere => {
+                return Err(Error::new(format!("{} is no file with places", self.name)));
+            }
+        };
+        Ok(Places {
+            open,
+            name: self.name.clone(),
+            size: self.size,
+            consumed: Arc::clone(&self.consumed),
         })
     }
 
@@ -169,6 +284,16 @@ impl Source {
             beginning: Beginning::Nowhere,
             consumed: Consumed::default(),
         }
+    }
+}
+
+/// Whether a file of this name is read by its places: what is compressed as a whole is not.
+pub(super) fn has_places(name: &str) -> Result<()> {
+    match Compression::of_name(name) {
+        None => Ok(()),
+        Some(compression) => Err(Error::new(format!(
+            "{name}: {compression:?} files have no places to go to: decompress it first"
+        ))),
     }
 }
 
@@ -253,6 +378,26 @@ mod tests {
         assert_eq!((rest.as_str(), source.end), ("456789", 6));
         assert_eq!(source.beginning(100).unwrap(), b"0123456789");
         assert_eq!(consumed.load(Ordering::Relaxed), 6);
+    }
+
+    #[test]
+    fn places_are_read_through_pipes_of_their_own_and_nothing_beyond_them() {
+        let consumed = Consumed::default();
+        let source = Source::by_places(&piped(b"0123456789", 10), &piece(4, 10), &consumed);
+        let places = source.places().unwrap();
+        assert_eq!(places.read(2, 3).unwrap(), b"234");
+        assert_eq!(places.read(8, 2).unwrap(), b"89");
+        assert_eq!(places.read(10, 0).unwrap(), b"");
+        assert_eq!(consumed.load(Ordering::Relaxed), 5);
+        for (from, length) in [(8, 3), (11, 0), (1, u64::MAX)] {
+            let error = places.read(from, length).unwrap_err().to_string();
+            let words =
+                format!("p: {length} bytes from byte {from} on are asked for, and it has 10");
+            assert_eq!(error, words);
+        }
+        let cut = Source::by_places(&piped(b"0123456789", 7), &piece(4, 10), &consumed);
+        let error = cut.places().unwrap().read(5, 4).unwrap_err().to_string();
+        assert_eq!(error, "reading p: it ended at byte 7 of 9");
     }
 
     #[test]

@@ -12,7 +12,7 @@ use super::JobOption;
 use crate::combiner::Combining;
 use crate::error::{Error, Result};
 use crate::input::splits::OpenNamed;
-use crate::input::{Granule, InputFormat};
+use crate::input::{Cutting, InputFormat};
 use crate::job::MakePlace;
 use crate::map::Mapper;
 use crate::order::Order;
@@ -56,7 +56,7 @@ impl Mapping {
 pub(crate) struct MoreInput {
     pub(crate) planned: PlannedInput,
     pub(crate) meaning: &'static str,
-    pub(crate) granule: fn(&Settings) -> Result<Granule>,
+    pub(crate) cutting: Cutting,
 }
 
 impl MoreInput {
@@ -68,7 +68,7 @@ impl MoreInput {
                 input: std::any::type_name::<M::Input>().to_owned(),
             },
             meaning,
-            granule: M::Input::granule,
+            cutting: Cutting::of::<M::Input>(),
         }
     }
 

@@ -9,8 +9,8 @@ use super::{Job, MakePlace, Ready, Reduce, Sample, Spec};
 use crate::combiner::{Combining, Groups};
 use crate::datum::{EncodeAs as _, Value};
 use crate::error::{Error, Result};
-use crate::input::InputFormat;
 use crate::input::splits::OpenNamed;
+use crate::input::{Cutting, InputFormat};
 use crate::map::Mapper;
 use crate::order::Order;
 use crate::output::{TextOutput, WriterOf};
@@ -381,7 +381,7 @@ impl<M: Mapper> Mapped<M> {
                 .or(dealing.contradiction)
                 .or(contradiction),
             options: self.job.options,
-            granule: M::Input::granule,
+            cutting: Cutting::of::<M::Input>(),
             more,
             splits: if M::Input::FILES {
                 None

@@ -243,10 +243,12 @@ pub(super) fn feed<M: Mapper>(
         out.input.clone_from(&piece.name);
         // What cannot be read is no fault of a record, and none is left out for it.
         let unread = |_: &Error| page.phase(Phase::Fetch);
-        let mut source = if M::Input::FILES {
-            Source::new(&out.ground.input(index), piece, &consumed).inspect_err(unread)?
-        } else {
-            Source::without_file(piece)
+        let mut source = match M::Input::FILES {
+            false => Source::without_file(piece),
+            true if M::Input::PLACES => {
+                Source::by_places(&out.ground.input(index), piece, &consumed)
+            }
+            true => Source::new(&out.ground.input(index), piece, &consumed).inspect_err(unread)?,
         };
         source.reader = Box::new(Watched {
             reader: source.reader,

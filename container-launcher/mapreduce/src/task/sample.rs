@@ -162,6 +162,8 @@ pub(crate) fn sample<M: Mapper>(
 ) -> Result<Vec<Vec<u8>>> {
     let cut = match M::Input::granule(settings)? {
         _ if !M::Input::FILES => None,
+        // Where its records begin, a window does not say.
+        _ if M::Input::PLACES => None,
         // A reader of so many lines begins where its piece does, and leaves out no rest of a line.
         Granule::File | Granule::Lines(_) => None,
         Granule::Record(length) => Some(length),
