@@ -4,6 +4,7 @@
 //! what its compression hides.
 
 mod blocks;
+mod columnar;
 mod decompress;
 mod fixed;
 mod framed;
@@ -11,6 +12,8 @@ mod key_value;
 mod lines;
 mod marked;
 mod numbers;
+#[cfg(feature = "parquet")]
+mod parquet;
 mod sequence_file;
 mod source;
 pub(crate) mod splits;
@@ -25,6 +28,8 @@ pub use key_value::KeyValueText;
 pub use lines::{NLines, TextLines};
 pub use marked::MarkedRecords;
 pub use numbers::Numbers;
+#[cfg(feature = "parquet")]
+pub use parquet::{Parquet, ParquetReader};
 pub use sequence_file::{SequenceFile, SequenceFileAsText};
 pub(crate) use source::{Consumed, Open, Opened, at_hand};
 pub use source::{Places, Source, SourceFile};

@@ -37,6 +37,8 @@ mod emit;
 mod error;
 #[cfg(test)]
 mod fuzz;
+#[cfg(feature = "parquet")]
+mod guarded;
 mod handle;
 mod input;
 mod job;
@@ -91,6 +93,8 @@ pub use input::{
     FixedLength, Granule, InputFormat, KeyValueText, LineBlocks, MarkedRecords, NLines, Numbers,
     Places, SequenceFile, SequenceFileAsText, Source, SourceFile, TextLines, WholeFile,
 };
+#[cfg(feature = "parquet")]
+pub use input::{Parquet, ParquetReader};
 pub use job::{Job, Mapped, Ready};
 pub use join::{FullJoin, InnerJoin, LeftJoin, RightJoin};
 pub use library::{Count, Distinct, Identity, Sum, Top};
@@ -106,6 +110,8 @@ pub use test::{Test, Tested};
 pub mod prelude {
     pub use std::process::ExitCode;
 
+    #[cfg(feature = "parquet")]
+    pub use crate::Parquet;
     pub use crate::{
         App, Bytes, Combiner, Context, Count, Descending, Devices, Distinct, Emit, Error,
         FixedLength, FixedOutput, FullJoin, Identity, InnerJoin, Job, Json, Key, KeyValueText,

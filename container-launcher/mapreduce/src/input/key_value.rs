@@ -1,7 +1,7 @@
 //! Text, line by line, parted at the first separator, as Hadoop's `KeyValueTextInputFormat`.
 
 use super::lines::LineReader;
-use super::{Granule, InputFormat, Source};
+use super::{Granule, InputFormat, Source, columnar};
 use crate::error::Result;
 use crate::settings::{KV_SEPARATOR, Settings};
 
@@ -23,6 +23,10 @@ impl InputFormat for KeyValueText {
 
     fn granule(_: &Settings) -> Result<Granule> {
         Ok(Granule::Byte)
+    }
+
+    fn takes(name: &str) -> Result<()> {
+        columnar::is_text(name)
     }
 
     fn open(source: Source, settings: &Settings) -> Result<KeyValueReader> {

@@ -11,7 +11,7 @@
 
 use std::io::Read;
 
-use super::{Granule, InputFormat, Source};
+use super::{Granule, InputFormat, Source, columnar};
 use crate::error::{Context as _, Error, Result};
 use crate::settings::{DELIMITER, LINE_MAX, LINES, Settings};
 
@@ -92,7 +92,7 @@ impl LineReader {
         }
         let at = self.position;
         match self.line()? {
-            Some((from, to)) if at == 0 => Ok(self.first(from, to)),
+            Some((from, to)) if at == 0 => self.first(from, to),
             Some((from, to)) => Ok(self.buffer.get(from..to).map(|line| (at, line))),
             None => Ok(None),
         }
@@ -100,13 +100,16 @@ impl LineReader {
 
     /// The first line of the file: what follows a mark, unless there is nothing else in the file.
     #[cold]
-    fn first(&self, from: usize, to: usize) -> Option<(u64, &[u8])> {
-        let line = self.buffer.get(from..to)?;
-        match line.strip_prefix(MARK) {
+    fn first(&self, from: usize, to: usize) -> Result<Option<(u64, &[u8])>> {
+        columnar::begins_as_text(&self.name, self.held(from, self.filled))?;
+        let Some(line) = self.buffer.get(from..to) else {
+            return Ok(None);
+        };
+        Ok(match line.strip_prefix(MARK) {
             Some([]) if self.position == MARK.len() as u64 => None,
             Some(rest) => Some((0, rest)),
             None => Some((0, line)),
-        }
+        })
     }
 
     /// The lines of the piece that are in memory, up to the end of the last whole one; they end with LF, each of them. None:
@@ -267,6 +270,10 @@ impl InputFormat for TextLines {
         Ok(Granule::Byte)
     }
 
+    fn takes(name: &str) -> Result<()> {
+        columnar::is_text(name)
+    }
+
     fn open(source: Source, settings: &Settings) -> Result<LineReader> {
         LineReader::new(source, settings)
     }
@@ -288,6 +295,10 @@ impl InputFormat for NLines {
 
     fn granule(settings: &Settings) -> Result<Granule> {
         Ok(Granule::Lines(settings.parse(LINES)?))
+    }
+
+    fn takes(name: &str) -> Result<()> {
+        columnar::is_text(name)
     }
 
     fn open(mut source: Source, settings: &Settings) -> Result<LineReader> {

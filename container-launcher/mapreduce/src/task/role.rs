@@ -83,6 +83,10 @@ pub(crate) fn tell_panics(connection: &Connection) -> Result<()> {
     let main = std::thread::current().id();
     let before = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
+        #[cfg(feature = "parquet")]
+        if crate::guarded::is_guarded() {
+            return;
+        }
         before(panic);
         // A thread of the user's own may panic and be joined.
         if std::thread::current().id() != main {

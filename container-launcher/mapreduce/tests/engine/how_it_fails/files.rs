@@ -66,6 +66,19 @@ pub(super) const FILES: &[FailureRow] = &[
         )
     },
     FailureRow {
+        name: "in.parquet",
+        ..row(
+            "Parquet, by its name, where lines are read",
+            |bed| bed.write("in.parquet", "PAR1"),
+            "{}/in.parquet is Parquet, and a mapper of lines would be handed garbage; one whose Input is Parquet<T> reads it*",
+        )
+    },
+    row(
+        "Parquet, by how it begins, where lines are read",
+        |bed| bed.write("in", include_bytes!("../../fixtures/encodings.parquet")),
+        "map 0: {}/in is Parquet, and a mapper of lines would be handed garbage; one whose Input is Parquet<T> reads it*",
+    ),
+    FailureRow {
         program: "formats",
         options: &["--job", "readseq"],
         ..row(
