@@ -58,6 +58,8 @@ mod settings;
 mod sort;
 mod task;
 mod test;
+#[cfg(feature = "parquet")]
+mod typed;
 mod width;
 
 #[cfg(feature = "fpga")]
@@ -100,6 +102,8 @@ pub use join::{FullJoin, InnerJoin, LeftJoin, RightJoin};
 pub use library::{Count, Distinct, Identity, Sum, Top};
 pub use map::Mapper;
 pub use order::Order;
+#[cfg(feature = "parquet")]
+pub use output::ParquetOutput;
 pub use output::{FixedOutput, OutputFormat, RecordWriter, SequenceFileOutput, TextOutput};
 pub use partition::{Partitioner, RecordPartitioner};
 pub use reduce::{Combiner, Reducer, Values};
@@ -110,8 +114,6 @@ pub use test::{Test, Tested};
 pub mod prelude {
     pub use std::process::ExitCode;
 
-    #[cfg(feature = "parquet")]
-    pub use crate::Parquet;
     pub use crate::{
         App, Bytes, Combiner, Context, Count, Descending, Devices, Distinct, Emit, Error,
         FixedLength, FixedOutput, FullJoin, Identity, InnerJoin, Job, Json, Key, KeyValueText,
@@ -120,6 +122,8 @@ pub mod prelude {
         SequenceFileOutput, Side, Sum, Text, TextLines, TextOutput, Top, VInt, VLong, Value,
         Values, WholeFile,
     };
+    #[cfg(feature = "parquet")]
+    pub use crate::{Parquet, ParquetOutput};
 }
 
 /// Writes a line to standard error; nobody there to read it is no reason to fail.

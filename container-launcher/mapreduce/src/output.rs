@@ -2,6 +2,8 @@
 
 mod compress;
 mod fixed;
+#[cfg(feature = "parquet")]
+mod parquet;
 mod sequence_file;
 mod sink;
 pub(crate) mod sync;
@@ -12,6 +14,8 @@ use std::sync::Arc;
 
 pub(crate) use compress::Encoder;
 pub use fixed::FixedOutput;
+#[cfg(feature = "parquet")]
+pub use parquet::ParquetOutput;
 pub use sequence_file::SequenceFileOutput;
 pub use text::TextOutput;
 
