@@ -3,6 +3,8 @@
 //! An [`InputFormat`] reads one piece of a split at a time, out of a [`Source`] that is the file itself or
 //! what its compression hides.
 
+#[cfg(feature = "avro")]
+mod avro;
 mod blocks;
 mod columnar;
 mod decompress;
@@ -21,6 +23,8 @@ mod whole;
 
 use gerbil_task::Piece;
 
+#[cfg(feature = "avro")]
+pub use avro::{Avro, AvroReader};
 pub use blocks::LineBlocks;
 pub(crate) use decompress::Compression;
 pub use fixed::FixedLength;

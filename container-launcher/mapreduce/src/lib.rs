@@ -37,7 +37,7 @@ mod emit;
 mod error;
 #[cfg(test)]
 mod fuzz;
-#[cfg(feature = "parquet")]
+#[cfg(any(feature = "avro", feature = "parquet"))]
 mod guarded;
 mod handle;
 mod input;
@@ -58,7 +58,7 @@ mod settings;
 mod sort;
 mod task;
 mod test;
-#[cfg(feature = "parquet")]
+#[cfg(any(feature = "avro", feature = "parquet"))]
 mod typed;
 mod width;
 
@@ -91,6 +91,8 @@ pub use gerbil_gpu as gpu;
 pub use gerbil_mapreduce_derive::{Key, Value, cluster_resource};
 pub use gerbil_task::Piece;
 pub use handle::Handle;
+#[cfg(feature = "avro")]
+pub use input::{Avro, AvroReader};
 pub use input::{
     FixedLength, Granule, InputFormat, KeyValueText, LineBlocks, MarkedRecords, NLines, Numbers,
     Places, SequenceFile, SequenceFileAsText, Source, SourceFile, TextLines, WholeFile,
@@ -114,6 +116,8 @@ pub use test::{Test, Tested};
 pub mod prelude {
     pub use std::process::ExitCode;
 
+    #[cfg(feature = "avro")]
+    pub use crate::Avro;
     pub use crate::{
         App, Bytes, Combiner, Context, Count, Descending, Devices, Distinct, Emit, Error,
         FixedLength, FixedOutput, FullJoin, Identity, InnerJoin, Job, Json, Key, KeyValueText,

@@ -1,4 +1,4 @@
-//! Parquet where lines of text are read: a mapper would be handed garbage.
+//! Parquet and Avro where lines of text are read: a mapper would be handed garbage.
 
 use gerbil_task::splits::ends_with;
 
@@ -6,7 +6,10 @@ use crate::error::{Error, Result};
 
 /// A format, how its files' names end, and how they begin: in Parquet the magic and the first field of a page's header, or
 /// of a footer.
-const FORMATS: [(&str, &str, &[u8]); 1] = [("Parquet", ".parquet", b"PAR1\x15")];
+const FORMATS: [(&str, &str, &[u8]); 2] = [
+    ("Parquet", ".parquet", b"PAR1\x15"),
+    ("Avro", ".avro", b"Obj\x01"),
+];
 
 /// Whether a file of this name may be text.
 pub(super) fn is_text(name: &str) -> Result<()> {
@@ -24,10 +27,10 @@ fn said(name: &str, is: impl Fn(&(&str, &str, &[u8])) -> bool) -> Result<()> {
         return Ok(());
     };
     let feature = match *format {
-        "Parquet" if !cfg!(feature = "parquet") => {
-            ": cargo add gerbil-mapreduce --features parquet"
-        }
-        _ => "",
+        "Parquet" if cfg!(feature = "parquet") => "",
+        "Parquet" => ": cargo add gerbil-mapreduce --features parquet",
+        _ if cfg!(feature = "avro") => "",
+        _ => ": cargo add gerbil-mapreduce --features avro",
     };
     let lines = "and a mapper of lines would be handed garbage; one whose Input is";
     Err(Error::new(format!(
@@ -45,6 +48,8 @@ mod tests {
         let begins = "in/a.PARQUET is Parquet, and a mapper of lines would be handed garbage; one whose Input is \
                       Parquet<T> reads it";
         assert!(words.starts_with(begins), "{words}");
+        let words = begins_as_text("a", b"Obj\x01\x04").unwrap_err().to_string();
+        assert!(words.starts_with("a is Avro, "), "{words}");
         assert!(begins_as_text("a", b"PAR1\x15\x04").is_err());
         for text in ["PAR1 is how it begins", "Object", ""] {
             begins_as_text("a", text.as_bytes()).unwrap();

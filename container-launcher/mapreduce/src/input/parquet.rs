@@ -7,11 +7,8 @@
 mod cell;
 mod chunks;
 mod footer;
-mod misfit;
 #[cfg(test)]
 mod tests;
-mod times;
-mod wanted;
 
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -27,11 +24,11 @@ use super::{Granule, InputFormat, Places, Source};
 use crate::error::{Error, Result};
 use crate::guarded::guarded;
 use crate::settings::Settings;
+use crate::typed::misfit::{Misfit, Why};
+use crate::typed::wanted::Wanted;
 use cell::Columns;
 use chunks::Chunks;
 use footer::Chosen;
-use misfit::{Misfit, Why};
-use wanted::Wanted;
 
 /// Parquet files, a `T` a row; the key is the row's number in its file, from 0.
 ///

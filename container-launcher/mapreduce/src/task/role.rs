@@ -83,7 +83,7 @@ pub(crate) fn tell_panics(connection: &Connection) -> Result<()> {
     let main = std::thread::current().id();
     let before = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
-        #[cfg(feature = "parquet")]
+        #[cfg(any(feature = "avro", feature = "parquet"))]
         if crate::guarded::is_guarded() {
             return;
         }

@@ -1,6 +1,7 @@
 //! What is in a row, for serde: a group is a struct or a map, a list a sequence, a value what its annotation says.
 
 use parquet::basic::{LogicalType, TimeUnit};
+use parquet::data_type::Decimal;
 use parquet::record::{Field, Row};
 use parquet::schema::types::Type;
 use serde::de::value::{SeqDeserializer, StringDeserializer};
@@ -9,8 +10,29 @@ use serde::de::{
     Visitor,
 };
 
-use super::misfit::Misfit;
-use super::times;
+use crate::typed::misfit::Misfit;
+use crate::typed::times::{self, Unit};
+
+/// Whether a column's timestamps are instants, which they are unless it says something else.
+fn is_instant(column: Option<&Type>) -> bool {
+    let logical = column.and_then(|column| column.get_basic_info().logical_type_ref());
+    match logical {
+        Some(LogicalType::Timestamp(of)) => of.is_adjusted_to_u_t_c,
+        _ => true,
+    }
+}
+
+const fn unit(of: TimeUnit) -> Unit {
+    match of {
+        TimeUnit::MILLIS => Unit::Millis,
+        TimeUnit::MICROS => Unit::Micros,
+        TimeUnit::NANOS => Unit::Nanos,
+    }
+}
+
+fn decimal(of: &Decimal) -> String {
+    times::decimal(of.data(), usize::try_from(of.scale()).unwrap_or(0))
+}
 
 /// The columns of a row, or of a group inside of one.
 pub(super) struct Columns<'a> {
@@ -153,18 +175,17 @@ impl<'a> Cell<'a> {
 
     /// What has a text of its own: dates, times, decimals.
     fn text(&self) -> Option<String> {
-        let timestamp =
-            |since, unit| Some(times::timestamp(since, unit, times::is_instant(self.of)));
+        let timestamp = |since, unit| Some(times::timestamp(since, unit, is_instant(self.of)));
         match self.field {
-            Field::Decimal(decimal) => times::decimal(decimal),
+            Field::Decimal(of) => Some(decimal(of)),
             Field::Date(days) => Some(times::date((*days).into())),
-            Field::TimeMillis(time) => Some(times::time((*time).into(), TimeUnit::MILLIS)),
-            Field::TimeMicros(time) => Some(times::time(*time, TimeUnit::MICROS)),
-            Field::TimestampMillis(since) => timestamp(*since, TimeUnit::MILLIS),
-            Field::TimestampMicros(since) => timestamp(*since, TimeUnit::MICROS),
+            Field::TimeMillis(time) => Some(times::time((*time).into(), Unit::Millis)),
+            Field::TimeMicros(time) => Some(times::time(*time, Unit::Micros)),
+            Field::TimestampMillis(since) => timestamp(*since, Unit::Millis),
+            Field::TimestampMicros(since) => timestamp(*since, Unit::Micros),
             Field::Long(number) => match self.of?.get_basic_info().logical_type_ref()? {
-                LogicalType::Timestamp(of) => timestamp(*number, of.unit),
-                LogicalType::Time(of) => Some(times::time(*number, of.unit)),
+                LogicalType::Timestamp(of) => timestamp(*number, unit(of.unit)),
+                LogicalType::Time(of) => Some(times::time(*number, unit(of.unit))),
                 _ => None,
             },
             _ => None,
@@ -197,8 +218,8 @@ impl<'a> Cell<'a> {
                 visitor.visit_i64(*since)
             }
             Field::Long(number) => visitor.visit_i64(*number),
-            Field::Decimal(decimal) => {
-                let text = times::decimal(decimal).unwrap_or_default();
+            Field::Decimal(of) => {
+                let text = decimal(of);
                 if let Ok(whole) = text.parse::<i64>() {
                     return visitor.visit_i64(whole);
                 }

@@ -10,10 +10,10 @@ use parquet::basic::{Compression, ConvertedType, Repetition};
 use parquet::file::metadata::{ParquetMetaData, ParquetMetaDataReader, RowGroupMetaData};
 use parquet::schema::types::{SchemaDescPtr, SchemaDescriptor, Type, TypePtr};
 
-use super::wanted::Wanted;
 use crate::error::{Error, Result};
 use crate::guarded::guarded;
 use crate::input::Places;
+use crate::typed::wanted::Wanted;
 
 /// Bytes behind the footer: its length, and the magic.
 const TAIL: u64 = 8;

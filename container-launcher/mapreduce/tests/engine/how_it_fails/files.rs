@@ -74,6 +74,11 @@ pub(super) const FILES: &[FailureRow] = &[
         )
     },
     row(
+        "Avro, by how it begins, where lines are read",
+        |bed| bed.write("in", include_bytes!("../../fixtures/counts-null.avro")),
+        "map 0: {}/in is Avro, and a mapper of lines would be handed garbage; one whose Input is Avro<T> reads it*",
+    ),
+    row(
         "Parquet, by how it begins, where lines are read",
         |bed| bed.write("in", include_bytes!("../../fixtures/encodings.parquet")),
         "map 0: {}/in is Parquet, and a mapper of lines would be handed garbage; one whose Input is Parquet<T> reads it*",

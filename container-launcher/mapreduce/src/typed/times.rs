@@ -1,11 +1,15 @@
 //! Dates, times and decimals as text: ISO 8601, and digits around a point.
 
-use parquet::basic::{LogicalType, TimeUnit};
-use parquet::data_type::Decimal;
-use parquet::schema::types::Type;
+/// What times are counted in.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Unit {
+    Millis,
+    Micros,
+    Nanos,
+}
 
 /// Days since 1970 as `2026-11-29`; years beyond four digits have a sign.
-pub(super) fn date(days: i64) -> String {
+pub(crate) fn date(days: i64) -> String {
     // Days since 0000-03-01, in eras of 400 years, whose calendar repeats.
     let shifted = days + 719_468;
     let (era, of_era) = (shifted.div_euclid(146_097), shifted.rem_euclid(146_097));
@@ -26,16 +30,16 @@ pub(super) fn date(days: i64) -> String {
 }
 
 /// How many digits are behind a second's point, and how many of the unit make a second.
-const fn unit(unit: TimeUnit) -> (usize, i64) {
+const fn unit(unit: Unit) -> (usize, i64) {
     match unit {
-        TimeUnit::MILLIS => (3, 1000),
-        TimeUnit::MICROS => (6, 1_000_000),
-        TimeUnit::NANOS => (9, 1_000_000_000),
+        Unit::Millis => (3, 1000),
+        Unit::Micros => (6, 1_000_000),
+        Unit::Nanos => (9, 1_000_000_000),
     }
 }
 
 /// A time of day, as `12:30:00` or `12:30:00.250`.
-pub(super) fn time(of_day: i64, of: TimeUnit) -> String {
+pub(crate) fn time(of_day: i64, of: Unit) -> String {
     let (digits, second) = unit(of);
     let (seconds, rest) = (of_day.div_euclid(second), of_day.rem_euclid(second));
     let (hours, minutes) = (seconds / 3600, seconds / 60 % 60);
@@ -48,25 +52,16 @@ pub(super) fn time(of_day: i64, of: TimeUnit) -> String {
 
 /// A time since 1970, as `2026-11-29T12:30:00.250Z`: with a `Z` where it is an instant, and none where it is what a clock
 /// on some wall shows.
-pub(super) fn timestamp(since: i64, of: TimeUnit, is_instant: bool) -> String {
+pub(crate) fn timestamp(since: i64, of: Unit, is_instant: bool) -> String {
     let day = unit(of).1 * 86_400;
     let (days, of_day) = (since.div_euclid(day), since.rem_euclid(day));
     let zone = if is_instant { "Z" } else { "" };
     format!("{}T{}{zone}", date(days), time(of_day, of))
 }
 
-/// Whether a column's timestamps are instants, which they are unless it says something else.
-pub(super) fn is_instant(column: Option<&Type>) -> bool {
-    let logical = column.and_then(|column| column.get_basic_info().logical_type_ref());
-    match logical {
-        Some(LogicalType::Timestamp(of)) => of.is_adjusted_to_u_t_c,
-        _ => true,
-    }
-}
-
 /// A decimal as its digits, with a point in front of the last `scale` ones.
-pub(super) fn decimal(of: &Decimal) -> Option<String> {
-    let bytes = of.data();
+#[cfg(feature = "parquet")]
+pub(crate) fn decimal(bytes: &[u8], scale: usize) -> String {
     let is_negative = bytes.first().is_some_and(|first| *first >= 0x80);
     // The magnitude, the lowest byte first: of a negative number all bits are turned, and one is added.
     let mut carry = u8::from(is_negative);
@@ -97,7 +92,6 @@ pub(super) fn decimal(of: &Decimal) -> Option<String> {
             _ => format!("{digit:09}"),
         });
     }
-    let scale = usize::try_from(of.scale()).ok()?;
     if scale > 0 {
         // At least one digit in front of the point.
         let text_length = text.len().max(scale + 1);
@@ -105,19 +99,16 @@ pub(super) fn decimal(of: &Decimal) -> Option<String> {
         text.insert(text_length - scale, '.');
     }
     let is_zero = digits.iter().all(|digit| *digit == 0);
-    Some(if is_negative && !is_zero {
+    if is_negative && !is_zero {
         format!("-{text}")
     } else {
         text
-    })
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use parquet::basic::TimeUnit;
-    use parquet::data_type::{ByteArray, Decimal};
-
-    use super::{date, decimal, time, timestamp};
+    use super::{Unit, date, decimal, time, timestamp};
 
     #[test]
     fn days_are_dates() {
@@ -137,31 +128,27 @@ mod tests {
 
     #[test]
     fn times_have_the_digits_of_their_unit_or_none() {
-        assert_eq!(time(45_000_000, TimeUnit::MILLIS), "12:30:00");
-        assert_eq!(time(45_000_250, TimeUnit::MILLIS), "12:30:00.250");
-        let before = timestamp(-1, TimeUnit::MICROS, true);
+        assert_eq!(time(45_000_000, Unit::Millis), "12:30:00");
+        assert_eq!(time(45_000_250, Unit::Millis), "12:30:00.250");
+        let before = timestamp(-1, Unit::Micros, true);
         assert_eq!(before, "1969-12-31T23:59:59.999999Z");
-        let after = timestamp(1, TimeUnit::NANOS, false);
+        let after = timestamp(1, Unit::Nanos, false);
         assert_eq!(after, "1970-01-01T00:00:00.000000001");
-        assert!(timestamp(i64::MIN, TimeUnit::MILLIS, true).starts_with("-29227"));
+        assert!(timestamp(i64::MIN, Unit::Millis, true).starts_with("-29227"));
     }
 
     #[test]
     fn decimals_are_their_digits() {
-        let small = |value, scale| decimal(&Decimal::from_i32(value, 9, scale)).unwrap();
+        let small = |value: i32, scale| decimal(&value.to_be_bytes(), scale);
         assert_eq!(small(12_345, 2), "123.45");
         assert_eq!(small(-5, 3), "-0.005");
         assert_eq!(small(0, 2), "0.00");
         assert_eq!(small(i32::MIN, 0), "-2147483648");
-        let long = decimal(&Decimal::from_i64(i64::MIN, 19, 1)).unwrap();
+        let long = decimal(&i64::MIN.to_be_bytes(), 1);
         assert_eq!(long, "-922337203685477580.8");
-        let large = (-i128::MAX).to_be_bytes().to_vec();
-        let large = decimal(&Decimal::from_bytes(ByteArray::from(large), 38, 0)).unwrap();
-        assert_eq!(large, (-i128::MAX).to_string());
-        let least = i128::MIN.to_be_bytes().to_vec();
-        let least = decimal(&Decimal::from_bytes(ByteArray::from(least), 38, 0)).unwrap();
-        assert_eq!(least, i128::MIN.to_string());
-        let none = decimal(&Decimal::from_bytes(ByteArray::from(Vec::new()), 38, 0));
-        assert_eq!(none.unwrap(), "0");
+        for large in [-i128::MAX, i128::MIN, i128::MAX] {
+            assert_eq!(decimal(&large.to_be_bytes(), 0), large.to_string());
+        }
+        assert_eq!(decimal(&[], 0), "0");
     }
 }

@@ -7,27 +7,27 @@ use serde::de::{Error, Expected, Unexpected};
 
 /// What does not fit, and in which column.
 #[derive(Debug)]
-pub(super) struct Misfit {
+pub(crate) struct Misfit {
     /// The innermost name is the last.
     path: Vec<String>,
-    pub(super) why: Why,
+    pub(crate) why: Why,
 }
 
 #[derive(Debug)]
-pub(super) enum Why {
+pub(crate) enum Why {
     /// There is no such column.
     Missing(&'static str),
     Says(String),
 }
 
 impl Misfit {
-    pub(super) fn within(mut self, name: &str) -> Self {
+    pub(crate) fn within(mut self, name: &str) -> Self {
         self.path.insert(0, name.to_owned());
         self
     }
 
     /// The column's names from the row on, with points between; none where it is the row itself.
-    pub(super) fn column(&self) -> Option<String> {
+    pub(crate) fn column(&self) -> Option<String> {
         Some(self.path.join(".")).filter(|path| !path.is_empty())
     }
 }

@@ -6,7 +6,7 @@ use serde::de::{Deserialize, Deserializer, Visitor};
 
 /// Columns that are read of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Wanted {
+pub(crate) enum Wanted {
     /// Of a type that takes what there is, such as a map.
     All,
     /// Of a struct. None of a type without fields, which counts rows.
@@ -15,14 +15,14 @@ pub(super) enum Wanted {
 
 impl Wanted {
     /// What `T` asks a deserializer for.
-    pub(super) fn of<'de, T: Deserialize<'de>>() -> Self {
+    pub(crate) fn of<'de, T: Deserialize<'de>>() -> Self {
         let mut wanted = Self::All;
         // It always fails: all that matters is how `T` begins.
         drop(T::deserialize(Asked(&mut wanted)));
         wanted
     }
 
-    pub(super) fn has(self, column: &str) -> bool {
+    pub(crate) fn has(self, column: &str) -> bool {
         match self {
             Self::All => true,
             Self::Named(names) => names.contains(&column),
