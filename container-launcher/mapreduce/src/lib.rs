@@ -104,6 +104,8 @@ pub use join::{FullJoin, InnerJoin, LeftJoin, RightJoin};
 pub use library::{Count, Distinct, Identity, Sum, Top};
 pub use map::Mapper;
 pub use order::Order;
+#[cfg(feature = "avro")]
+pub use output::AvroOutput;
 #[cfg(feature = "parquet")]
 pub use output::ParquetOutput;
 pub use output::{FixedOutput, OutputFormat, RecordWriter, SequenceFileOutput, TextOutput};
@@ -116,8 +118,6 @@ pub use test::{Test, Tested};
 pub mod prelude {
     pub use std::process::ExitCode;
 
-    #[cfg(feature = "avro")]
-    pub use crate::Avro;
     pub use crate::{
         App, Bytes, Combiner, Context, Count, Descending, Devices, Distinct, Emit, Error,
         FixedLength, FixedOutput, FullJoin, Identity, InnerJoin, Job, Json, Key, KeyValueText,
@@ -126,6 +126,8 @@ pub mod prelude {
         SequenceFileOutput, Side, Sum, Text, TextLines, TextOutput, Top, VInt, VLong, Value,
         Values, WholeFile,
     };
+    #[cfg(feature = "avro")]
+    pub use crate::{Avro, AvroOutput};
     #[cfg(feature = "parquet")]
     pub use crate::{Parquet, ParquetOutput};
 }

@@ -1,5 +1,7 @@
 //! How records become files.
 
+#[cfg(feature = "avro")]
+mod avro;
 mod compress;
 mod fixed;
 #[cfg(feature = "parquet")]
@@ -12,6 +14,8 @@ mod text;
 use std::fs::File;
 use std::sync::Arc;
 
+#[cfg(feature = "avro")]
+pub use avro::AvroOutput;
 pub(crate) use compress::Encoder;
 pub use fixed::FixedOutput;
 #[cfg(feature = "parquet")]
