@@ -42,7 +42,7 @@ pub(crate) struct Hosts<'a> {
 
 impl<'a> Hosts<'a> {
     pub(crate) fn new(hosts: impl IntoIterator<Item = &'a str>) -> Self {
-        let all: BTreeSet<&str> = sort::set(hosts.into_iter());
+        let all: BTreeSet<&str> = sort::set(hosts);
         let (mut whole, mut by_short) = (BTreeMap::new(), BTreeMap::new());
         for host in &all {
             let name = host.to_ascii_lowercase();
