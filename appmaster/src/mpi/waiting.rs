@@ -298,14 +298,14 @@ mod tests {
             nodes: vec![job::explain::MissingNode {
                 id: "a:1".into(),
                 host: "a".into(),
-                ask: job::explain::Amount {
+                ask: Amount {
                     memory_mib: 1024,
                     vcores: 1,
-                    ..job::explain::Amount::default()
+                    ..Amount::default()
                 },
                 room: None,
                 holders: Vec::new(),
-                unseen: job::explain::Amount::default(),
+                unseen: Amount::default(),
             }],
             stand_ins: false,
             left_out: 0,
