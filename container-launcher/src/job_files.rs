@@ -34,10 +34,12 @@ mod seal;
 use std::fs;
 use std::io;
 use std::path::{Component, Path, PathBuf};
+use std::time::Duration;
 
 use job::JobId;
-use job::wire::{FetchFiles, FilesFetched};
+use job::wire::{FetchFiles, FilesFetched, StagedFile};
 use storage::{Address, Storage};
+use tokio::time::{Instant, sleep};
 
 use self::bring::bring;
 use self::entry::{Entry, Handed};
@@ -48,6 +50,9 @@ use crate::node_facts;
 const FOLDER: &str = "jobs";
 /// How often one file is brought for one job, where others write to it meanwhile.
 const TRIES: u32 = 3;
+/// For how long a file system may be away, and how often it is asked meanwhile.
+const AWAY_MAX: Duration = Duration::from_secs(20);
+const PAUSE: Duration = Duration::from_secs(2);
 
 /// Why a file is not there.
 #[derive(Debug, thiserror::Error)]
@@ -147,7 +152,7 @@ async fn fetched(container: &Path, order: FetchFiles) -> Result<u64, FetchError>
                     let storage = storage.ok_or_else(|| FetchError::NoAddress {
                         link: file.link.clone(),
                     })?;
-                    let came = bring(storage, file, &entry).await?;
+                    let came = bring_outlasting(storage, file, &entry).await?;
                     bytes = bytes.saturating_add(came);
                     brought += 1;
                 }
@@ -161,6 +166,24 @@ async fn fetched(container: &Path, order: FetchFiles) -> Result<u64, FetchError>
         }
     }
     Ok(bytes)
+}
+
+/// As [`bring()`], and tries again while the file system is away. A job that gave up at once would have used all attempts of its tasks before
+/// servers that are restarted are back; one of ranks has none.
+async fn bring_outlasting(
+    storage: &Storage,
+    file: &StagedFile,
+    entry: &Entry,
+) -> Result<u64, FetchError> {
+    let until = Instant::now() + AWAY_MAX;
+    loop {
+        match bring(storage, file, entry).await {
+            Err(FetchError::Storage(error)) if error.is_outage() && Instant::now() < until => {
+                sleep(PAUSE).await;
+            }
+            brought => return brought,
+        }
+    }
 }
 
 /// The last part of a path.

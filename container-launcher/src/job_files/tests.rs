@@ -1,6 +1,5 @@
 use std::os::unix::fs::PermissionsExt as _;
 
-use job::wire::StagedFile;
 use sha2::{Digest as _, Sha256};
 
 use super::*;
@@ -514,10 +513,35 @@ fn what_is_brought_is_looked_at_while_the_front_s_thread_for_what_blocks_is_busy
         let busy = tokio::task::spawn_blocking(move || busy.recv().is_ok());
         for files in [&large, &small] {
             let done = bed.job(&bed.container, 2, files, 0);
-            let done = tokio::time::timeout(std::time::Duration::from_secs(60), done).await;
+            let done = tokio::time::timeout(Duration::from_secs(60), done).await;
             assert!(done.is_ok(), "{files:?}");
         }
         free.send(()).unwrap();
         busy.await.unwrap();
     });
+}
+
+/// Nobody listens at its port.
+#[tokio::test(start_paused = true)]
+async fn a_file_system_that_is_away_is_asked_again_before_its_job_is_refused() {
+    let bed = bed();
+    let away = "hdfs://127.0.0.1:1".to_owned();
+    let away = Address::Hdfs {
+        connect: away.clone(),
+        origin: away,
+        user: "alice".to_owned(),
+        settings: Vec::new(),
+    };
+    let order = FetchFiles {
+        addresses: vec![serde_json::to_string(&away).unwrap()],
+        ..order(3, &bed.staged, &[("abc", ABC, 3, false)])
+    };
+    let began = Instant::now();
+    let done = fetch(bed.container.clone(), order).await;
+    assert!(
+        done.trouble.contains("hdfs://127.0.0.1:1"),
+        "{}",
+        done.trouble
+    );
+    assert!(began.elapsed() >= AWAY_MAX, "{:?}", began.elapsed());
 }
