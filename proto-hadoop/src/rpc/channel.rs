@@ -180,9 +180,11 @@ impl Channel {
         };
         let start = Instant::now();
         let mut round = RetryRound::default();
-        let mut in_haste = self.addresses.len() > 1 && idempotence == Idempotence::Idempotent;
+        // How long one of several servers has that has answered nothing yet; it doubles with each round.
+        let is_hasty = self.addresses.len() > 1 && idempotence == Idempotence::Idempotent;
+        let mut haste = is_hasty.then_some(self.timing.first);
         loop {
-            let (at, error) = match self.attempt(&request, method, in_haste).await {
+            let (at, error) = match self.attempt(&request, method, haste).await {
                 Ok(answer) => return Ok(answer),
                 Err(failed) => failed,
             };
@@ -197,8 +199,13 @@ impl Channel {
                 }
             };
             round.keep(at, error);
-            if wait && in_haste && round.found_late() {
-                in_haste = false;
+            if wait
+                && let Some(span) = haste
+                && round.found_late()
+            {
+                // One that has refused may have become active meanwhile.
+                let longer = span.saturating_mul(2);
+                haste = (round.found_other() && longer < self.timing.call).then_some(longer);
                 round = RetryRound::default();
                 continue;
             }
@@ -222,13 +229,13 @@ impl Channel {
         &self,
         request: &Request<'_>,
         method: &'static str,
-        in_haste: bool,
+        haste: Option<Duration>,
     ) -> Result<(String, Bytes), (usize, CallError)> {
         let (at, connection) = self.connection(method).await?;
         let address = self.addresses.get(at).cloned().unwrap_or_default();
-        let limit = match in_haste && self.slot().answered != Some(at) {
-            true => self.timing.call.min(self.timing.first),
-            false => self.timing.call,
+        let limit = match haste {
+            Some(span) if self.slot().answered != Some(at) => self.timing.call.min(span),
+            Some(_) | None => self.timing.call,
         };
         let called = connection.call(request, Instant::now() + limit).await;
         match called {

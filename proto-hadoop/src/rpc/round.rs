@@ -43,6 +43,12 @@ impl RetryRound {
         self.failed.iter().any(|(_, error)| late(error))
     }
 
+    /// Some server has said that it does not serve, or was not there to be asked.
+    pub(super) fn found_other(&self) -> bool {
+        let late = |error: &CallError| matches!(error, CallError::Deadline { .. });
+        self.failed.iter().any(|(_, error)| !late(error))
+    }
+
     /// A connection that was found dead is opened again at once, but only once; true is a pause.
     pub(super) fn retry(&mut self, error: &CallError) -> bool {
         let at_once = matches!(error, CallError::Lost { .. }) && self.failed.is_empty();

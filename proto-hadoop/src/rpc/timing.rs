@@ -11,7 +11,8 @@ pub struct Timing {
     /// From sending a call to its answer. Stock: 120 s from 3.4 on, unlimited before.
     pub call: Duration,
     /// The same for one of several servers that has not answered any call yet: it may be frozen, or its machine off, and
-    /// another one active. Each gets its whole time where no other answers either. Stock has no such limit.
+    /// another one active. It doubles with each round, as long as another refuses, which may become active, until each has
+    /// its whole time. Stock has no such limit.
     pub first: Duration,
     /// While calls wait and nothing else is sent, a ping goes out so often. Stock: 60 s.
     pub ping: Duration,

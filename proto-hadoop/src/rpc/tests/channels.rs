@@ -247,6 +247,37 @@ async fn a_silent_server_is_left_soon_for_one_that_answers() {
     assert!(after < Duration::from_millis(600), "{after:?}");
 }
 
+/// The second freezes while it is active, and the first, which was refusing, takes over.
+#[tokio::test]
+async fn one_that_becomes_active_while_another_is_silent_is_asked_again() {
+    let first = deserted().await;
+    let (silent, second) = listen().await;
+    let timing = Timing {
+        first: Duration::from_millis(100),
+        call: Duration::from_secs(20),
+        ..brisk()
+    };
+    let addresses = vec![first.clone(), second];
+    let channel = Channel::new(PROTOCOL, addresses, user()).with_timing(timing);
+    let began = std::time::Instant::now();
+    let takes_over = async {
+        sleep(Duration::from_millis(250)).await;
+        let listener = tokio::net::TcpListener::bind(&first).await.unwrap();
+        let mut peer = accept(&listener).await;
+        let received = peer.first_call().await;
+        peer.answer(received.id, &text("here")).await;
+        std::future::pending::<()>().await;
+    };
+    let said = tokio::select! {
+        said = simple_call(&channel) => said,
+        () = takes_over => unreachable!(),
+    };
+    drop(silent);
+    assert_eq!(said.unwrap(), "here");
+    let after = began.elapsed();
+    assert!(after < Duration::from_secs(10), "{after:?}");
+}
+
 #[tokio::test]
 async fn each_of_several_silent_servers_has_its_whole_time_in_the_end() {
     let (said, after) = first_is_silent(true).await;
