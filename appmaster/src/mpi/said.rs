@@ -117,7 +117,9 @@ impl Mpi {
                     wire::PmiStage::Finalized => PmiStage::Finalized,
                 };
                 let end = ended.how.map(End::try_from);
-                self.reports.insert(rank, ended);
+                if self.reports.insert(rank, ended).is_none() {
+                    self.group_shrinks(rank);
+                }
                 match end {
                     Some(Ok(end)) => self.step(LifecycleEvent::RankEnded { rank, end, stage }),
                     Some(Err(_)) | None => self.step(LifecycleEvent::Misbehaved {

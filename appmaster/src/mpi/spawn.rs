@@ -42,6 +42,8 @@ pub(crate) struct Group {
     folders: BTreeMap<u32, String>,
     /// While it is being started.
     pending: Option<Pending>,
+    /// Ranks of a spawned group that have not ended.
+    left: u32,
 }
 
 /// A spawn that is not answered yet.
@@ -119,6 +121,7 @@ impl Group {
             members,
             folders: BTreeMap::new(),
             pending: None,
+            left: 0,
         }
     }
 }
@@ -222,6 +225,7 @@ impl Mpi {
         }
         let mut group = Group::new(members);
         group.folders = folders;
+        group.left = size;
         group.pending = Some(Pending {
             asker: asker.clone(),
             silent: orders.iter().map(|(id, _)| id.clone()).collect(),

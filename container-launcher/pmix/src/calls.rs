@@ -14,7 +14,7 @@ use crate::abi::{
 };
 use crate::names::{Found, Names};
 use crate::namespaces::Namespaces;
-use crate::wanted::Wanted;
+use crate::spawn_command::SpawnCommand;
 
 /// What is asked, of ranks of one group: that of the rank which asks, or of which something is wanted.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -65,10 +65,10 @@ pub enum Call {
     },
     /// A local rank wants processes to be started.
     Spawn {
-        /// Which.
+        /// Which rank.
         rank: u32,
-        /// What.
-        wanted: Vec<Wanted>,
+        /// Which processes.
+        commands: Vec<SpawnCommand>,
     },
     /// A local rank wants to know what a rank of another node has told its server.
     Modex {

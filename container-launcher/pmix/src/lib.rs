@@ -21,11 +21,11 @@ mod module;
 mod names;
 mod namespaces;
 mod server;
-mod wanted;
+mod spawn_command;
 
 pub use calls::{Answer, Call, Channel};
 pub use job_data::{JobData, Node};
 pub use logged::TEXTS_MAX;
 pub use names::Names;
 pub use server::{Server, ServerError};
-pub use wanted::Wanted;
+pub use spawn_command::SpawnCommand;

@@ -19,6 +19,7 @@ type RegisterClient = unsafe extern "C" fn(
     Option<Done>,
     *mut c_void,
 ) -> Status;
+type DeregisterNamespace = unsafe extern "C" fn(*const u8, Option<Done>, *mut c_void);
 type SetupFork = unsafe extern "C" fn(*const Proc, *mut *mut *mut c_char) -> Status;
 type ModexRequest = unsafe extern "C" fn(*const Proc, Option<Modexed>, *mut c_void) -> Status;
 type ErrorString = unsafe extern "C" fn(Status) -> *const c_char;
@@ -32,6 +33,7 @@ pub(crate) struct Functions {
     pub(crate) generate_ppn: Generate,
     pub(crate) register_namespace: RegisterNamespace,
     pub(crate) register_client: RegisterClient,
+    pub(crate) deregister_namespace: DeregisterNamespace,
     pub(crate) setup_fork: SetupFork,
     pub(crate) modex_request: ModexRequest,
     pub(crate) error_string: ErrorString,
@@ -52,6 +54,7 @@ impl Functions {
             generate_ppn: function(library, "PMIx_generate_ppn")?,
             register_namespace: function(library, "PMIx_server_register_nspace")?,
             register_client: function(library, "PMIx_server_register_client")?,
+            deregister_namespace: function(library, "PMIx_server_deregister_nspace")?,
             setup_fork: function(library, "PMIx_server_setup_fork")?,
             modex_request: function(library, "PMIx_server_dmodex_request")?,
             error_string: function(library, "PMIx_Error_string")?,

@@ -10,7 +10,7 @@ use crate::calls::{self, Call, Theirs, Waiting, begin, call_done};
 use crate::logged;
 use crate::names::{self, Names};
 use crate::namespaces::Members;
-use crate::wanted;
+use crate::spawn_command;
 
 /// The module with the functions below.
 pub(crate) const fn module() -> Module {
@@ -252,11 +252,12 @@ unsafe extern "C" fn spawn(
     theirs: *mut c_void,
 ) -> Status {
     // SAFETY: so many, with what they point to, for the time of the call.
-    let wanted = unsafe { all(programs, count) }.iter();
+    let apps = unsafe { all(programs, count) }.iter();
     // SAFETY: the same.
-    let wanted = wanted.map(|app| unsafe { wanted::of(app) }).collect();
+    let commands = apps.map(|app| unsafe { spawn_command::of(app) });
+    let commands = commands.collect();
     let waiting = Waiting::Spawned(spawned, Theirs(theirs));
-    of_rank(proc, |rank| Call::Spawn { rank, wanted }, waiting)
+    of_rank(proc, |rank| Call::Spawn { rank, commands }, waiting)
 }
 
 #[expect(unsafe_code, reason = "a function of the module")]

@@ -39,6 +39,11 @@ impl Namespaces {
         all.insert(name.as_bytes().to_vec(), group);
     }
 
+    pub(crate) fn remove(&self, name: &str) {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        all.remove(name.as_bytes());
+    }
+
     /// The group of a process; none: nobody has told of its namespace.
     pub(crate) fn of(&self, proc: &Proc) -> Option<Group> {
         let end = proc.namespace.iter().position(|&byte| byte == 0);
@@ -114,5 +119,7 @@ mod tests {
         );
         assert_eq!(members(&[("own", 0), ("stranger", 0)]), None);
         assert_eq!(members(&[]), None);
+        all.remove("spawned");
+        assert_eq!(all.of(&proc_of("spawned", 0)), None);
     }
 }

@@ -128,6 +128,25 @@ impl Server {
         Ok(())
     }
 
+    /// All ranks of a group have ended, wherever they ran: nobody asks for it any more.
+    pub fn remove(&self, group: u32) {
+        let Some(namespace) = self.lock().remove(&group) else {
+            return;
+        };
+        if let Some(known) = calls::namespaces() {
+            known.remove(&namespace);
+        }
+        let name = proc_of(&namespace, 0);
+        #[expect(unsafe_code, reason = "libpmix is a C library")]
+        let _done = wait(|done, theirs| {
+            // SAFETY: the name ends with a null and is copied; the library answers by calling `done` once.
+            unsafe {
+                (self.functions.deregister_namespace)(name.namespace.as_ptr(), Some(done), theirs);
+            }
+            SUCCESS
+        });
+    }
+
     fn lock(&self) -> MutexGuard<'_, BTreeMap<u32, String>> {
         self.namespaces
             .lock()

@@ -139,9 +139,12 @@ impl Mpi {
         }
     }
 
-    /// Kills a group that could not be started everywhere.
+    /// Kills a group that could not be started everywhere, and has the server forget it.
     pub(super) async fn end_group(&mut self, group: u32, container: &OwnContainer<'_>) {
         self.unserved.remove(&group);
+        if let Some(server) = &mut self.pmix {
+            server.remove(group);
+        }
         if let Some(world) = self.worlds.get(&group) {
             let numbers = world.ranks.processes.numbers().collect();
             self.kill(numbers, container).await;

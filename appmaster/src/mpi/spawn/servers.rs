@@ -53,6 +53,19 @@ impl Mpi {
         }
     }
 
+    /// A rank has ended: with the last of a spawned group the servers forget it.
+    pub(in crate::mpi) fn group_shrinks(&mut self, rank: Rank) {
+        let (number, _) = self.groups.of(&self.firsts, rank.0);
+        let group = self.groups.by_number.get_mut(&number);
+        let Some(group) = group.filter(|group| group.left > 0) else {
+            return;
+        };
+        group.left = group.left.saturating_sub(1);
+        if group.left == 0 && self.speaks_pmix() {
+            self.order_all(&ToLauncher::EndGroup(wire::EndGroup { group: number }));
+        }
+    }
+
     /// What the PMIx server of one container tells the others.
     pub(super) fn on_servers_fence(
         &mut self,

@@ -138,6 +138,11 @@ impl Calls {
         self.groups.insert(job.group, group);
     }
 
+    /// Nobody asks for a group any more.
+    pub(super) fn remove(&mut self, group: u32) {
+        self.groups.remove(&group);
+    }
+
     pub(super) fn stage(&self, group: u32, rank: u32) -> PmiStage {
         let stages = self.groups.get(&group).map(|group| &group.stages);
         let stage = stages.and_then(|stages| stages.get(&rank));

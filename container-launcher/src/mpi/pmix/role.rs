@@ -17,7 +17,7 @@ use job::wire::{
 };
 use nix::sys::prctl::set_pdeathsig;
 use nix::sys::signal::{Signal, raise};
-use pmix::{Answer, Call, Channel, JobData, Names, Node, Server, Wanted};
+use pmix::{Answer, Call, Channel, JobData, Names, Node, Server};
 
 use super::MESSAGE_MAX;
 use crate::frames;
@@ -69,6 +69,7 @@ fn serve() -> io::Result<()> {
     while let Ok(PmixOrder { order: Some(order) }) = frames::receive(&mut launcher, MESSAGE_MAX) {
         match order {
             pmix_order::Order::Job(job) => tell(&told, added(&server, &job)),
+            pmix_order::Order::Over(group) => server.remove(group),
             pmix_order::Order::Answer(answer) => server.answer(answer.call, answer_of(answer)),
             pmix_order::Order::Modex(PmixModex {
                 number,
@@ -233,9 +234,9 @@ fn of_call(number: u64, group: u32, call: Call) -> PmixCall {
             data: data.into(),
         }),
         Call::Names { rank, names } => pmix_call::Call::Names(of_names(rank, names)),
-        Call::Spawn { rank, wanted } => pmix_call::Call::Spawn(PmixSpawn {
+        Call::Spawn { rank, commands } => pmix_call::Call::Spawn(PmixSpawn {
             rank,
-            commands: wanted.into_iter().map(command_of).collect(),
+            commands: commands.into_iter().map(command_of).collect(),
         }),
         Call::Modex { rank } => pmix_call::Call::Modex(rank),
         Call::Log { rank, topic, texts } => {
@@ -258,7 +259,7 @@ fn of_call(number: u64, group: u32, call: Call) -> PmixCall {
 }
 
 /// Its keys are those of MPI.
-fn command_of(wanted: Wanted) -> SpawnCommand {
+fn command_of(wanted: pmix::SpawnCommand) -> SpawnCommand {
     let pair = |key: String, value: String| KeyValue { key, value };
     let infos = [("wdir", wanted.folder), ("host", wanted.hosts)];
     let infos = infos.map(|(key, value)| Some(pair(key.to_owned(), value?)));

@@ -194,6 +194,17 @@ impl PmixServer {
         self.variables.remove(&group);
     }
 
+    /// All ranks of a group have ended, wherever they ran: no rank asks for it any more.
+    pub(crate) fn remove(&mut self, group: u32) {
+        self.forget(group);
+        self.calls.remove(group);
+        let order = PmixOrder {
+            order: Some(pmix_order::Order::Over(group)),
+        };
+        // One that does not read keeps what it has.
+        self.answers.try_send(order).ok();
+    }
+
     pub(crate) fn process(&self) -> Pid {
         self.process
     }

@@ -175,6 +175,9 @@ fn groups_have_ranks_and_fences_of_their_own_and_some_across_them() {
         });
         assert_eq!(outcome.answer, Some(done(number, Bytes::new())));
     }
+    // The group is over.
+    calls.remove(1);
+    assert_eq!(calls.stage(1, 2), PmiStage::Silent);
 }
 
 #[test]

@@ -8,7 +8,7 @@ use crate::names::list;
 
 /// Processes of one program.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Wanted {
+pub struct SpawnCommand {
     /// How many.
     pub processes: u32,
     /// Its name or path.
@@ -29,7 +29,7 @@ pub struct Wanted {
 ///
 /// Each of its pointers is null, or to what the standard has there.
 #[expect(unsafe_code, reason = "a structure of the library's")]
-pub(crate) unsafe fn of(app: &App) -> Wanted {
+pub(crate) unsafe fn of(app: &App) -> SpawnCommand {
     // SAFETY: the caller's.
     let (arguments, environment, infos) = unsafe {
         let infos: &[Info] = match app.infos.is_null() {
@@ -45,7 +45,7 @@ pub(crate) unsafe fn of(app: &App) -> Wanted {
     };
     // SAFETY: the caller's.
     let (program, folder) = unsafe { (text(app.program), text(app.folder)) };
-    Wanted {
+    SpawnCommand {
         processes: u32::try_from(app.processes).unwrap_or_default(),
         program: program.unwrap_or_default(),
         // The first is its name.
@@ -117,7 +117,7 @@ mod tests {
         };
         // SAFETY: all that they point to is above.
         let (whole, nothing) = unsafe { (of(&whole), of(&nothing)) };
-        let expected = Wanted {
+        let expected = SpawnCommand {
             processes: 3,
             program: "./child".to_owned(),
             arguments: vec!["one".to_owned()],
@@ -125,6 +125,6 @@ mod tests {
             folder: Some("/tmp".to_owned()),
             hosts: Some("n1,n2".to_owned()),
         };
-        assert_eq!((whole, nothing), (expected, Wanted::default()));
+        assert_eq!((whole, nothing), (expected, SpawnCommand::default()));
     }
 }
