@@ -130,10 +130,11 @@ impl Mpi {
         }
         self.outbox.extend(wants.event);
         if let Some((call, spawn)) = wants.spawn
-            && let Some(world) = self.worlds.get(&group)
+            && let (Some(world), Some(server)) = (self.worlds.get(&group), &self.pmix)
         {
             let rank = world.first.saturating_add(spawn.rank);
-            ask_pmix_spawn(rank, call, spawn.commands, &self.folder, &self.outbox);
+            let from = (self.folder.as_path(), &**server);
+            ask_pmix_spawn(rank, call, spawn.commands, from, &self.outbox);
         }
         self.on_effects(group, wants.effects, container).await;
     }

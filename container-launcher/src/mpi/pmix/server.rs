@@ -231,6 +231,11 @@ impl PmixServer {
         variables::suggested(&self.folder, cross_memory, yields)
     }
 
+    /// Whether a rank here has this variable of those.
+    pub(crate) fn has_suggested(&self, name: &str, value: &str) -> bool {
+        variables::is_suggested(&self.folder, name, value)
+    }
+
     /// Hears a call; what is to be done about it.
     pub(crate) fn on(&mut self, call: PmixCall) -> Wants {
         while self.tasks.try_join_next().is_some() {}

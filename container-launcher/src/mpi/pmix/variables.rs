@@ -41,6 +41,14 @@ pub(super) fn suggested(
     variables
 }
 
+/// Whether a rank has this of [`suggested`]. Open MPI 4 hands all that begins with `OMPI_` on to what it spawns, which may run
+/// in another container, and with more or fewer beside it.
+pub(super) fn is_suggested(folder: &Path, name: &str, value: &str) -> bool {
+    let all = suggested(folder, false, true);
+    all.iter()
+        .any(|(own, suggested)| *own == name && suggested == value)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -58,5 +66,11 @@ mod tests {
         assert!(has(&all(true, true), idle));
         let refused = all(false, false);
         assert!(copies.iter().all(|copy| has(&refused, copy)));
+        // What the user has set is another's.
+        let idle = |value| is_suggested(Path::new("/c/f"), idle, value);
+        assert!(idle("1") && !idle("0"));
+        let folder = "OMPI_MCA_btl_vader_backing_directory";
+        assert!(is_suggested(Path::new("/c/f"), folder, "/c/f"));
+        assert!(!is_suggested(Path::new("/c/f"), folder, "/dev/shm"));
     }
 }

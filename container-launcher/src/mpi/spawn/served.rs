@@ -9,19 +9,23 @@ use job::wire::{Group, KeyValue, RanksStarted, Refusal, SpawnCommand, SpawnReque
 use crate::container::OwnContainer;
 use crate::life::RankOutbox;
 use crate::mpi::Mpi;
+use crate::mpi::pmix::PmixServer;
 use crate::node_facts;
 
 /// A rank of a program of Open MPI calls it, whose library says where it stands itself, in place of a folder that the
-/// program has not named: below `folder`, that means the same place in every container.
+/// program has not named: below `folder`, that means the same place in every container. What `server` has told the rank of
+/// this container is not told to processes of another.
 pub(in crate::mpi) fn ask_pmix_spawn(
     rank: u32,
     call: u64,
     mut commands: Vec<SpawnCommand>,
-    folder: &Path,
+    (folder, server): (&Path, &PmixServer),
     outbox: &RankOutbox,
 ) {
     for command in &mut commands {
         below(&mut command.infos, folder);
+        let is_own = |pair: &KeyValue| server.has_suggested(&pair.key, &pair.value);
+        command.environment.retain(|pair| !is_own(pair));
     }
     outbox.push_back(Event::Spawn(SpawnRequest {
         rank,
