@@ -41,6 +41,11 @@ fn groups(racks: &Path) -> Vec<Group> {
             "yarn.scheduler.capacity.maximum-am-resource-percent",
             "0.5",
         )
+        .set(
+            File::Yarn,
+            "yarn.resourcemanager.opportunistic-container-allocation.enabled",
+            "true",
+        )
         .set(File::Core, mapping, "org.apache.hadoop.net.TableMapping")
         .set(File::Core, "net.topology.table.file.name", racks);
     // One ResourceManager has one scheduler.
