@@ -19,6 +19,19 @@ pub(super) fn get_file_info<'a>(client: &'a Client, path: &'a str) -> Call<'a, F
     Box::pin(client.get_file_info(path))
 }
 
+/// A folder, and the first that is in it; `None`: it is empty.
+#[inline(never)]
+pub(super) fn list<'a>(
+    client: &'a Client,
+    path: &'a str,
+) -> Call<'a, (ListStatusIterator, Option<FileStatus>)> {
+    Box::pin(async {
+        let listing = client.list_status_iter(path, false);
+        let first = next(&listing).await?;
+        Ok((listing, first))
+    })
+}
+
 /// The next of a folder; `None`: that was all.
 #[inline(never)]
 pub(super) fn next(listing: &ListStatusIterator) -> Call<'_, Option<FileStatus>> {

@@ -5,6 +5,7 @@
 mod blocks;
 mod calls;
 mod closing;
+mod failover;
 mod name_nodes;
 mod patience;
 mod reading;
@@ -24,10 +25,12 @@ use std::time::Duration;
 use hdfs_native::client::FileStatus;
 use hdfs_native::file::FileWriter;
 use hdfs_native::{Client, ClientBuilder, HdfsError};
-use tokio::time::timeout;
+use tokio::time::error::Elapsed;
+use tokio::time::{sleep, timeout};
 
 use self::blocks::DataNodes;
 use self::calls::Call;
+use self::failover::Failover;
 use self::name_nodes::NameNodes;
 use self::steps::Steps;
 use self::write_settings::WriteSettings;
@@ -79,8 +82,27 @@ impl Asks {
         path: &str,
         call: Call<'_, T>,
     ) -> Result<T, StorageError> {
+        let answered = self.answered(limit, call).await;
+        self.told(limit, doing, path, answered)
+    }
+
+    async fn answered<T>(
+        &self,
+        limit: Duration,
+        call: Call<'_, T>,
+    ) -> Result<Result<T, HdfsError>, Elapsed> {
         let answered = timeout(limit, call).await;
         self.is_heard.store(answered.is_ok(), Ordering::Relaxed);
+        answered
+    }
+
+    fn told<T>(
+        &self,
+        limit: Duration,
+        doing: &'static str,
+        path: &str,
+        answered: Result<Result<T, HdfsError>, Elapsed>,
+    ) -> Result<T, StorageError> {
         match answered {
             Ok(Ok(answer)) => Ok(answer),
             Ok(Err(error)) => Err(self.refused(&error, doing, path)),
@@ -180,6 +202,28 @@ impl Hdfs {
         self.name_nodes.client(is_sure).await
     }
 
+    /// What a NameNode answers. One of several that is not active has done nothing of it, and another becomes active:
+    /// that is waited for.
+    async fn ask<'a, T>(
+        &'a self,
+        doing: &'static str,
+        path: &str,
+        ask: &(dyn Fn(&'a Client) -> Call<'a, T> + Sync),
+    ) -> Result<T, StorageError> {
+        let failover = Failover::new(self.name_nodes.are_several());
+        loop {
+            let client = self.client().await;
+            let answered = self.asks.answered(ANSWER, ask(client)).await;
+            if let Ok(Err(error)) = &answered
+                && let Some(pause) = failover.pause(error)
+            {
+                sleep(pause).await;
+                continue;
+            }
+            return self.asks.told(ANSWER, doing, path, answered);
+        }
+    }
+
     fn status(&self, of: &FileStatus) -> Status {
         Status {
             // In the root the client's path begins with two.
@@ -195,8 +239,8 @@ impl Hdfs {
     }
 
     pub(crate) async fn stat(&self, path: &str) -> Result<Option<Status>, StorageError> {
-        let call = calls::get_file_info(self.client().await, path);
-        match self.asks.within(ANSWER, "looking at", path, call).await {
+        let ask = |client| calls::get_file_info(client, path);
+        match self.ask("looking at", path, &ask).await {
             Ok(found) => Ok(Some(Status {
                 path: path.to_owned(),
                 ..self.status(&found)
@@ -212,18 +256,18 @@ impl Hdfs {
         path: &str,
         most: usize,
     ) -> Result<(Vec<Status>, bool), StorageError> {
-        let listing = self.client().await.list_status_iter(path, false);
+        let ask = |client| calls::list(client, path);
+        let (listing, mut next) = self.ask("listing", path, &ask).await?;
         let mut all = Vec::new();
-        loop {
-            let call = calls::next(&listing);
-            let Some(found) = self.asks.within(ANSWER, "listing", path, call).await? else {
-                return Ok((all, true));
-            };
+        while let Some(found) = next {
             if all.len() >= most {
                 return Ok((all, false));
             }
             all.push(self.status(&found));
+            let call = calls::next(&listing);
+            next = self.asks.within(ANSWER, "listing", path, call).await?;
         }
+        Ok((all, true))
     }
 
     pub(crate) async fn make_folder(
@@ -242,8 +286,8 @@ impl Hdfs {
     }
 
     async fn mkdirs(&self, path: &str, mode: u32, with_parents: bool) -> Result<(), StorageError> {
-        let call = calls::mkdirs(self.client().await, path, mode, with_parents);
-        self.asks.within(ANSWER, "making", path, call).await
+        let ask = |client| calls::mkdirs(client, path, mode, with_parents);
+        self.ask("making", path, &ask).await
     }
 
     pub(crate) async fn create(
@@ -252,36 +296,34 @@ impl Hdfs {
         options: CreateOptions,
     ) -> Result<Writing, StorageError> {
         let how = self.made.options(options);
-        let client = self.client().await;
-        let begin = || calls::create(client, path, how.clone());
-        let writer = match self.asks.within(ANSWER, "writing", path, begin()).await {
+        let begin = |client| calls::create(client, path, how.clone());
+        let writer = match self.ask("writing", path, &begin).await {
             // Those that a NameNode makes for a file's sake are as open as what they lie in.
             Err(StorageError::Absent { .. }) if options.makes_folders() => {
                 self.make_folder(parent(path), options.readers).await?;
-                self.asks.within(ANSWER, "writing", path, begin()).await?
+                self.ask("writing", path, &begin).await?
             }
             begun => begun?,
         };
-        Ok(self.writing(client, path, writer))
+        Ok(self.writing(path, writer))
     }
 
     pub(crate) async fn append(&self, path: &str) -> Result<Writing, StorageError> {
-        let client = self.client().await;
-        let call = calls::append(client, path);
-        let writer = self.asks.within(ANSWER, "writing", path, call).await?;
-        Ok(self.writing(client, path, writer).appending())
+        let ask = |client| calls::append(client, path);
+        let writer = self.ask("writing", path, &ask).await?;
+        Ok(self.writing(path, writer).appending())
     }
 
-    fn writing(&self, client: &Client, path: &str, writer: FileWriter) -> Writing {
-        Writing::new(Arc::clone(&self.asks), client.clone(), path, writer)
+    fn writing(&self, path: &str, writer: FileWriter) -> Writing {
+        let client = self.name_nodes.used().clone();
+        Writing::new(Arc::clone(&self.asks), client, path, writer)
     }
 
     pub(crate) async fn open(&self, path: &str, from: u64) -> Result<Reading, StorageError> {
-        let client = self.client().await;
-        let call = calls::open(client, path);
-        let reader = self.asks.within(ANSWER, "reading", path, call).await?;
-        let asks = Arc::clone(&self.asks);
-        Ok(Reading::new(asks, client.clone(), path, reader, from))
+        let ask = |client| calls::open(client, path);
+        let reader = self.ask("reading", path, &ask).await?;
+        let (asks, client) = (Arc::clone(&self.asks), self.name_nodes.used().clone());
+        Ok(Reading::new(asks, client, path, reader, from))
     }
 
     /// As [`Self::open`], expecting to stop at `end`; what is known of the file is not asked.
@@ -293,7 +335,7 @@ impl Hdfs {
     ) -> Result<Reading, StorageError> {
         if self.is_plain && !known.blocks.is_empty() {
             let asks = Arc::clone(&self.asks);
-            let client = self.name_nodes.client(true).await.clone();
+            let client = self.name_nodes.used().clone();
             let mut steps = Steps::new(from, known.size);
             steps.expected = end;
             let known = (known.clone(), self.data_nodes.clone());
@@ -311,8 +353,8 @@ impl Hdfs {
     }
 
     pub(crate) async fn rename(&self, from: &str, to: &str) -> Result<(), StorageError> {
-        let call = calls::rename(self.client().await, from, to);
-        match self.asks.within(ANSWER, "renaming", from, call).await {
+        let ask = |client| calls::rename(client, from, to);
+        match self.ask("renaming", from, &ask).await {
             // It is the new name that is taken.
             Err(StorageError::Exists { .. }) => Err(StorageError::Exists {
                 url: self.asks.url(to),
@@ -322,13 +364,13 @@ impl Hdfs {
     }
 
     pub(crate) async fn remove(&self, path: &str) -> Result<bool, StorageError> {
-        let call = calls::delete(self.client().await, path, true);
-        self.asks.within(ANSWER, "removing", path, call).await
+        let ask = |client| calls::delete(client, path, true);
+        self.ask("removing", path, &ask).await
     }
 
     pub(crate) async fn remove_empty(&self, path: &str) -> Result<bool, StorageError> {
-        let call = calls::delete(self.client().await, path, false);
-        self.asks.within(ANSWER, "removing", path, call).await
+        let ask = |client| calls::delete(client, path, false);
+        self.ask("removing", path, &ask).await
     }
 
     pub(crate) async fn mark_used(&self, path: &str, at_ms: i64) {

@@ -54,8 +54,8 @@ impl NameNodes {
 
     /// The client that is used; where `is_sure` is not known of it, the first of which anything answers from now on.
     pub(super) async fn client(&self, is_sure: bool) -> &Client {
-        let used = self.used.load(Ordering::Relaxed);
         if !is_sure {
+            let used = self.used.load(Ordering::Relaxed);
             let count = self.others.len() + 1;
             for turn in 0..self.others.len() {
                 let at = (used + turn) % count;
@@ -67,7 +67,17 @@ impl NameNodes {
             // The one that is left is asked in vain, or not.
             return self.begin_with((used + self.others.len()) % count);
         }
-        self.at(used)
+        self.used()
+    }
+
+    /// The client of which something has answered last.
+    pub(super) fn used(&self) -> &Client {
+        self.at(self.used.load(Ordering::Relaxed))
+    }
+
+    /// Whether another takes over where one fails.
+    pub(super) const fn are_several(&self) -> bool {
+        !self.others.is_empty()
     }
 
     fn begin_with(&self, turn: usize) -> &Client {
