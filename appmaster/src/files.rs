@@ -6,7 +6,7 @@ use std::sync::Arc;
 use job::StageOut;
 use job::data::{Manifest, number};
 use proto_hadoop::AppAttemptId;
-use storage::{Address, Storage};
+use storage::{Address, RESULT_PATIENCE, Storage, StorageError, outlast};
 use tokio::sync::Mutex;
 
 use crate::mpi::checkpoints::{ENTRIES_MAX, close};
@@ -88,6 +88,8 @@ pub(crate) enum FilesDone {
     Committed(Result<(), String>),
     /// Gone, as far as that could be done.
     Forgotten,
+    /// The work is not done yet: it waits for its file system, which is away for this reason.
+    Away(String),
 }
 
 /// What is to become results, and what is already.
@@ -116,8 +118,15 @@ impl FileWork {
         }
     }
 
-    /// Does it. `closing` is held while a checkpoint is made complete, or while all are removed.
-    pub(crate) async fn done(self, closing: Arc<Mutex<()>>) -> Option<FilesDone> {
+    /// Does it. `closing` is held while a checkpoint is made complete, or while all are removed. `away` hears of a file
+    /// system that is waited for.
+    pub(crate) async fn done(
+        self,
+        closing: Arc<Mutex<()>>,
+        away: impl Fn(FilesDone),
+    ) -> Option<FilesDone> {
+        let away = |error: &StorageError| away(FilesDone::Away(error.to_string()));
+        let words = |error: StorageError| error.to_string();
         Some(match self {
             Self::WasAsked { storage, wanted } => {
                 let asked = matches!(storage.stat(&wanted).await, Ok(Some(_)));
@@ -156,10 +165,26 @@ impl FileWork {
                 FilesDone::Cleared
             }
             Self::Undelivered { wanted, attempt } => {
-                FilesDone::Undelivered(undelivered(wanted, attempt).await)
+                let found = || undelivered(&wanted, attempt);
+                let found = outlast(RESULT_PATIENCE, away, found).await;
+                FilesDone::Undelivered(found.map_err(words))
             }
-            Self::AreFree(places) => FilesDone::AreFree(are_free(&places).await),
-            Self::Commit { own, renames } => FilesDone::Committed(own.commit(&renames).await),
+            Self::AreFree(places) => {
+                let taken = outlast(RESULT_PATIENCE, away, || taken(&places)).await;
+                FilesDone::AreFree(match taken {
+                    Ok(None) => Ok(()),
+                    Ok(Some(taken)) => Err(format!("{taken} exists already")),
+                    Err(error) => Err(words(error)),
+                })
+            }
+            Self::Commit { own, renames } => FilesDone::Committed(match own.list_of(&renames) {
+                Ok(list) => {
+                    let commit = || own.commit(&renames, &list);
+                    let committed = outlast(RESULT_PATIENCE, away, commit).await;
+                    committed.map_err(words)
+                }
+                Err(sentence) => Err(sentence),
+            }),
             Self::Forget(all) => {
                 for own in all {
                     if let Err(error) = own.forget().await {
@@ -188,16 +213,19 @@ async fn clear(storage: &Storage, folder: &str, keeps: bool) {
 
 /// Which of the results `wanted` no attempt before `attempt` has made. What others have left of them is
 /// gone.
-async fn undelivered(wanted: Vec<StageOut>, attempt: AppAttemptId) -> Result<Undelivered, String> {
+async fn undelivered(
+    wanted: &[StageOut],
+    attempt: AppAttemptId,
+) -> Result<Undelivered, StorageError> {
     let mut found = Undelivered::default();
-    for (index, out) in wanted.into_iter().enumerate() {
+    for (index, out) in wanted.iter().enumerate() {
         let mut made_by = None;
         for earlier in 1..attempt.attempt {
             let of = AppAttemptId {
                 attempt: earlier,
                 ..attempt
             };
-            let own = PendingFolder::of(&out, index, &of);
+            let own = PendingFolder::of(out, index, &of);
             if own.finish().await? {
                 made_by = Some(earlier);
                 found.made.push(own);
@@ -210,24 +238,23 @@ async fn undelivered(wanted: Vec<StageOut>, attempt: AppAttemptId) -> Result<Und
                 out.address.url(&out.path)
             )),
             None => {
-                let own = PendingFolder::of(&out, index, &attempt);
-                found.outs.push((out, own));
+                let own = PendingFolder::of(out, index, &attempt);
+                found.outs.push((out.clone(), own));
             }
         }
     }
     Ok(found)
 }
 
-async fn are_free(places: &[(Address, Vec<String>)]) -> Result<(), String> {
+/// The first of these paths that somebody has.
+async fn taken(places: &[(Address, Vec<String>)]) -> Result<Option<String>, StorageError> {
     for (address, paths) in places {
-        let storage = Storage::open(address).map_err(|error| error.to_string())?;
+        let storage = Storage::open(address)?;
         for path in paths {
-            match storage.stat(path).await {
-                Ok(None) => {}
-                Ok(Some(_)) => return Err(format!("{} exists already", address.url(path))),
-                Err(error) => return Err(error.to_string()),
+            if storage.stat(path).await?.is_some() {
+                return Ok(Some(address.url(path)));
             }
         }
     }
-    Ok(())
+    Ok(None)
 }

@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Component, Path};
+use std::time::Duration;
 
 use job::wire::{Find, Found, FoundFile, FoundPath, Move, Moved};
-use storage::{Readers, Storage};
+use storage::{Readers, Storage, StorageError, outlast};
 
 use crate::node_facts;
 
@@ -121,8 +122,10 @@ async fn readers(folder: &Path, path: &str) -> Readers {
     }
 }
 
-/// Answers an order to copy files: one after the other, until one cannot be copied.
-pub(crate) async fn carry(folder: &Path, order: Move) -> Moved {
+/// Answers an order to copy files: one after the other, until one cannot be copied. `waits` hears of a file system that
+/// is away for long.
+pub(crate) async fn carry(folder: &Path, order: Move, waits: impl Fn(Moved)) -> Moved {
+    let patience = Duration::from_secs(order.patience_s.into());
     let mut bytes = 0;
     let mut opened: BTreeMap<u32, Storage> = BTreeMap::new();
     for copy in &order.copies {
@@ -140,14 +143,30 @@ pub(crate) async fn carry(folder: &Path, order: Move) -> Moved {
                 }
             };
             let local = folder.join(&copy.local);
-            let copied = match order.out {
-                true => {
-                    let readers = readers(folder, &copy.local).await;
-                    storage.put_for(&local, &copy.remote, readers).await
-                }
-                false => storage.take(&copy.remote, &local).await,
+            let storage = &*storage;
+            let readers = match order.out {
+                true => readers(folder, &copy.local).await,
+                false => Readers::ByMask,
             };
-            match copied.map_err(|error| error.to_string())? {
+            let away = |error: &StorageError| {
+                waits(Moved {
+                    id: order.id,
+                    bytes: 0,
+                    trouble: error.to_string(),
+                    waits: true,
+                });
+            };
+            let mut is_again = false;
+            let copied = outlast(patience, away, || {
+                let is_again = std::mem::replace(&mut is_again, true);
+                copied(
+                    storage,
+                    (&local, &copy.remote),
+                    (order.out, readers),
+                    is_again,
+                )
+            });
+            match copied.await.map_err(|error| error.to_string())? {
                 copied if copied == copy.size => Ok(copied),
                 copied => Err(format!(
                     "{} has {copied} bytes, and had {} when it was found: something writes to it",
@@ -162,6 +181,7 @@ pub(crate) async fn carry(folder: &Path, order: Move) -> Moved {
                     id: order.id,
                     bytes,
                     trouble: format!("{}: {trouble}", node_facts::hostname()),
+                    waits: false,
                 };
             }
         }
@@ -170,6 +190,30 @@ pub(crate) async fn carry(folder: &Path, order: Move) -> Moved {
         id: order.id,
         bytes,
         trouble: String::new(),
+        waits: false,
+    }
+}
+
+/// Copies a file out of the working directory, or into it; what an earlier try has left is removed before.
+async fn copied(
+    storage: &Storage,
+    (local, remote): (&Path, &str),
+    (out, readers): (bool, Readers),
+    is_again: bool,
+) -> Result<u64, StorageError> {
+    match out {
+        true => {
+            if is_again {
+                storage.remove(remote).await?;
+            }
+            storage.put_for(local, remote, readers).await
+        }
+        false => {
+            if is_again {
+                let _none = tokio::fs::remove_file(local).await.is_ok();
+            }
+            storage.take(remote, local).await
+        }
     }
 }
 
@@ -217,17 +261,18 @@ mod tests {
                 address: 0,
                 size,
             }],
+            patience_s: 0,
         };
-        let moved = carry(&here, order(true, "out/deep/a", 3)).await;
+        let moved = carry(&here, order(true, "out/deep/a", 3), |_| {}).await;
         assert_eq!((moved.bytes, moved.trouble.as_str()), (3, ""));
         let mode = std::fs::metadata(there.join("x/a"))
             .unwrap()
             .permissions()
             .mode();
         assert_ne!(mode & 0o044, 0, "{mode:o}: as the usual mask leaves it");
-        let short = carry(&here, order(false, "short", 4)).await;
+        let short = carry(&here, order(false, "short", 4), |_| {}).await;
         assert!(short.trouble.contains("3 bytes, and had 4"), "{short:?}");
-        let moved = carry(&here, order(false, "back/a", 3)).await;
+        let moved = carry(&here, order(false, "back/a", 3), |_| {}).await;
         assert_eq!((moved.bytes, moved.trouble.as_str()), (3, ""));
         assert_eq!(std::fs::read(here.join("back/a")).unwrap(), b"123");
         // A file that others may not read, and one in such a folder.
@@ -248,13 +293,13 @@ mod tests {
             let remote = there.join("closed").join(local);
             let mut order = order(true, local, 1);
             order.copies[0].remote = remote.display().to_string();
-            let moved = carry(&here, order).await;
+            let moved = carry(&here, order, |_| {}).await;
             assert_eq!((moved.bytes, moved.trouble.as_str()), (1, ""), "{local}");
             let about = std::fs::metadata(&remote).unwrap();
             let mode = about.permissions().mode();
             assert_eq!(mode & 0o777, kept, "{local}: {mode:o}");
         }
-        let again = carry(&here, order(true, "b", 1)).await;
+        let again = carry(&here, order(true, "b", 1), |_| {}).await;
         assert!(again.trouble.contains("exists already"), "{again:?}");
     }
 }

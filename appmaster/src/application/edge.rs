@@ -231,6 +231,9 @@ impl Edge {
         let (closing, news) = (entry.closing(), self.news.clone());
         let dropped = work.may_be_dropped().then(|| entry.files());
         self.tasks.spawn(async move {
+            let told = |done| LoopEvent::Of(job, WorkEvent::Mpi(MpiJobEvent::Files(done)));
+            // It is a word for the user; a loop that is full of news has others.
+            let away = |away| drop(news.try_send(told(away)));
             let dropped = async {
                 match dropped {
                     Some(dropped) => dropped.cancelled().await,
@@ -239,9 +242,8 @@ impl Edge {
             };
             tokio::select! {
                 () = dropped => {}
-                done = work.done(closing) => if let Some(done) = done {
-                    let answer = LoopEvent::Of(job, WorkEvent::Mpi(MpiJobEvent::Files(done)));
-                    let _heard = news.send(answer).await.is_ok();
+                done = work.done(closing, away) => if let Some(done) = done {
+                    let _heard = news.send(told(done)).await.is_ok();
                 },
             }
         });

@@ -29,6 +29,8 @@ use crate::files::FileWork;
 
 /// Between two looks whether somebody asks.
 const LOOK: Millis = Millis(2_000);
+/// For so long a job that begins again waits for the file system with its checkpoint, seconds.
+const RESTORE_PATIENCE_S: u32 = 60;
 /// Entries of a job's folder that make sense.
 pub(crate) const ENTRIES_MAX: usize = 1000;
 /// Complete checkpoints that stay.
@@ -184,6 +186,7 @@ impl Checkpoints {
             out: false,
             addresses: vec![address.map_err(|error| error.to_string())?],
             copies,
+            patience_s: RESTORE_PATIENCE_S,
         });
         Ok(())
     }

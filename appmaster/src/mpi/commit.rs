@@ -51,20 +51,36 @@ impl PendingFolder {
         format!("{}.commit", self.path)
     }
 
-    /// Writes the list and gives everything its final name.
+    /// What [`commit`](Self::commit) writes down of these.
     ///
     /// # Errors
     /// A sentence.
-    pub(crate) async fn commit(&self, renames: &Renames) -> Result<(), String> {
-        let words = |error: StorageError| error.to_string();
-        let storage = Storage::open(&self.address).map_err(words)?;
+    pub(crate) fn list_of(&self, renames: &Renames) -> Result<Vec<u8>, String> {
         let list = serde_json::to_vec(renames).map_err(|error: JsonError| error.to_string())?;
         if list.len() > LIST_MAX {
             let most = LIST_MAX >> 20;
             return Err(format!("the list of names is longer than {most} MiB"));
         }
-        storage.write(&self.list(), list).await.map_err(words)?;
-        self.carry_on(&storage, renames).await.map_err(words)
+        Ok(list)
+    }
+
+    /// Writes the list and gives everything its final name. What was cut short can be done again.
+    ///
+    /// # Errors
+    /// The file system's.
+    pub(crate) async fn commit(&self, renames: &Renames, list: &[u8]) -> Result<(), StorageError> {
+        let storage = Storage::open(&self.address)?;
+        match storage.write(&self.list(), list.to_vec()).await {
+            // By an earlier try of this attempt; as long as it is not whole, nothing has its name.
+            Err(StorageError::Exists { .. }) => {
+                if storage.read(&self.list(), LIST_MAX).await? != list {
+                    storage.remove(&self.list()).await?;
+                    storage.write(&self.list(), list.to_vec()).await?;
+                }
+            }
+            written => written?,
+        }
+        self.carry_on(&storage, renames).await
     }
 
     /// Does what is still to be done of a list.
@@ -83,19 +99,18 @@ impl PendingFolder {
     /// nothing of it is left.
     ///
     /// # Errors
-    /// A sentence.
-    pub(crate) async fn finish(&self) -> Result<bool, String> {
-        let words = |error: StorageError| error.to_string();
-        let storage = Storage::open(&self.address).map_err(words)?;
-        let list = match storage.stat(&self.list()).await.map_err(words)? {
-            Some(_) => storage.read(&self.list(), LIST_MAX).await.map_err(words)?,
+    /// The file system's.
+    pub(crate) async fn finish(&self) -> Result<bool, StorageError> {
+        let storage = Storage::open(&self.address)?;
+        let list = match storage.stat(&self.list()).await? {
+            Some(_) => storage.read(&self.list(), LIST_MAX).await?,
             None => Vec::new(),
         };
         // One that is not whole was not acted on.
         let renames: Option<Renames> = serde_json::from_slice(&list).ok();
         match &renames {
-            Some(renames) => self.carry_on(&storage, renames).await.map_err(words)?,
-            None => self.forget().await.map_err(words)?,
+            Some(renames) => self.carry_on(&storage, renames).await?,
+            None => self.forget().await?,
         }
         Ok(renames.is_some())
     }
@@ -171,7 +186,10 @@ mod tests {
     async fn results_get_their_names_and_the_list_stays_until_it_is_forgotten() {
         let bed = Bed::new();
         let (own, renames) = bed.copied().await;
-        own.commit(&renames).await.unwrap();
+        let list = own.list_of(&renames).unwrap();
+        own.commit(&renames, &list).await.unwrap();
+        assert_eq!(bed.names().await, [LIST, "/h0/res/a", "/h1/res/a"]);
+        own.commit(&renames, &list).await.unwrap();
         assert_eq!(bed.names().await, [LIST, "/h0/res/a", "/h1/res/a"]);
         assert!(own.finish().await.unwrap(), "the next attempt sees it");
         own.forget().await.unwrap();
@@ -188,6 +206,17 @@ mod tests {
         bed.storage.make_folder(parent(to)).await.unwrap();
         bed.storage.rename(from, to).await.unwrap();
         assert!(own.finish().await.unwrap());
+        assert_eq!(bed.names().await, [LIST, "/h0/res/a", "/h1/res/a"]);
+    }
+
+    #[tokio::test]
+    async fn a_list_that_was_cut_short_is_written_anew() {
+        let bed = Bed::new();
+        let (own, renames) = bed.copied().await;
+        let list = own.list_of(&renames).unwrap();
+        let half = list[..list.len() / 2].to_vec();
+        bed.storage.write(&own.list(), half).await.unwrap();
+        own.commit(&renames, &list).await.unwrap();
         assert_eq!(bed.names().await, [LIST, "/h0/res/a", "/h1/res/a"]);
     }
 

@@ -10,8 +10,8 @@
 //! whole or not there, two attempts cannot mix theirs, and one that comes after a result was made leaves
 //! it as it is.
 //!
-//! A copy has no deadline of its own: each of its pieces has, and so has the link to who makes it. A
-//! file system that hangs is waited for until somebody ends the job.
+//! A copy has no deadline of its own: each of its pieces has, and so has the link to who makes it. For a
+//! file system that is away each step waits ([`RESULT_PATIENCE`]): the results are nowhere else.
 
 mod layout;
 
@@ -24,6 +24,7 @@ use job::wire::mpi_event::Event as Said;
 use job::wire::mpi_order::Order as ToLauncher;
 use policy::ContainerId;
 use policy::lifecycle::{Cause, KillReason};
+use storage::RESULT_PATIENCE;
 
 use layout::{Have, lay_out};
 
@@ -83,6 +84,8 @@ pub(crate) struct Delivering {
     outs: Vec<(StageOut, PendingFolder)>,
     hosts: Hosts,
     step: ResultsStep,
+    /// The user knows that a file system is away.
+    waits: bool,
 }
 
 #[derive(Debug)]
@@ -119,6 +122,7 @@ impl Delivering {
             outs: Vec::new(),
             hosts,
             step: ResultsStep::Looking,
+            waits: false,
         }
     }
 
@@ -132,7 +136,7 @@ impl Delivering {
     fn left(&self, sentence: &str) -> Broken {
         let left: Vec<String> = self.outs.iter().map(|(_, own)| own.url()).collect();
         Broken::Sentence(format!(
-            "{sentence}; not all of it has its final name, and the rest lies in {}",
+            "{sentence}; not all of it has its final name, and what was copied lies in {}",
             left.join(", ")
         ))
     }
@@ -205,6 +209,7 @@ impl Mpi {
 
     fn files_done(&mut self, delivering: &mut Delivering, done: FilesDone) -> Delivered {
         match (&mut delivering.step, done) {
+            (_, FilesDone::Away(why)) => self.results_wait(delivering, &why),
             (ResultsStep::Looking, FilesDone::Undelivered(found)) => match found {
                 Ok(found) => self.find(delivering, found),
                 Err(sentence) => Poll::Ready(Err(sentence.into())),
@@ -228,6 +233,16 @@ impl Mpi {
             }
             _ => Poll::Pending,
         }
+    }
+
+    /// The user is told once that the file system is away.
+    fn results_wait(&mut self, delivering: &mut Delivering, why: &str) -> Delivered {
+        if !std::mem::replace(&mut delivering.waits, true) {
+            let options = options(&self.description.stage_out);
+            let notice = format!("{options}: the results wait for the file system: {why}");
+            self.story.outbox.notice(notice);
+        }
+        Poll::Pending
     }
 
     /// It is known which results are to be made: the launchers say what they have.
@@ -297,6 +312,9 @@ impl Mpi {
                 }
             }
             (ResultsStep::Moving { waited, renames }, Said::Moved(moved)) if moved.id == MOVE => {
+                if moved.waits {
+                    return self.results_wait(delivering, &moved.trouble);
+                }
                 if !moved.trouble.is_empty() {
                     return Poll::Ready(Err(moved.trouble.into()));
                 }
@@ -357,6 +375,7 @@ impl Mpi {
                 out: true,
                 addresses: addresses.clone(),
                 copies,
+                patience_s: RESULT_PATIENCE.as_secs().try_into().unwrap_or(u32::MAX),
             });
             self.order(&container, order);
         }

@@ -5,13 +5,17 @@ use std::path::PathBuf;
 
 use job::exit::Exit;
 use job::wire::mpi_event::Event;
-use job::wire::{Checkpoint, CompareFiles, Find, Move, Refusal, Share};
+use job::wire::{Checkpoint, CompareFiles, Find, Move, Moved, Refusal, Share};
+use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use super::checkpoint::{self, Folders};
 use super::compare::compare;
 use crate::files;
+
+/// How many such words may be on their way.
+const WAITS: usize = 4;
 
 /// What came of one.
 #[derive(Debug)]
@@ -36,6 +40,8 @@ pub(crate) struct Transfers {
     /// The checkpoint that the ranks were asked for and that they have not all written.
     owed: Option<u32>,
     tasks: JoinSet<TransferDone>,
+    /// Copies that wait for their file system say so once.
+    waits: (mpsc::Sender<Moved>, mpsc::Receiver<Moved>),
 }
 
 impl Transfers {
@@ -48,13 +54,20 @@ impl Transfers {
             restoring: false,
             owed: None,
             tasks: JoinSet::new(),
+            waits: mpsc::channel(WAITS),
         }
     }
 
     /// The next that is done; never while there is none. May be dropped and called again.
     pub(crate) async fn next(&mut self) -> TransferDone {
         loop {
-            match self.tasks.join_next().await {
+            let done = tokio::select! {
+                Some(waits) = self.waits.1.recv() => {
+                    return TransferDone::Say(Event::Moved(waits));
+                }
+                done = self.tasks.join_next() => done,
+            };
+            match done {
                 Some(Ok(done)) => {
                     let of_share = matches!(
                         done,
@@ -98,7 +111,7 @@ impl Transfers {
                 return refused(format!("{host}: no folder for checkpoints: {error}"));
             }
             if let Some(order) = share.restore.take() {
-                let moved = files::carry(&folder, order).await;
+                let moved = files::carry(&folder, order, |_| {}).await;
                 if !moved.trouble.is_empty() {
                     return refused(format!("the checkpoint is not restored: {}", moved.trouble));
                 }
@@ -125,10 +138,12 @@ impl Transfers {
     }
 
     pub(crate) fn carry(&mut self, order: Move) {
-        let folder = self.folder.clone();
-        let moved =
-            async move { TransferDone::Say(Event::Moved(files::carry(&folder, order).await)) };
-        self.tasks.spawn(moved);
+        let (folder, waits) = (self.folder.clone(), self.waits.0.clone());
+        self.tasks.spawn(async move {
+            // One that finds no room is not the first to say it.
+            let waits = |said| drop(waits.try_send(said));
+            TransferDone::Say(Event::Moved(files::carry(&folder, order, waits).await))
+        });
     }
 
     /// The ranks, led by the processes `pids`, are to be asked for a checkpoint as soon as they can be.

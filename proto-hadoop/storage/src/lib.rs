@@ -21,6 +21,7 @@ mod error;
 mod hdfs;
 mod here;
 mod located;
+mod outage;
 mod reader;
 #[cfg(feature = "scripted")]
 mod scripted;
@@ -38,6 +39,7 @@ pub use create::{CreateOptions, Readers};
 pub use error::StorageError;
 pub use here::{give_name, keep};
 pub use located::{BlockNode, Known, LocatedBlock, NoBlockNode};
+pub use outage::{RESULT_PATIENCE, outlast};
 pub use reader::Reader;
 #[cfg(feature = "scripted")]
 pub use scripted::Script;

@@ -86,6 +86,7 @@ impl Mpi {
             | FilesDone::Undelivered(_)
             | FilesDone::AreFree(_)
             | FilesDone::Committed(_)
+            | FilesDone::Away(_)
             | FilesDone::Forgotten => {}
         }
     }
@@ -175,6 +176,8 @@ impl Mpi {
             out: true,
             addresses: vec![address],
             copies,
+            // The ranks go on, and there is a next checkpoint.
+            patience_s: 0,
         });
         self.order(&container, order);
     }

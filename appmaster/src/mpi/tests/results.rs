@@ -91,6 +91,33 @@ fn moving() -> Bed {
     bed
 }
 
+#[test]
+fn a_file_system_that_is_away_is_waited_for_and_the_user_is_told_once() {
+    let mut bed = finding();
+    found(&mut bed, 0, "");
+    found(&mut bed, 1, "");
+    let away = || FilesDone::Away("HDFS cannot be reached".into());
+    assert!(bed.files(away()).is_empty());
+    assert!(bed.files(away()).is_empty());
+    assert_eq!(bed.files(FilesDone::AreFree(Ok(()))).len(), 2);
+    let waits = wire::Moved {
+        id: MOVE,
+        trouble: "n0: HDFS cannot be reached".into(),
+        waits: true,
+        ..wire::Moved::default()
+    };
+    assert!(bed.says(0, Said::Moved(waits)).is_empty());
+    assert!(moved(&mut bed, 1, "").is_empty());
+    let folder = own(&bed).path;
+    assert_eq!(moved(&mut bed, 0, ""), [format!("commit {folder}")]);
+    assert_eq!(bed.files(FilesDone::Committed(Ok(()))), ["look at output"]);
+    bed.drained();
+    bed.unregistered(true);
+    let told = bed.heard_by_the_client();
+    let waits = "--stage-out: the results wait for the file system: HDFS cannot be reached";
+    assert_eq!(told, [waits, "verdict 0 after 9 allocates: "]);
+}
+
 /// From the end of the delivery to what the client was told.
 fn told(bed: &mut Bed, conclusion: &[String]) -> Vec<String> {
     assert_eq!(
@@ -171,7 +198,10 @@ fn trouble_of_one_launcher_is_the_job_s() {
     let expected = "verdict 74 after 9 allocates: ";
     assert!(told[0].starts_with(expected), "{told:?}");
     assert!(told[0].contains("--stage-out: cannot read out/a on n1"));
-    assert!(!told[0].contains("the rest lies in"), "nothing is copied");
+    assert!(
+        !told[0].contains("what was copied lies in"),
+        "nothing is copied"
+    );
 }
 
 #[test]
@@ -194,7 +224,7 @@ fn a_launcher_that_is_lost_while_it_copies_leaves_what_there_is() {
     let told = told(&mut bed, &conclusion);
     assert!(told[0].contains(&format!(
         "--stage-out: the launcher on n1 was lost before it had handed over its files; not all of it \
-         has its final name, and the rest lies in {folder}"
+         has its final name, and what was copied lies in {folder}"
     )));
 }
 
@@ -261,6 +291,6 @@ fn results_that_cannot_be_named_are_named_where_they_lie() {
     let folder = own(&bed).url();
     let told = told(&mut bed, &conclusion);
     assert!(told[0].contains(&format!(
-        "--stage-out: the quota is used up; not all of it has its final name, and the rest lies in {folder}"
+        "--stage-out: the quota is used up; not all of it has its final name, and what was copied lies in {folder}"
     )));
 }
