@@ -175,11 +175,7 @@ impl Cluster {
                 url: url.to_owned(),
                 path,
             }),
-            Root { address, path, .. } => Ok(CopyFolder {
-                address,
-                path,
-                conf_dir,
-            }),
+            Root { address, path, .. } => Ok(CopyFolder { address, path }),
         }
     }
 

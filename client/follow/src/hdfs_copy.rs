@@ -34,8 +34,6 @@ pub struct CopyFolder {
     pub address: Address,
     /// Absolute.
     pub path: String,
-    /// Hadoop's settings.
-    pub conf_dir: Option<String>,
 }
 
 impl CopyFolder {
@@ -45,7 +43,7 @@ impl CopyFolder {
     }
 
     fn open(&self) -> Result<Storage, StorageError> {
-        Storage::open_with(&self.address, self.conf_dir.as_deref())
+        Storage::open(&self.address)
     }
 }
 

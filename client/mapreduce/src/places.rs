@@ -76,13 +76,6 @@ impl FileSystems {
             Err(StageError::BadRoot { why, .. }) => return Err(refused(&why)),
             Err(error) => return Err(refused(&error.to_string())),
         };
-        if let Address::Hdfs { connect, .. } = &found.address
-            && !connect.starts_with("hdfs:")
-        {
-            return Err(refused(
-                "tasks do not know the mount table of viewfs; write hdfs://, with the name service that it leads to",
-            ));
-        }
         let (address, path) = (found.address, found.path);
         let path = match (path.starts_with('/'), &found.home) {
             (true, _) => path,
@@ -246,13 +239,29 @@ mod tests {
         for (name, why) in [
             ("s3a://bucket/x", "s3a:"),
             ("../x", "no .."),
-            ("viewfs://c/x", "mount table"),
+            (
+                "viewfs://c/x",
+                "the mount table of viewfs://c leads nowhere for /x",
+            ),
         ] {
             let refused = hdfs.find(name).unwrap_err().to_string();
             assert!(
                 refused.starts_with(name) && refused.contains(why),
                 "{refused}"
             );
+        }
+        let mounted = places(&[
+            ("fs.defaultFS", "viewfs://site"),
+            ("fs.viewfs.mounttable.site.link./user", "hdfs://head/home"),
+            ("fs.viewfs.mounttable.site.link./data", "hdfs://far:9000/"),
+        ]);
+        for (name, url) in [
+            ("in", "hdfs://head:8020/home/alice/in"),
+            ("/data/x/*", "hdfs://far:9000/x/*"),
+            ("viewfs://site/data/x", "hdfs://far:9000/x"),
+            ("viewfs:///data/x", "hdfs://far:9000/x"),
+        ] {
+            assert_eq!(mounted.find(name).unwrap().url(), url, "{name}");
         }
         let none = places(&[]);
         let here = std::env::current_dir().unwrap();

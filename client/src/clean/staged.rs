@@ -72,7 +72,7 @@ impl Staging {
         let hadoop = |key: &str| cluster.configuration.get(key).ok().flatten();
         let root = root::resolve(given, &cluster.user, &hadoop, conf_dir.as_deref())?;
         Ok(Self {
-            storage: Storage::open_with(&root.address, conf_dir.as_deref())?,
+            storage: Storage::open(&root.address)?,
             path: root.path,
         })
     }

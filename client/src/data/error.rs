@@ -35,12 +35,6 @@ pub(crate) enum DataError {
         why: String,
         exit: Exit,
     },
-    /// A mount table stands between.
-    #[error(
-        "{option} {url}: the nodes are not told of mount tables; write the hdfs:// address that this one \
-         stands for"
-    )]
-    MountTable { option: String, url: String },
     /// A path alone, where the default file system is this machine's own.
     #[error(
         "{option} {url}: fs.defaultFS is {value}, so that a path alone names no place that the nodes see; \
@@ -174,7 +168,7 @@ impl DataError {
             Self::Follow(error) => error.exit(),
             Self::Storage { source, .. } => exit_of(source),
             Self::BadPlace { exit, .. } => *exit,
-            Self::MountTable { .. } | Self::NoSharedFileSystem { .. } => Exit::Config,
+            Self::NoSharedFileSystem { .. } => Exit::Config,
             Self::NameNode { source, .. } => match **source {
                 CallError::Remote { .. } => Exit::Staging,
                 _ => Exit::Unavailable,

@@ -165,13 +165,7 @@ pub(crate) fn locate(option: &str, url: &str, cluster: &Cluster) -> Result<Locat
     let hadoop = |key: &str| cluster.configuration.get(key).ok().flatten();
     let found = root::resolve(Some(url), &cluster.user, &hadoop, None);
     match found {
-        Ok(Root { address, path, .. }) => match &address {
-            Address::Hdfs { connect, .. } if !connect.starts_with("hdfs:") => {
-                let (option, url) = (option.to_owned(), url.to_owned());
-                Err(DataError::MountTable { option, url })
-            }
-            _ => Ok(Located { address, path }),
-        },
+        Ok(Root { address, path, .. }) => Ok(Located { address, path }),
         Err(StageError::BadRoot { why, .. }) => Err(DataError::BadPlace {
             option: option.to_owned(),
             url: url.to_owned(),

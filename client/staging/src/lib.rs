@@ -45,6 +45,7 @@ mod installed;
 pub mod intel;
 pub mod libraries;
 pub mod link;
+mod mount_table;
 pub mod mpi;
 pub mod open_mpi;
 mod plan;
@@ -223,7 +224,7 @@ pub async fn stage(request: StagingRequest<'_>) -> Result<StagedFiles, StageErro
         request.hadoop,
         conf_dir.as_deref(),
     )?;
-    let storage = Storage::open_with(&root.address, conf_dir.as_deref())?;
+    let storage = Storage::open(&root.address)?;
     let cache = Cache::of(&root, request.nodes_are_ours);
     access::check(&storage, &root, &root.path, cache.readers).await?;
     stage_on(storage, &root, &cache, &request).await

@@ -3,6 +3,7 @@
 use storage::Address;
 
 use super::error::StageError;
+use super::mount_table;
 
 /// Port of a NameNode whose address has none.
 const NAMENODE_PORT: u16 = 8020;
@@ -45,12 +46,13 @@ pub fn named(
     hadoop: &dyn Fn(&str) -> Option<String>,
     conf_dir: Option<&str>,
 ) -> Result<GivenPath, StageError> {
-    let on_hdfs = |scheme: &str, authority: &str, path: &str| GivenPath {
-        address: hdfs(scheme, authority, user, hadoop),
+    let on_hdfs = |authority: &str, path: &str| GivenPath {
+        address: hdfs(authority, user, hadoop),
         path: path.to_owned(),
         home: Some(home(user, hadoop)),
     };
-    match split(name) {
+    let behind = behind_mounts(name, user, hadoop)?;
+    match split(behind.as_deref().unwrap_or(name)) {
         (Some("file"), None | Some("" | "localhost"), path) => Ok(GivenPath {
             address: Address::Shared,
             path: path.to_owned(),
@@ -60,17 +62,55 @@ pub fn named(
             name,
             &format!("a file: path has no host ({host}); write file:/FOLDER"),
         )),
-        (Some(scheme @ ("hdfs" | "viewfs")), Some(authority), path) if !authority.is_empty() => {
-            Ok(on_hdfs(scheme, authority, path))
+        (Some("hdfs"), Some(authority), path) if !authority.is_empty() => {
+            Ok(on_hdfs(authority, path))
         }
-        (Some("hdfs" | "viewfs") | None, _, path) => {
-            let (scheme, authority) = default_authority(hadoop, conf_dir)?;
-            Ok(on_hdfs(&scheme, &authority, path))
-        }
+        (Some("hdfs") | None, _, path) => Ok(on_hdfs(&default_authority(hadoop, conf_dir)?, path)),
         (Some(scheme), ..) => Err(bad(
             name,
-            &format!("gerbil-run cannot write to {scheme}:, only to hdfs://, viewfs:// and file:"),
+            &format!("{scheme}: is not spoken here, only hdfs://, viewfs:// and file:"),
         )),
+    }
+}
+
+/// The address behind a name of viewfs, or a path of it where it is the default file system; `None`: it is no such name.
+fn behind_mounts(
+    name: &str,
+    user: &str,
+    hadoop: &dyn Fn(&str) -> Option<String>,
+) -> Result<Option<String>, StageError> {
+    let default = hadoop("fs.defaultFS").unwrap_or_default();
+    let default = match split(default.trim()) {
+        (Some("viewfs"), table, _) => Some(table.unwrap_or_default()),
+        _ => None,
+    };
+    let (table, path) = match (split(name), default) {
+        ((Some("viewfs"), Some(table), path), _) if !table.is_empty() => (table, path),
+        ((Some("viewfs"), _, path), default) => (default.unwrap_or_default(), path),
+        ((None, _, path), Some(default)) => (default, path),
+        _ => return Ok(None),
+    };
+    let path = match path.starts_with('/') {
+        true => path.to_owned(),
+        false => format!("{}/{path}", mounted_home(table, user, hadoop)),
+    };
+    match mount_table::behind(table, &path, hadoop) {
+        Some(behind) => Ok(Some(behind)),
+        None => Err(bad(
+            name,
+            &format!(
+                "the mount table of viewfs://{table} leads nowhere for {path}; give a folder below one of its mounts, \
+                 or an address that begins with hdfs://"
+            ),
+        )),
+    }
+}
+
+/// The user's home folder in the mount table.
+fn mounted_home(table: &str, user: &str, hadoop: &dyn Fn(&str) -> Option<String>) -> String {
+    match mount_table::homes(table, hadoop) {
+        Some(homes) => format!("{}/{user}", homes.trim().trim_end_matches('/')),
+        None => home(user, hadoop),
     }
 }
 
@@ -82,17 +122,15 @@ fn home(user: &str, hadoop: &dyn Fn(&str) -> Option<String>) -> String {
     format!("{prefix}/{user}")
 }
 
-/// Scheme and host of the default file system.
+/// The host, or nameservice, of the default file system.
 fn default_authority(
     hadoop: &dyn Fn(&str) -> Option<String>,
     conf_dir: Option<&str>,
-) -> Result<(String, String), StageError> {
+) -> Result<String, StageError> {
     let default = hadoop("fs.defaultFS");
     let text = default.as_deref().map_or("not set", str::trim);
     match split(text) {
-        (Some(scheme @ ("hdfs" | "viewfs")), Some(authority), _) if !authority.is_empty() => {
-            Ok((scheme.to_owned(), authority.to_owned()))
-        }
+        (Some("hdfs"), Some(authority), _) if !authority.is_empty() => Ok(authority.to_owned()),
         (Some("file"), ..) | (None, ..) => Err(StageError::NoSharedFileSystem {
             value: text.into(),
             conf: conf_dir.unwrap_or("HADOOP_CONF_DIR").into(),
@@ -117,20 +155,30 @@ pub fn resolve(
     hadoop: &dyn Fn(&str) -> Option<String>,
     conf_dir: Option<&str>,
 ) -> Result<Root, StageError> {
+    let default = hadoop("fs.defaultFS").unwrap_or_default();
     let Some(given) = staging else {
-        let (scheme, authority) = default_authority(hadoop, conf_dir)?;
+        if let (Some("viewfs"), table, _) = split(default.trim()) {
+            let home = mounted_home(table.unwrap_or_default(), user, hadoop);
+            let found = named(&home, user, hadoop, conf_dir)?;
+            return Ok(Root {
+                address: found.address,
+                path: format!("{}/.gerbil", found.path),
+                home: Some(found.path),
+            });
+        }
+        let authority = default_authority(hadoop, conf_dir)?;
         let home = home(user, hadoop);
         return Ok(Root {
-            address: hdfs(&scheme, &authority, user, hadoop),
+            address: hdfs(&authority, user, hadoop),
             path: format!("{home}/.gerbil"),
             home: Some(home),
         });
     };
-    let path = folder(given, split(given).2);
+    folder(given, split(given).2)?;
     let named = named(given, user, hadoop, conf_dir)?;
     Ok(Root {
         address: named.address,
-        path: path?,
+        path: folder(given, &named.path)?,
         home: named.home,
     })
 }
@@ -182,12 +230,7 @@ fn folder(root: &str, path: &str) -> Result<String, StageError> {
     Ok(clean)
 }
 
-fn hdfs(
-    scheme: &str,
-    authority: &str,
-    user: &str,
-    hadoop: &dyn Fn(&str) -> Option<String>,
-) -> Address {
+fn hdfs(authority: &str, user: &str, hadoop: &dyn Fn(&str) -> Option<String>) -> Address {
     let mut settings: Vec<(String, String)> = Vec::new();
     // Hadoop trims all of them; hdfs-native takes them as they come.
     let read = |key: &str| {
@@ -214,10 +257,10 @@ fn hdfs(
     ] {
         copy(key.into());
     }
-    let mut connect = format!("{scheme}://{authority}");
+    let mut connect = format!("hdfs://{authority}");
     let mut origin = connect.clone();
     let mut namenodes = 1;
-    if scheme == "hdfs" && !authority.contains(':') {
+    if !authority.contains(':') {
         let ids_key = format!("dfs.ha.namenodes.{authority}");
         if let Some(ids) = read(&ids_key) {
             let ids = ids.split(',').map(str::trim).filter(|id| !id.is_empty());
@@ -386,6 +429,32 @@ mod tests {
     }
 
     #[test]
+    fn a_mount_table_is_resolved_here() {
+        let table = [
+            ("fs.defaultFS", "viewfs://site"),
+            ("fs.viewfs.mounttable.site.link./home", "hdfs://ns/users"),
+            ("fs.viewfs.mounttable.site.link./shared", "file:///mnt"),
+            ("fs.viewfs.mounttable.site.homedir", "/home"),
+            ("dfs.ha.namenodes.ns", "a,b"),
+            ("dfs.namenode.rpc-address.ns.a", "h1:8020"),
+            ("dfs.namenode.rpc-address.ns.b", "h2:8020"),
+        ];
+        let root = on_hdfs(&table, None);
+        assert_eq!(
+            (root.origin.as_str(), root.path.as_str()),
+            ("hdfs://ns", "/users/alice/.gerbil")
+        );
+        let address = ("dfs.namenode.rpc-address.ns.b".into(), "h2:8020".into());
+        assert!(root.settings.contains(&address));
+        assert_eq!(on_hdfs(&table, Some("/home/x")).path, "/users/x");
+        let mounted = with(&table, Some("viewfs:///shared/s")).unwrap();
+        assert_eq!(
+            (mounted.address, mounted.path.as_str()),
+            (Address::Shared, "/mnt/s")
+        );
+    }
+
+    #[test]
     fn staging_wins_in_all_its_forms() {
         for text in [
             "file:/shared//g/",
@@ -430,6 +499,7 @@ mod tests {
         assert!(words(&[("fs.defaultFS", "file:///")], None).contains("file:///"));
         assert!(words(&[("fs.defaultFS", "s3a://bucket")], None).contains("s3a://bucket"));
         assert!(words(&[HEAD], Some("s3a://bucket/x")).contains("s3a:"));
+        assert!(words(&[("fs.defaultFS", "viewfs://site")], None).contains("leads nowhere"));
         assert!(words(&[HEAD], Some("shared")).contains("absolute"));
         assert!(words(&[HEAD], Some("file:shared")).contains("absolute"));
         assert!(words(&[HEAD], Some("file:/a/../b")).contains(".."));

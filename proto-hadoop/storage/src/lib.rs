@@ -109,26 +109,13 @@ impl Storage {
     /// # Errors
     /// The settings make no sense.
     pub fn open(address: &Address) -> Result<Self, StorageError> {
-        Self::open_with(address, None)
-    }
-
-    /// As [`Self::open`]; the mount table of viewfs, which the address does not say, is read in the folder of
-    /// Hadoop's settings.
-    ///
-    /// # Errors
-    /// As [`Self::open`].
-    pub fn open_with(address: &Address, settings: Option<&str>) -> Result<Self, StorageError> {
         Ok(Self(match address {
             Address::Hdfs {
                 connect,
                 origin,
                 user,
-                settings: given,
-            } => {
-                // hdfs-native understands fewer files than Hadoop does, and trims nothing.
-                let settings = settings.filter(|_| connect.starts_with("viewfs:"));
-                Kind::Hdfs(Box::new(Hdfs::new(connect, origin, user, given, settings)?))
-            }
+                settings,
+            } => Kind::Hdfs(Box::new(Hdfs::new(connect, origin, user, settings)?)),
             Address::Shared => Kind::Shared,
         }))
     }

@@ -65,7 +65,7 @@ impl History {
         let hadoop = |key: &str| cluster.hadoop(key);
         let root = root::resolve(staging, &cluster.user, &hadoop, conf_dir)?;
         Ok(Self {
-            storage: Storage::open_with(&root.address, conf_dir)?,
+            storage: Storage::open(&root.address)?,
             path: format!("{}/{FOLDER}", root.path),
         })
     }

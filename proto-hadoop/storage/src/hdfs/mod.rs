@@ -38,7 +38,8 @@ use crate::create::{CreateOptions, Readers};
 use crate::located::Known;
 use crate::{ANSWER, MARK, MOVED, Owner, Status, StorageError, parent};
 
-/// A folder without files, so that hdfs-native reads no settings but those it is given.
+/// A folder without files, so that hdfs-native reads no settings but those it is given: it understands fewer files than
+/// Hadoop does, and trims nothing.
 const NO_SETTINGS: &str = "/nonexistent";
 
 /// Whether DataNodes want more than a question, and by what they are called.
@@ -152,7 +153,6 @@ impl Hdfs {
         origin: &str,
         user: &str,
         settings: &[(String, String)],
-        settings_folder: Option<&str>,
     ) -> Result<Self, StorageError> {
         let wrong = |said| StorageError::Settings {
             url: origin.to_owned(),
@@ -164,7 +164,7 @@ impl Hdfs {
                 .with_url(connect)
                 .with_user(user)
                 .with_config(settings)
-                .with_config_dir(settings_folder.unwrap_or(NO_SETTINGS))
+                .with_config_dir(NO_SETTINGS)
                 .build()
         };
         let name_nodes = NameNodes::new(connect, settings, client)
@@ -397,7 +397,7 @@ mod tests {
         // Listens, and takes no connection from its queue.
         let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let address = format!("hdfs://{}", silent.local_addr().unwrap());
-        let hdfs = Hdfs::new(&address, &address, "alice", &[], None).unwrap();
+        let hdfs = Hdfs::new(&address, &address, "alice", &[]).unwrap();
         let told = hdfs.stat("/x").await.unwrap_err();
         assert!(
             matches!(told, StorageError::Silent { seconds: 15, .. }),
