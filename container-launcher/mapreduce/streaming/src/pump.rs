@@ -4,15 +4,18 @@
 //! Bytes in either direction are signs of life. A command that gives none for as long as a task may be silent is ended
 //! with a sentence, before its launcher ends the task without one.
 
+mod ended;
+mod printed;
+mod waiting;
+
 use std::collections::BTreeMap;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::Path;
 use std::process::{Child, ExitStatus};
 use std::time::{Duration, Instant};
 
 use gerbil_mapreduce::{Context, Error, ErrorContext as _, Result};
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use rustix::io::{Errno, ioctl_fionread};
 use rustix::pipe::{PipeFlags, fcntl_setpipe_size, pipe_with};
@@ -20,18 +23,14 @@ use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
 use crate::child;
 use crate::counted::Counted;
-use crate::reporter::{ErrorLines, Reported, reported};
+use crate::reporter::ErrorLines;
 use crate::settings::UNREAD;
+use ended::{Ended, how};
 
 /// Bytes of a pipe, where the kernel gives so many.
 const PIPE: usize = 1 << 20;
 /// Bytes that are read at once.
 const PIECE: usize = 256 << 10;
-/// How often a command that says nothing is looked at.
-const LOOK: Timespec = Timespec {
-    tv_sec: 1,
-    tv_nsec: 0,
-};
 /// How long the complaints of a command that has ended are waited for.
 const COMPLAINTS_OPEN: Duration = Duration::from_secs(1);
 
@@ -88,26 +87,6 @@ pub(crate) struct Pump {
     /// Lines that it has printed.
     printed: u64,
     moved: Instant,
-}
-
-/// What there is to know of a command that has ended.
-#[derive(Clone, Copy, Debug)]
-struct Ended {
-    status: ExitStatus,
-    at: Instant,
-    /// Bytes of its output that were read since.
-    late: usize,
-    /// There was a moment when there was none.
-    is_drained: bool,
-    /// When nothing but complaints were open.
-    said_all: Option<Instant>,
-}
-
-impl Ended {
-    /// Whether somebody else holds the output.
-    fn is_held(&self) -> bool {
-        self.is_drained || self.late > PIPE
-    }
 }
 
 impl Pump {
@@ -274,167 +253,6 @@ impl Pump {
         !status.success() && (self.terms.fails_by_code || status.signal().is_some())
     }
 
-    /// Waits until something can be done, and reads what there is.
-    fn wait(&mut self, writes: bool, to: &mut impl Listener) -> Result<()> {
-        let ready = {
-            let stdin = self.stdin.as_ref().filter(|_| writes);
-            let pidfd = Some(&self.pidfd).filter(|_| self.ended.is_none());
-            let wanted = [
-                (self.stdout.as_ref(), PollFlags::IN, Stream::Output),
-                (self.stderr.as_ref(), PollFlags::IN, Stream::Complaints),
-                (stdin, PollFlags::OUT, Stream::Input),
-                (pidfd, PollFlags::IN, Stream::End),
-            ];
-            let wanted = wanted.into_iter().filter_map(|(fd, flags, of)| {
-                Some((PollFd::from_borrowed_fd(fd?.as_fd(), flags), of))
-            });
-            let (mut all, of): (Vec<_>, Vec<_>) = wanted.unzip();
-            match poll(&mut all, Some(&LOOK)) {
-                Ok(_) | Err(Errno::INTR) => {}
-                Err(error) => return Err(error).context(|| self.name()),
-            }
-            let ready = all.iter().zip(of);
-            let ready = ready.filter(|(fd, _)| !fd.revents().is_empty());
-            ready.map(|(_, which)| which).collect::<Vec<_>>()
-        };
-        if let Some(ended) = &mut self.ended {
-            ended.is_drained |= !ready.contains(&Stream::Output);
-        }
-        for stream in &ready {
-            match stream {
-                Stream::Output => self.read_output(to)?,
-                Stream::Complaints => self.read_complaints(to)?,
-                Stream::Input => {}
-                Stream::End => {
-                    let status = self.child.try_wait().context(|| self.name())?;
-                    self.ended = status.map(|status| Ended {
-                        status,
-                        at: Instant::now(),
-                        late: 0,
-                        is_drained: false,
-                        said_all: None,
-                    });
-                }
-            }
-        }
-        if ready.is_empty()
-            && (writes || self.ended.is_none())
-            && let Some(silence) = self.terms.silence
-            && self.moved.elapsed() > silence
-        {
-            let seconds = silence.as_secs();
-            return Err(self.failure(&format!(
-                "has read nothing, printed nothing and reported nothing for {seconds} s: it hangs, or needs a \
-                 reporter:status: line now and then, or a longer mapreduce.task.timeout"
-            )));
-        }
-        Ok(())
-    }
-
-    fn is_alive(&mut self, to: &mut impl Listener) {
-        self.moved = Instant::now();
-        to.task().progress();
-    }
-
-    fn read_output(&mut self, to: &mut impl Listener) -> Result<()> {
-        let Some(stdout) = &self.stdout else {
-            return Ok(());
-        };
-        if self.output.len() - self.filled < PIECE / 2 {
-            self.output.resize(self.output.len() * 2, 0);
-        }
-        let room = self.output.get_mut(self.filled..).unwrap_or_default();
-        match rustix::io::read(stdout, room) {
-            Ok(0) => self.stdout = None,
-            Ok(count) => {
-                self.filled += count;
-                if let Some(ended) = &mut self.ended {
-                    ended.late = ended.late.saturating_add(count);
-                }
-                self.is_alive(to);
-                self.lines(false, to)?;
-            }
-            Err(Errno::AGAIN | Errno::INTR) => {}
-            Err(error) => return Err(error).context(|| self.name()),
-        }
-        Ok(())
-    }
-
-    /// Hands over the lines that are whole; at the end the rest, too. They end with LF, CR LF or CR.
-    fn lines(&mut self, at_end: bool, to: &mut impl Listener) -> Result<()> {
-        let held = self.output.get(..self.filled).unwrap_or_default();
-        let whole = match at_end {
-            true => held.len(),
-            false => memchr::memrchr(b'\n', held).map_or(0, |at| at + 1),
-        };
-        if held.len() - whole > self.terms.line_max {
-            let most = self.terms.line_max;
-            return Err(self.failure(&format!("has printed a line of more than {most} bytes")));
-        }
-        let mut rest = held.get(..whole).unwrap_or_default();
-        let has_returns = memchr::memchr(b'\r', rest).is_some();
-        while !rest.is_empty() {
-            let end = match has_returns {
-                false => memchr::memchr(b'\n', rest),
-                true => memchr::memchr2(b'\n', b'\r', rest),
-            };
-            let end = end.unwrap_or(rest.len());
-            let (line, behind) = rest.split_at(end);
-            to.line(line)?;
-            self.printed += 1;
-            let ends_twice = behind.starts_with(b"\r\n");
-            rest = behind
-                .get(1 + usize::from(ends_twice)..)
-                .unwrap_or_default();
-        }
-        self.output.copy_within(whole..self.filled, 0);
-        self.filled -= whole;
-        Ok(())
-    }
-
-    fn read_complaints(&mut self, to: &mut impl Listener) -> Result<()> {
-        let Some(stderr) = &self.stderr else {
-            return Ok(());
-        };
-        let mut bytes = [0; 8 << 10];
-        match rustix::io::read(stderr, &mut bytes) {
-            Ok(0) => {
-                self.stderr = None;
-                self.complain(&[], true, to)
-            }
-            Ok(count) => {
-                self.is_alive(to);
-                self.complain(bytes.get(..count).unwrap_or_default(), false, to)
-            }
-            Err(Errno::AGAIN | Errno::INTR) => Ok(()),
-            Err(error) => Err(error).context(|| self.name()),
-        }
-    }
-
-    fn complain(&mut self, bytes: &[u8], at_end: bool, to: &mut impl Listener) -> Result<()> {
-        let prefix = self.terms.prefix.clone();
-        let mut kept = Vec::new();
-        let mut each = |line: &[u8]| -> Result<()> {
-            let line = String::from_utf8_lossy(line);
-            match reported(&prefix, &line) {
-                Reported::Counter(group, name, by) => self.counted.add(group, name, by),
-                Reported::Status(status) => to.task().status(status)?,
-                Reported::Broken(why) => say(&format!("{line} ({why})")),
-                Reported::Text => {
-                    say(&line);
-                    kept.push(line.into_owned());
-                }
-            }
-            Ok(())
-        };
-        let done = match at_end {
-            true => self.complaints.end(&mut each),
-            false => self.complaints.take(bytes, &mut each),
-        };
-        kept.iter().for_each(|line| self.complaints.keep(line));
-        done
-    }
-
     fn name(&self) -> String {
         format!("`{}`", self.command)
     }
@@ -457,28 +275,4 @@ impl Drop for Pump {
             drop(self.child.wait());
         }
     }
-}
-
-/// Of a command, or that there is no more of it.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Stream {
-    Input,
-    Output,
-    Complaints,
-    End,
-}
-
-/// How a process has ended.
-fn how(status: ExitStatus) -> String {
-    match (status.code(), status.signal()) {
-        (Some(code), _) => format!("ended with exit code {code}"),
-        (None, Some(signal)) => format!("was ended by signal {signal}"),
-        (None, None) => "has ended".to_owned(),
-    }
-}
-
-/// A line into the task's log.
-fn say(line: &str) {
-    use std::io::Write as _;
-    drop(writeln!(std::io::stderr().lock(), "{line}"));
 }
