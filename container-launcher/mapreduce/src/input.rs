@@ -34,7 +34,7 @@ pub use marked::MarkedRecords;
 pub use numbers::Numbers;
 #[cfg(feature = "parquet")]
 pub use parquet::{Parquet, ParquetReader};
-pub use sequence_file::{SequenceFile, SequenceFileAsText};
+pub use sequence_file::{SequenceFile, SequenceFileAsText, SequenceFileRaw, Wire};
 pub(crate) use source::{Consumed, Open, Opened, at_hand};
 pub use source::{Places, Source, SourceFile};
 pub use whole::WholeFile;

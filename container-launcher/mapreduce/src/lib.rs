@@ -95,7 +95,8 @@ pub use handle::Handle;
 pub use input::{Avro, AvroReader};
 pub use input::{
     FixedLength, Granule, InputFormat, KeyValueText, LineBlocks, MarkedRecords, NLines, Numbers,
-    Places, SequenceFile, SequenceFileAsText, Source, SourceFile, TextLines, WholeFile,
+    Places, SequenceFile, SequenceFileAsText, SequenceFileRaw, Source, SourceFile, TextLines,
+    WholeFile, Wire,
 };
 #[cfg(feature = "parquet")]
 pub use input::{Parquet, ParquetReader};

@@ -12,6 +12,7 @@ mod as_text;
 mod blocks;
 mod codec;
 mod header;
+mod raw;
 
 use std::io::{self, Read as _};
 use std::marker::PhantomData;
@@ -24,6 +25,7 @@ pub use as_text::SequenceFileAsText;
 use blocks::RecordBlock;
 use codec::inflate;
 use header::Header;
+pub use raw::{SequenceFileRaw, Wire};
 
 /// Bytes of a sync.
 const SYNC: usize = 16;

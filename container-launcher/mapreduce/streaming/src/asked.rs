@@ -3,6 +3,7 @@
 //! Here are its options, one after the other; in [`settings`] what `-D` says; in [`complete`] what the whole of them makes.
 
 mod complete;
+mod forms;
 mod reader;
 mod settings;
 #[cfg(test)]
@@ -133,6 +134,8 @@ struct Given {
     /// `-inputreader` says what records begin and end with.
     has_reader: bool,
     settings: Vec<(String, String)>,
+    /// How records are written for commands, and printed.
+    forms: forms::Forms,
     /// `KeyFieldBasedComparator` is wanted, and by what it compares.
     compares_fields: bool,
     comparator: Option<String>,
@@ -171,19 +174,14 @@ impl Given {
                 self.format = Some(format.ok_or_else(|| {
                     format!(
                         "-inputformat {first}: gerbil runs no Java, and reads TextInputFormat, KeyValueTextInputFormat, \
-                         NLineInputFormat and SequenceFileAsTextInputFormat"
+                         NLineInputFormat, SequenceFileInputFormat and SequenceFileAsTextInputFormat"
                     )
                 })?);
             }
             "inputreader" => self.reader(&first, asked)?,
             "outputformat" => one_of("outputformat", &first, "TextOutputFormat")?,
             "partitioner" => self.partitioner(name, &first)?,
-            "io" if first == "text" => {}
-            "io" => {
-                return Err(format!(
-                    "-io {first}: commands read and print lines of text: leave the option out"
-                ));
-            }
+            "io" => self.forms.all(&first)?,
             "lazyOutput" => self.settings.push((LAZY.to_owned(), "true".to_owned())),
             "D" | "jobconf" => self.set(&first, asked)?,
             "info" | "help" => asked.help = true,

@@ -21,6 +21,7 @@ mod counted;
 mod cut;
 mod environment;
 mod folder;
+mod form;
 mod help;
 mod here;
 mod input;
@@ -35,10 +36,13 @@ mod pump;
 mod reducer;
 mod reporter;
 mod settings;
+mod shown;
 mod stage;
 #[cfg(test)]
 mod tests;
+mod typed;
 mod words;
+mod writable;
 
 use std::ffi::OsString;
 use std::io::Write as _;

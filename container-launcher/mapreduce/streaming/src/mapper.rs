@@ -10,8 +10,6 @@ use crate::stage::{At, Emitting, Ready, ready};
 #[derive(Debug, Default)]
 pub(crate) struct CommandMapper {
     ready: Option<Ready>,
-    /// A key with what it is compared by.
-    written: Vec<u8>,
 }
 
 impl Mapper for CommandMapper {
@@ -25,14 +23,12 @@ impl Mapper for CommandMapper {
     }
 
     fn map(&mut self, _offset: u64, lines: &[u8], out: &mut Emit<'_, Self>) -> Result<()> {
-        let Self { ready, written } = self;
-        let Some(ready) = ready else {
+        let Some(ready) = &mut self.ready else {
             return Ok(());
         };
         let mut to = Emitting {
-            cut: &ready.cut,
+            by: &mut ready.by,
             out,
-            order: ready.order.as_ref().map(|order| (order, written)),
             is_mute: false,
         };
         match &mut ready.running {
@@ -52,9 +48,8 @@ impl Mapper for CommandMapper {
             return Ok(());
         };
         running.pump.finish(&mut Emitting {
-            cut: &ready.cut,
+            by: &mut ready.by,
             out,
-            order: (ready.order.as_ref()).map(|order| (order, &mut self.written)),
             is_mute: false,
         })
     }

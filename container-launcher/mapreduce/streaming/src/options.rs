@@ -142,7 +142,7 @@ pub(crate) const OPTIONS: &[StreamOption] = &[
         "inputformat",
         Takes::One,
         "CLASS",
-        "TextInputFormat, KeyValueTextInputFormat, NLineInputFormat or SequenceFileAsTextInputFormat, by short or full name",
+        "TextInputFormat, KeyValueTextInputFormat, NLineInputFormat, SequenceFileInputFormat or SequenceFileAsTextInputFormat, by short or full name",
     ),
     taken(
         "inputreader",
@@ -166,8 +166,8 @@ pub(crate) const OPTIONS: &[StreamOption] = &[
     taken(
         "io",
         Takes::One,
-        "text",
-        "how records are written for commands",
+        "FORM",
+        "how records are written for commands and printed by them: text (lines), rawbytes or typedbytes",
     ),
     taken(
         "D",

@@ -23,9 +23,11 @@ use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
 use crate::child;
 use crate::counted::Counted;
+use crate::form::Form;
 use crate::reporter::ErrorLines;
 use crate::settings::UNREAD;
 use ended::{Ended, how};
+use printed::Printed;
 
 /// Bytes of a pipe, where the kernel gives so many.
 const PIPE: usize = 1 << 20;
@@ -37,10 +39,12 @@ const COMPLAINTS_OPEN: Duration = Duration::from_secs(1);
 /// Bytes of its input that a command may leave unread: as many as Hadoop keeps back, and does not miss when they are lost.
 const UNREAD_MAX: u64 = 128 << 10;
 
-/// Takes the lines of a command, and is its task.
+/// Takes the records of a command, and is its task.
 pub(crate) trait Listener {
     /// A line of its output, without its end.
     fn line(&mut self, line: &[u8]) -> Result<()>;
+    /// A key of its output with a value.
+    fn pair(&mut self, key: &[u8], value: &[u8]) -> Result<()>;
     /// The task.
     fn task(&mut self) -> &mut Context;
 }
@@ -52,13 +56,15 @@ pub(crate) struct Terms {
     pub(crate) prefix: String,
     /// Any exit code but 0 is a failure.
     pub(crate) fails_by_code: bool,
-    /// The longest line.
-    pub(crate) line_max: usize,
+    /// How it prints records.
+    pub(crate) form: Form,
+    /// The longest line, or record.
+    pub(crate) record_max: usize,
     /// How long it may be silent.
     pub(crate) silence: Option<Duration>,
     /// How long others may hold its output open, when it has ended.
     pub(crate) left_open: Duration,
-    /// How many lines allow it to leave any of its input unread; none: no number does.
+    /// How many records allow it to leave any of its input unread; none: no number does.
     pub(crate) unread_after: Option<u64>,
 }
 
@@ -76,16 +82,12 @@ pub(crate) struct Pump {
     far_end: Option<OwnedFd>,
     stdout: Option<OwnedFd>,
     stderr: Option<OwnedFd>,
-    /// What was read of its output, from `begun` on without a whole line.
-    output: Vec<u8>,
-    filled: usize,
+    printed: Printed,
     complaints: ErrorLines,
     counted: Counted,
     /// Bytes that it was given, and bytes that nobody has read.
     given: u64,
     unread: u64,
-    /// Lines that it has printed.
-    printed: u64,
     moved: Instant,
 }
 
@@ -125,13 +127,11 @@ impl Pump {
             far_end: Some(far_end),
             stdout,
             stderr,
-            output: vec![0; PIECE],
-            filled: 0,
+            printed: Printed::default(),
             complaints: ErrorLines::default(),
             counted: Counted::default(),
             given: 0,
             unread: 0,
-            printed: 0,
             moved: Instant::now(),
         })
     }
@@ -195,7 +195,7 @@ impl Pump {
                 )));
             }
         }
-        self.lines(true, to)?;
+        self.hand_over(true, to)?;
         let counted = std::mem::take(&mut self.counted);
         counted.tell(to.task()).map_err(|why| self.failure(&why))?;
         match self.ended {
@@ -207,7 +207,7 @@ impl Pump {
         if let Some(far_end) = self.far_end.take() {
             self.unread = ioctl_fionread(far_end)?;
         }
-        let is_allowed = (self.terms.unread_after).is_some_and(|lines| self.printed >= lines);
+        let is_allowed = (self.terms.unread_after).is_some_and(|lines| self.printed.count >= lines);
         match self.unread > UNREAD_MAX && !is_allowed {
             true => Err(self.leaves_input()),
             false => Ok(()),

@@ -3,22 +3,26 @@
 use gerbil_mapreduce::{Context, Output, Reducer, Result, Text, Values};
 
 use crate::aggregate;
+use crate::form::{Form, MAP_OUTPUT, REDUCE_INPUT};
 use crate::order;
 use crate::settings::{self, REDUCE_INPUT_SEPARATOR, text};
 use crate::stage::{At, Emitting, Ready, ready};
+use crate::writable::Class;
 
 /// Bytes that are handed to the command at once.
 const PIECE: usize = 64 << 10;
 
-/// Hands each key with each of its values to the command, a line each, and emits what that prints.
+/// Hands each key with each of its values to the command, and emits what that prints.
 #[derive(Debug)]
 pub(crate) struct CommandReducer {
     at: At,
     ready: Option<Ready>,
     separator: Vec<u8>,
-    lines: Vec<u8>,
-    /// A key with what it is compared by.
-    written: Vec<u8>,
+    /// What maps have printed, and how the command reads it.
+    class: Class,
+    form: Form,
+    /// What is to be written to the command.
+    block: Vec<u8>,
     /// There was a key.
     had_input: bool,
     /// Bytes that different values of a key may take.
@@ -41,8 +45,9 @@ impl CommandReducer {
             at,
             ready: None,
             separator: Vec::new(),
-            lines: Vec::new(),
-            written: Vec::new(),
+            class: Class::Text,
+            form: Form::Text,
+            block: Vec::new(),
             had_input: false,
             most: 0,
         }
@@ -56,6 +61,8 @@ impl Reducer<Text, Text> for CommandReducer {
     fn setup(&mut self, context: &mut Context) -> Result<()> {
         let separator = text(context.settings(), REDUCE_INPUT_SEPARATOR, "\t");
         self.separator = separator.as_bytes().to_vec();
+        self.class = Class::of_output(Form::of(context.settings(), MAP_OUTPUT)?);
+        self.form = Form::of(context.settings(), REDUCE_INPUT)?;
         self.most = settings::arena(context.settings())?;
         self.ready = Some(ready(self.at, context)?);
         Ok(())
@@ -72,9 +79,9 @@ impl Reducer<Text, Text> for CommandReducer {
         };
         self.had_input = true;
         let combines = self.at == At::Combine;
-        let key = match &ready.order {
-            Some(_) => order::key(stored),
-            None => stored,
+        let key = match ready.is_ordered {
+            true => order::key(stored),
+            false => stored,
         };
         if ready.aggregates {
             let (mut aggregator, name) = aggregate::of(key, self.most)?;
@@ -86,27 +93,32 @@ impl Reducer<Text, Text> for CommandReducer {
                 false => out.emit(name, &aggregator.result()?),
             };
         }
+        let mut to = Emitting {
+            by: &mut ready.by,
+            out,
+            is_mute: false,
+        };
         let Some(running) = &mut ready.running else {
-            let key = if combines { stored } else { key };
             while let Some(value) = values.next()? {
-                out.emit(key, value)?;
+                to.emit(key, value)?;
             }
             return Ok(());
         };
+        let Self {
+            class, form, block, ..
+        } = self;
         while let Some(value) = values.next()? {
-            for part in [key, &self.separator, value, b"\n"] {
-                self.lines.extend_from_slice(part);
+            class.write(key, *form, block)?;
+            if *form == Form::Text {
+                block.extend_from_slice(&self.separator);
             }
-            if self.lines.len() >= PIECE {
-                let order = ready.order.as_ref().filter(|_| combines);
-                let mut to = Emitting {
-                    cut: &ready.cut,
-                    out,
-                    order: order.map(|order| (order, &mut self.written)),
-                    is_mute: false,
-                };
-                running.pump.write(&self.lines, &mut to)?;
-                self.lines.clear();
+            class.write(value, *form, block)?;
+            if *form == Form::Text {
+                block.push(b'\n');
+            }
+            if block.len() >= PIECE {
+                running.pump.write(block, &mut to)?;
+                block.clear();
             }
         }
         Ok(())
@@ -119,16 +131,14 @@ impl Reducer<Text, Text> for CommandReducer {
         let Some(running) = &mut ready.running else {
             return Ok(());
         };
-        let order = ready.order.as_ref().filter(|_| self.at == At::Combine);
         // Hadoop takes nothing from a reducer that was given nothing.
         let mut to = Emitting {
-            cut: &ready.cut,
+            by: &mut ready.by,
             out,
-            order: order.map(|order| (order, &mut self.written)),
             is_mute: !self.had_input,
         };
-        if !self.lines.is_empty() {
-            running.pump.write(&self.lines, &mut to)?;
+        if !self.block.is_empty() {
+            running.pump.write(&self.block, &mut to)?;
         }
         running.pump.finish(&mut to)
     }

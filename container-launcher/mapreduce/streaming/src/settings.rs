@@ -6,6 +6,7 @@ use gerbil_mapreduce::{Error, Result, Settings};
 use gerbil_task::settings::{SKIP, SKIP_GROUPS};
 
 use crate::cut::Cut;
+use crate::form::Form;
 use crate::key_fields::parts;
 use crate::order::KeyOrder;
 use crate::pump::Terms;
@@ -86,7 +87,7 @@ pub(crate) fn arena(settings: &Settings) -> Result<usize> {
 }
 
 /// How commands are treated.
-pub(crate) fn terms(settings: &Settings) -> Result<Terms> {
+pub(crate) fn terms(settings: &Settings, form: Form) -> Result<Terms> {
     skips_nothing(settings)?;
     let arena: usize = settings.parse(ARENA)?;
     let timeout: u64 = settings.parse(TIMEOUT)?;
@@ -96,7 +97,8 @@ pub(crate) fn terms(settings: &Settings) -> Result<Terms> {
     Ok(Terms {
         prefix: text(settings, "stream.stderr.reporter.prefix", "reporter:").to_owned(),
         fails_by_code: fails.unwrap_or(true),
-        line_max: arena.saturating_mul(QUARTERS_OF_MIB),
+        form,
+        record_max: arena.saturating_mul(QUARTERS_OF_MIB),
         silence,
         left_open: silence.map_or(LEFT_OPEN, |silence| LEFT_OPEN.min(silence)),
         unread_after: settings.parse_if(UNREAD)?,
@@ -110,6 +112,7 @@ pub(crate) enum Format {
     KeyValueText,
     NLine,
     SequenceFileAsText,
+    SequenceFile,
     Xml,
 }
 
@@ -129,6 +132,7 @@ impl Format {
             "KeyValueTextInputFormat" => Self::KeyValueText,
             "NLineInputFormat" => Self::NLine,
             "SequenceFileAsTextInputFormat" => Self::SequenceFileAsText,
+            "SequenceFileInputFormat" => Self::SequenceFile,
             "StreamInputFormat" => Self::Xml,
             _ => return None,
         })
@@ -141,6 +145,7 @@ impl Format {
             Self::KeyValueText => "keyvalue",
             Self::NLine => "nline",
             Self::SequenceFileAsText => "sequencefile",
+            Self::SequenceFile => "sequence",
             Self::Xml => "xml",
         }
     }
@@ -152,6 +157,7 @@ impl Format {
             Self::KeyValueText,
             Self::NLine,
             Self::SequenceFileAsText,
+            Self::SequenceFile,
             Self::Xml,
         ];
         all.into_iter()
@@ -159,8 +165,8 @@ impl Format {
             .ok_or_else(|| Error::new(format!("{FORMAT}={name} makes no sense")))
     }
 
-    /// Whether a mapper is handed no keys, unless the job says otherwise.
-    pub(crate) fn ignores_keys(self, settings: &Settings) -> Result<bool> {
-        Ok(settings.parse_if(IGNORE_KEY)?.unwrap_or(self == Self::Text))
+    /// Whether a mapper is handed no keys: of lines, unless the job says otherwise.
+    pub(crate) fn ignores_keys(self, form: Form, settings: &Settings) -> Result<bool> {
+        Ok(form == Form::Text && settings.parse_if(IGNORE_KEY)?.unwrap_or(self == Self::Text))
     }
 }

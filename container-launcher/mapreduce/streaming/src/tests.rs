@@ -1,6 +1,7 @@
 //! The contract with commands, by commands: `sh`, `cat`, `awk`.
 
 mod ends;
+mod forms;
 mod keys;
 
 use gerbil_mapreduce::{Error, Test, Tested};

@@ -108,13 +108,13 @@ impl InputFormat for SequenceFileAsText {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::{InputFormat as _, SequenceFileAsText};
     use crate::input::Source;
     use crate::settings::Settings;
 
     /// A SequenceFile of one record, whose Writables are these of `org.apache.hadoop.io`.
-    fn file(key: (&str, &[u8]), value: (&str, &[u8])) -> Source {
+    pub(in super::super) fn file(key: (&str, &[u8]), value: (&str, &[u8])) -> Source {
         let mut bytes = b"SEQ\x06".to_vec();
         for (class, _) in [key, value] {
             let class = format!("org.apache.hadoop.io.{class}");

@@ -47,7 +47,7 @@ fn has_names_of_its_own(all: &[&Brought]) -> Result<(), String> {
 }
 
 impl Given {
-    pub(super) fn complete(self, asked: &mut Asked, here: &dyn Here) -> Result<(), String> {
+    pub(super) fn complete(mut self, asked: &mut Asked, here: &dyn Here) -> Result<(), String> {
         if asked.inputs.is_empty() {
             return Err("-input PATH is needed; --help tells more".to_owned());
         }
@@ -111,7 +111,7 @@ impl Given {
             (format, _) => format,
         };
         let mut reduces = self.reduces;
-        asked.plan.map = match self.mapper {
+        asked.plan.map = match self.mapper.take() {
             Some(command) => stage("mapper", command, asked, here)?,
             None => Stage::Identity,
         };
@@ -146,6 +146,7 @@ impl Given {
                     .to_owned(),
             );
         }
+        self.forms(asked)?;
         asked.plan.links = (asked.files.iter().chain(&asked.archives))
             .map(|file| file.link.clone())
             .collect();

@@ -90,6 +90,9 @@ impl Given {
             }
             return self.of_keys(name, known.own, value);
         }
+        if self.forms.set(name, value)? {
+            return Ok(());
+        }
         // Of a Hadoop with job trackers: nobody would read them there today.
         if let (Standing::Unknown(_), true) = (standing(name), name.starts_with("mapred.")) {
             let note = format!("{name} does nothing here, and is left out");

@@ -192,8 +192,32 @@ fn what_cannot_be_is_said_in_a_sentence() {
             "-mapdebug: no script is run",
         ),
         (
-            "-input a -output b -mapper cat -io typedbytes",
-            "-io typedbytes: commands read and print lines",
+            "-input a -output b -mapper cat -io keyonlytext",
+            "-io keyonlytext: lines without values are not read or written here, give text",
+        ),
+        (
+            "-input a -output b -mapper cat -D stream.map.input=bytes",
+            "-D stream.map.input=bytes: records go through pipes as text, rawbytes or typedbytes",
+        ),
+        (
+            "-input a -output b -inputformat KeyValueTextInputFormat -io typedbytes",
+            "-io typedbytes: a mapper that hands records on as they are has text",
+        ),
+        (
+            "-input a -output b -mapper cat -reducer aggregate -D stream.map.output=rawbytes",
+            "-D stream.map.output=rawbytes: aggregate reads text",
+        ),
+        (
+            "-input a -output b -mapper cat -partitioner KeyFieldBasedPartitioner -io RawBytes",
+            "-io rawbytes: KeyFieldBasedComparator and KeyFieldBasedPartitioner look at fields",
+        ),
+        (
+            "-input a -output b -mapper cat -combiner cat -D stream.map.output=typedbytes",
+            "-D stream.map.output=typedbytes: a combiner prints what stream.reduce.output says, text,",
+        ),
+        (
+            "-input a -output b -mapper cat -D stream.io.identifier.resolver.class=org.x.Y",
+            "-D stream.io.identifier.resolver.class=org.x.Y: gerbil runs no Java",
         ),
         (
             "-input a -output b -mapper cat -cmdenv A",
@@ -417,5 +441,34 @@ fn records_between_marks_are_asked_for_by_a_reader() {
     assert!(
         found.contains("-inputreader StreamXmlRecordReader"),
         "{found}"
+    );
+}
+
+#[test]
+fn one_option_overrules_what_finer_settings_say_of_forms() {
+    let told = |words: &str| {
+        let found = line(&format!("-input a -output b -mapper cat {words}")).unwrap();
+        let all = found.options.into_iter();
+        let forms = all.filter(|option| {
+            let name = option.split('=').next();
+            crate::form::ALL.iter().any(|known| Some(*known) == name)
+        });
+        forms.collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(
+        told("-io text"),
+        crate::form::ALL
+            .map(|name| format!("{name}=text"))
+            .join(" ")
+    );
+    assert_eq!(
+        told("-D stream.reduce.input=TYPEDBYTES -D stream.map.input=rawbytes"),
+        "stream.map.input=rawbytes stream.reduce.input=typedbytes"
+    );
+    assert_eq!(
+        told("-io rawbytes -D stream.reduce.input=text"),
+        crate::form::ALL
+            .map(|name| format!("{name}=rawbytes"))
+            .join(" ")
     );
 }

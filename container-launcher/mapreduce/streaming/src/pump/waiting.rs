@@ -8,7 +8,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 
 use super::ended::Ended;
-use super::{Listener, PIECE, Pump};
+use super::{Listener, Pump};
 use crate::reporter::{Reported, reported};
 
 /// How often a command that says nothing is looked at.
@@ -84,24 +84,29 @@ impl Pump {
         let Some(stdout) = &self.stdout else {
             return Ok(());
         };
-        if self.output.len() - self.filled < PIECE / 2 {
-            self.output.resize(self.output.len() * 2, 0);
-        }
-        let room = self.output.get_mut(self.filled..).unwrap_or_default();
+        let room = self.printed.room();
         match rustix::io::read(stdout, room) {
             Ok(0) => self.stdout = None,
             Ok(count) => {
-                self.filled += count;
+                self.printed.came(count);
                 if let Some(ended) = &mut self.ended {
                     ended.late = ended.late.saturating_add(count);
                 }
                 self.is_alive(to);
-                self.lines(false, to)?;
+                self.hand_over(false, to)?;
             }
             Err(Errno::AGAIN | Errno::INTR) => {}
             Err(error) => return Err(error).context(|| self.name()),
         }
         Ok(())
+    }
+
+    /// Hands over what the command has printed.
+    pub(super) fn hand_over(&mut self, at_end: bool, to: &mut impl Listener) -> Result<()> {
+        match self.printed.hand_over(at_end, &self.terms, to)? {
+            Some(broken) => Err(self.failure(&broken)),
+            None => Ok(()),
+        }
     }
 
     fn read_complaints(&mut self, to: &mut impl Listener) -> Result<()> {

@@ -73,7 +73,7 @@ fn what_cannot_tell_lines_apart_leaves_none_out() {
 }
 
 /// A job with a combiner.
-fn combining(map: &str, combine: Stage, reduce: Stage) -> Test {
+pub(super) fn combining(map: &str, combine: Stage, reduce: Stage) -> Test {
     let plan = StreamPlan {
         map: Stage::Command(map.to_owned()),
         combine: Some(combine),
