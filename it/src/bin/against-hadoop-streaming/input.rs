@@ -13,7 +13,9 @@ const LINES: u64 = 3000;
 const WORDS: u64 = 700;
 
 /// What a documentation of 2010 has its readers write.
-const SCRIPTS: [(&str, &str); 9] = [
+const SCRIPTS: [(&str, &str); 11] = [
+    ("typed.py", include_str!("scripts/typed.py")),
+    ("raw.py", include_str!("scripts/raw.py")),
     (
         "mapper.py",
         "#!/usr/bin/env python3\nimport sys\nfor line in sys.stdin:\n    for word in line.split():\n        \

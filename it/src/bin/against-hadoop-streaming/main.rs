@@ -5,6 +5,7 @@
 //! `--write` puts the table into the README of the crate.
 
 mod compare;
+mod forms;
 mod input;
 mod peers;
 mod recipes;
@@ -22,6 +23,7 @@ use clap::Parser;
 use it::readme;
 
 use compare::Equality;
+use forms::FORMS;
 use peers::{Peer, Peers};
 use recipes::{RECIPES, Recipe};
 
@@ -54,7 +56,7 @@ fn run(options: &AgainstHadoopStreamingOptions) -> Result<()> {
     sequence::write(&folder.path().join("sequences"))?;
     let mut rows = Vec::new();
     let mut worse = Vec::new();
-    for recipe in RECIPES {
+    for recipe in RECIPES.iter().chain(FORMS) {
         if !recipe.line().contains(&options.only) {
             continue;
         }

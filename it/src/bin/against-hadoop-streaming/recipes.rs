@@ -23,14 +23,14 @@ impl Recipe {
     }
 }
 
-const fn equal(words: &'static [&'static str]) -> Recipe {
+pub(crate) const fn equal(words: &'static [&'static str]) -> Recipe {
     Recipe {
         words,
         wanted: Equality::Bytes,
     }
 }
 
-const fn up_to_values(words: &'static [&'static str]) -> Recipe {
+pub(crate) const fn up_to_values(words: &'static [&'static str]) -> Recipe {
     Recipe {
         words,
         wanted: Equality::Values,
@@ -45,13 +45,13 @@ const fn up_to_equal_keys(words: &'static [&'static str]) -> Recipe {
 }
 
 /// The number of reduces of most.
-const FOUR: &str = "mapreduce.job.reduces=4";
-const TEXT: &str = "text";
+pub(crate) const FOUR: &str = "mapreduce.job.reduces=4";
+pub(crate) const TEXT: &str = "text";
 /// Maps are numbered by the names of files, and by their sizes in Hadoop: one file where parts are those of maps.
-const ONE: &str = "text/a.txt";
+pub(crate) const ONE: &str = "text/a.txt";
 const DOTTED: &str = "dotted.txt";
-const PAIRS: &str = "pairs.txt";
-const KEY_VALUE: &str = "org.apache.hadoop.mapred.KeyValueTextInputFormat";
+pub(crate) const PAIRS: &str = "pairs.txt";
+pub(crate) const KEY_VALUE: &str = "org.apache.hadoop.mapred.KeyValueTextInputFormat";
 const SEQUENCE: &str = "org.apache.hadoop.mapred.SequenceFileAsTextInputFormat";
 const FIELDS: &str = "org.apache.hadoop.mapred.lib.KeyFieldBasedPartitioner";
 const COMPARES: &str = "mapreduce.job.output.key.comparator.class=org.apache.hadoop.mapreduce.lib.partition.KeyFieldBasedComparator";
