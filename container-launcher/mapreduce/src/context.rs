@@ -193,6 +193,14 @@ impl Context {
         &self.input
     }
 
+    /// The number of the record at hand in its split, or that of the group at hand in its reduce, and the byte of the file
+    /// at which the record begins: what [`Error::on_record`](crate::Error::on_record) takes.
+    #[must_use]
+    pub fn at(&self) -> (u64, u64) {
+        let blame = self.page.read();
+        (blame.record, blame.offset)
+    }
+
     /// The pieces of files that a map reads, in their order; none in a reduce.
     #[must_use]
     pub fn split(&self) -> &[Piece] {

@@ -18,6 +18,8 @@ pub struct Error {
     no_room: bool,
     /// It says which records it is of: the one at hand is not to blame.
     is_placed: bool,
+    /// The record that is to blame, or the group, with where it begins, where that is not the one at hand.
+    record: Option<(u64, u64)>,
     /// The operating system has said it of a file.
     is_io: bool,
 }
@@ -42,6 +44,7 @@ impl Error {
             missing: None,
             no_room: false,
             is_placed: false,
+            record: None,
             is_io: false,
         }
     }
@@ -105,8 +108,24 @@ impl Error {
         self.no_room
     }
 
-    /// The same error, which says itself which records it is of.
-    pub(crate) fn placed(self) -> Self {
+    /// The same error, for which a record before the one at hand is to blame: by its number, or that of its group, and the
+    /// byte at which it begins, as [`Context::at`](crate::Context::at) had them. With `--skip-bad` that is what is left out.
+    #[must_use]
+    pub fn on_record(self, number: u64, offset: u64) -> Self {
+        Self {
+            record: Some((number, offset)),
+            ..self
+        }
+    }
+
+    /// The record that is to blame where that is not the one at hand.
+    pub(crate) const fn record(&self) -> Option<(u64, u64)> {
+        self.record
+    }
+
+    /// The same error, for which no record is to blame, or which says itself which ones are: `--skip-bad` leaves none out.
+    #[must_use]
+    pub fn placed(self) -> Self {
         Self {
             is_placed: true,
             ..self

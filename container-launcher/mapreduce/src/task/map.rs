@@ -115,9 +115,11 @@ pub(crate) fn run_map<M: Mapper>(
     )?;
     page.phase(Phase::Cleanup);
     let cleanup = mapper.cleanup(&mut Output::new(&mut context, &mut sink));
-    cleanup
-        .and_then(|()| context.counted())
-        .context(|| "cleanup")?;
+    let cleanup = cleanup.and_then(|()| context.counted());
+    cleanup.map_err(|error| match error.record() {
+        Some(record) => blamed(error, record, &page, &context.input),
+        None => error.context("cleanup"),
+    })?;
     context.count_task("MAP_INPUT_RECORDS", records);
     let mut output = None;
     match &mut sink {
@@ -290,6 +292,9 @@ pub(super) fn feed<M: Mapper>(
             }
             records += M::Input::records(&reader);
             mapped.and_then(|()| out.counted()).map_err(|error| {
+                if let Some(record) = error.record() {
+                    return blamed(error, record, &page, &piece.name);
+                }
                 if error.is_placed() {
                     // None is left out for what another one has done.
                     page.phase(Phase::Fetch);
@@ -316,6 +321,13 @@ pub(super) fn feed<M: Mapper>(
         read,
     );
     Ok(records)
+}
+
+/// The error of a record that the mapper was given before: the page tells of that.
+fn blamed(error: Error, (number, at): (u64, u64), page: &Page, file: &str) -> Error {
+    page.record(at, number);
+    page.phase(Phase::Map);
+    error.context(format!("{file}, record {number} at byte {at}"))
 }
 
 #[cfg(test)]

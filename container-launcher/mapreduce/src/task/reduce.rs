@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use gerbil_task::{Phase, ReduceOrder};
+use gerbil_task::{Page, Phase, ReduceOrder};
 
 use crate::context::{Context, Counters};
 use crate::datum::{Key, Value};
@@ -137,6 +137,9 @@ pub(crate) fn run_reduce<K: Key, V: Value, R: Reducer<K, V>>(
             page.phase(Phase::Sort);
         }
         done.map_err(|error| {
+            if let Some(group) = error.record() {
+                return blamed(error, group, &page);
+            }
             let mut shown = Vec::new();
             let shown = match K::text(by.key(&key), &mut shown) {
                 Ok(()) => quoted(&String::from_utf8_lossy(&shown)),
@@ -161,7 +164,11 @@ pub(crate) fn run_reduce<K: Key, V: Value, R: Reducer<K, V>>(
         )));
     }
     let cleanup = reducer.cleanup(&mut out);
-    cleanup.and_then(|()| out.counted()).context(|| "cleanup")?;
+    let cleanup = cleanup.and_then(|()| out.counted());
+    cleanup.map_err(|error| match error.record() {
+        Some(group) => blamed(error, group, &page),
+        None => error.context("cleanup"),
+    })?;
     page.phase(Phase::Output);
     if let Sink::Write(writers) = &mut sink {
         phases::within(Timed::Write, || writers.finish())?;
@@ -179,4 +186,11 @@ pub(crate) fn run_reduce<K: Key, V: Value, R: Reducer<K, V>>(
     let mut counters = context.counting.finish();
     phases::count('r', &mut counters);
     Ok(counters)
+}
+
+/// The error of a group that the reducer was given before: the page tells of that.
+fn blamed(error: Error, (number, at): (u64, u64), page: &Page) -> Error {
+    page.record(at, number);
+    page.phase(Phase::Reduce);
+    error.context(format!("group {number}"))
 }

@@ -6,7 +6,7 @@ use gerbil_mapreduce::{
 };
 
 use crate::form::{Form, MAP_INPUT};
-use crate::settings::{Format, MAP_INPUT_SEPARATOR, skips_nothing, text};
+use crate::settings::{Format, MAP_INPUT_SEPARATOR, maps_skip, text};
 use crate::writable::Class;
 
 /// Bytes after which lines make a block.
@@ -34,6 +34,8 @@ pub(crate) struct Written<F: InputFormat> {
     block: Vec<u8>,
     scratch: Vec<u8>,
     count: u64,
+    /// Bytes after which records make a block.
+    most: usize,
     form: Form,
     /// What stands between key and value in a line; none: keys are left out.
     separator: Option<Vec<u8>>,
@@ -91,6 +93,7 @@ where
             block: Vec::new(),
             scratch: Vec::new(),
             count: 0,
+            most: if maps_skip(settings)? { 1 } else { BLOCK },
             form,
             separator: (!ignores_keys).then(|| separator.as_bytes().to_vec()),
         })
@@ -100,7 +103,7 @@ where
         let Self { form, block, .. } = self;
         block.clear();
         self.count = 0;
-        while block.len() < BLOCK
+        while block.len() < self.most
             && let Some((key, value)) = F::next(&mut self.reader)?
         {
             if let Some(separator) = &self.separator {
@@ -125,7 +128,6 @@ impl InputFormat for StreamInput {
     type Reader = StreamReader;
 
     fn granule(settings: &Settings) -> Result<Granule> {
-        skips_nothing(settings)?;
         match Format::of(settings)? {
             Format::Text => LineBlocks::granule(settings),
             Format::KeyValueText => KeyValueText::granule(settings),
@@ -142,7 +144,7 @@ impl InputFormat for StreamInput {
         let form = Form::of(settings, MAP_INPUT)?;
         let ignores_keys = format.ignores_keys(form, settings)?;
         Ok(match format {
-            Format::Text if ignores_keys => {
+            Format::Text if ignores_keys && !maps_skip(settings)? => {
                 StreamReader::Blocks(LineBlocks::open(source, settings)?)
             }
             Format::Text => {

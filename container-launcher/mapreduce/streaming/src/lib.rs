@@ -19,6 +19,7 @@ mod asked;
 mod child;
 mod counted;
 mod cut;
+mod emitting;
 mod environment;
 mod folder;
 mod form;
@@ -38,6 +39,7 @@ mod reporter;
 mod settings;
 mod shown;
 mod stage;
+mod suspects;
 #[cfg(test)]
 mod tests;
 mod typed;

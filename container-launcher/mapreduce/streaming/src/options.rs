@@ -220,10 +220,11 @@ pub(crate) const OPTIONS: &[StreamOption] = &[
 ];
 
 /// Those of gerbil, which have two hyphens and go on to the engine.
-pub(crate) const OWN: [(&str, Takes); 5] = [
+pub(crate) const OWN: [(&str, Takes); 6] = [
     ("local", Takes::Nothing),
     ("slots", Takes::One),
     ("quiet", Takes::Nothing),
+    ("skip-bad", Takes::One),
     ("report", Takes::One),
     ("recursive", Takes::Nothing),
 ];

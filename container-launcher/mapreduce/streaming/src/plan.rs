@@ -1,6 +1,11 @@
 //! What tasks are told of a job: its params.
 
+use std::path::PathBuf;
+
+use gerbil_mapreduce::{ErrorContext as _, Result};
 use serde::{Deserialize, Serialize};
+
+use crate::stage::At;
 
 /// What a stage does.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -38,4 +43,23 @@ pub(crate) struct StreamPlan {
     pub(crate) folder: Option<String>,
     /// Variables of the commands.
     pub(crate) environment: Vec<(String, String)>,
+}
+
+impl StreamPlan {
+    /// What is done there.
+    pub(crate) fn stage(&self, at: At) -> Stage {
+        match at {
+            At::Map => self.map.clone(),
+            At::Combine => self.combine.clone().unwrap_or_default(),
+            At::Reduce => self.reduce.clone(),
+        }
+    }
+
+    /// The working folder of the job.
+    pub(crate) fn job_folder(&self) -> Result<PathBuf> {
+        match &self.folder {
+            Some(folder) => Ok(PathBuf::from(folder)),
+            None => std::env::current_dir().context(|| "the working folder"),
+        }
+    }
 }

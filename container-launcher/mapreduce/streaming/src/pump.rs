@@ -47,6 +47,10 @@ pub(crate) trait Listener {
     fn pair(&mut self, key: &[u8], value: &[u8]) -> Result<()>;
     /// The task.
     fn task(&mut self) -> &mut Context;
+    /// Whether what is reported and complained of is nothing to the task.
+    fn is_deaf(&self) -> bool {
+        false
+    }
 }
 
 /// How a command is treated.
@@ -247,6 +251,12 @@ impl Pump {
             "has ended, and left more than {UNREAD_MAX} bytes of its input unread: let it read to the end (cat >/dev/null), \
              or allow that with -D {UNREAD}=0"
         ))
+    }
+
+    /// Whether it has ended as commands do that have failed.
+    pub(crate) fn has_failed(&self) -> bool {
+        self.ended
+            .is_some_and(|ended| self.is_failure(ended.status))
     }
 
     fn is_failure(&self, status: ExitStatus) -> bool {

@@ -3,10 +3,12 @@
 use gerbil_mapreduce::{Context, Output, Reducer, Result, Text, Values};
 
 use crate::aggregate;
+use crate::emitting::Emitting;
 use crate::form::{Form, MAP_OUTPUT, REDUCE_INPUT};
 use crate::order;
+use crate::pump::Listener as _;
 use crate::settings::{self, REDUCE_INPUT_SEPARATOR, text};
-use crate::stage::{At, Emitting, Ready, ready};
+use crate::stage::{At, Ready, ready};
 use crate::writable::Class;
 
 /// Bytes that are handed to the command at once.
@@ -107,7 +109,11 @@ impl Reducer<Text, Text> for CommandReducer {
         let Self {
             class, form, block, ..
         } = self;
+        if let Some(suspects) = &mut ready.suspects {
+            suspects.begins(to.task().at())?;
+        }
         while let Some(value) = values.next()? {
+            let from = block.len();
             class.write(key, *form, block)?;
             if *form == Form::Text {
                 block.extend_from_slice(&self.separator);
@@ -116,8 +122,13 @@ impl Reducer<Text, Text> for CommandReducer {
             if *form == Form::Text {
                 block.push(b'\n');
             }
+            if let Some(suspects) = &mut ready.suspects {
+                suspects.has(block.get(from..).unwrap_or_default())?;
+            }
             if block.len() >= PIECE {
-                running.pump.write(block, &mut to)?;
+                if let Err(error) = running.pump.write(block, &mut to) {
+                    return Err(ready.failed(error, out));
+                }
                 block.clear();
             }
         }
@@ -137,9 +148,11 @@ impl Reducer<Text, Text> for CommandReducer {
             out,
             is_mute: !self.had_input,
         };
-        if !self.block.is_empty() {
-            running.pump.write(&self.block, &mut to)?;
-        }
-        running.pump.finish(&mut to)
+        let written = match self.block.is_empty() {
+            true => Ok(()),
+            false => running.pump.write(&self.block, &mut to),
+        };
+        let done = written.and_then(|()| running.pump.finish(&mut to));
+        done.map_err(|error| ready.failed(error, out))
     }
 }

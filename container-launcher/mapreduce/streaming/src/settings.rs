@@ -67,18 +67,14 @@ pub(crate) fn order(settings: &Settings) -> Result<Option<KeyOrder>> {
     }))
 }
 
-/// A command reads ahead of what it is blamed for, and a block of lines is one record to the engine: to leave that out
-/// would lose lines that nothing is wrong with.
-pub(crate) fn skips_nothing(settings: &Settings) -> Result<()> {
-    for name in [SKIP, SKIP_GROUPS] {
-        let most: u64 = settings.parse_if(name)?.unwrap_or_default();
-        if most > 0 {
-            return Err(Error::new(format!(
-                "{name}={most}: streaming cannot tell which line a command fails on, and skips none; leave out --skip-bad"
-            )));
-        }
-    }
-    Ok(())
+/// Whether records on which a mapper's command fails may be left out: each is one to the engine then.
+pub(crate) fn maps_skip(settings: &Settings) -> Result<bool> {
+    Ok(settings.parse_if::<u64>(SKIP)?.unwrap_or_default() > 0)
+}
+
+/// Whether groups on which a reducer's command fails may be.
+pub(crate) fn reduces_skip(settings: &Settings) -> Result<bool> {
+    Ok(settings.parse_if::<u64>(SKIP_GROUPS)?.unwrap_or_default() > 0)
 }
 
 /// Bytes of the shuffle's memory.
@@ -88,7 +84,6 @@ pub(crate) fn arena(settings: &Settings) -> Result<usize> {
 
 /// How commands are treated.
 pub(crate) fn terms(settings: &Settings, form: Form) -> Result<Terms> {
-    skips_nothing(settings)?;
     let arena: usize = settings.parse(ARENA)?;
     let timeout: u64 = settings.parse(TIMEOUT)?;
     let fails = settings.parse_if("stream.non.zero.exit.is.failure")?;

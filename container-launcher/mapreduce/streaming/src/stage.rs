@@ -1,18 +1,15 @@
 //! What mapper, combiner and reducer have in common: a command with its folder, and where its lines go.
 
-use std::path::PathBuf;
+use gerbil_mapreduce::{Context, Error, ErrorContext as _, Result};
 
-use gerbil_mapreduce::{Context, ErrorContext as _, Output, Result, Text};
-
-use crate::cut::Cut;
+use crate::emitting::Emits;
 use crate::environment::{TaskFacts, variables};
 use crate::folder::{OwnFolder, make_of_task};
 use crate::form::{self, Form};
-use crate::order::KeyOrder;
 use crate::plan::{Stage, StreamPlan};
-use crate::pump::{Listener, Pump};
+use crate::pump::Pump;
 use crate::settings;
-use crate::shown::show;
+use crate::suspects::{Culprit, Suspects};
 
 /// A command that runs; its folder goes when it has ended.
 #[derive(Debug)]
@@ -30,18 +27,37 @@ pub(crate) struct Ready {
     /// Keys have what they are compared by in front between maps and reduces.
     pub(crate) is_ordered: bool,
     pub(crate) aggregates: bool,
+    at: At,
+    /// What the command was given, where records may be left out.
+    pub(crate) suspects: Option<Suspects>,
 }
 
-/// What is done to records before they are emitted.
-#[derive(Debug)]
-pub(crate) struct Emits {
-    cut: Cut,
-    /// Keys get in front what they are compared by.
-    order: Option<KeyOrder>,
-    /// They go into a part file, and were printed so.
-    shown: Option<Form>,
-    key: Vec<u8>,
-    value: Vec<u8>,
+impl Ready {
+    /// The error that stands for `error`, with which handing records to the command has ended.
+    pub(crate) fn failed(&mut self, error: Error, task: &mut Context) -> Error {
+        let has_failed = (self.running.as_ref()).is_some_and(|running| running.pump.has_failed());
+        let Some(suspects) = &mut self.suspects else {
+            return error;
+        };
+        // Its folder is another's next.
+        self.running = None;
+        if !has_failed {
+            return error.placed();
+        }
+        match suspects.find(task, |task| start(self.at, task)) {
+            Ok(Culprit::Record {
+                number,
+                offset,
+                begins,
+            }) => error
+                .context(format!("it begins with {begins:?}"))
+                .on_record(number, offset),
+            Ok(Culprit::None(why)) => error.context(why).placed(),
+            Err(other) => error
+                .context(format!("which record it fails on was not found ({other})"))
+                .placed(),
+        }
+    }
 }
 
 /// What a task is at.
@@ -83,28 +99,30 @@ impl At {
 /// Starts what is done at hand.
 pub(crate) fn ready(at: At, context: &Context) -> Result<Ready> {
     let plan: StreamPlan = context.params()?;
-    let stage = match at {
-        At::Map => plan.map.clone(),
-        At::Combine => plan.combine.clone().unwrap_or_default(),
-        At::Reduce => plan.reduce.clone(),
-    };
-    let cut = settings::cut(context.settings(), at.setting())?;
-    let output = |stage: &str| Form::of(context.settings(), stage);
-    let form = output(at.output())?;
+    let stage = plan.stage(at);
+    let settings = context.settings();
+    let cut = settings::cut(settings, at.setting())?;
+    let form = Form::of(settings, at.output())?;
     let running = match &stage {
         Stage::Identity | Stage::Aggregate => None,
-        Stage::Command(command) => Some(start(command, at, form, &plan, context)?),
+        Stage::Command(_) => Some(start(at, context)?),
     };
-    let has_reduces = context
-        .settings()
-        .parse_if::<u32>("mapreduce.job.reduces")?
-        != Some(0);
-    let order = settings::order(context.settings())?.filter(|_| has_reduces);
+    let skips = match at {
+        At::Map => settings::maps_skip(settings)?,
+        At::Reduce => settings::reduces_skip(settings)?,
+        At::Combine => false,
+    };
+    let suspects = match running.is_some() && skips {
+        true => Some(Suspects::new(&plan.job_folder()?)?),
+        false => None,
+    };
+    let has_reduces = settings.parse_if::<u32>("mapreduce.job.reduces")? != Some(0);
+    let order = settings::order(settings)?.filter(|_| has_reduces);
     let shown = match (at, &running) {
         (At::Map, _) if !has_reduces => Some(form),
         (At::Reduce, Some(_)) => Some(form),
         // As the maps have printed it.
-        (At::Reduce, None) => Some(output(form::MAP_OUTPUT)?),
+        (At::Reduce, None) => Some(Form::of(settings, form::MAP_OUTPUT)?),
         (At::Map | At::Combine, _) => None,
     };
     Ok(Ready {
@@ -118,22 +136,21 @@ pub(crate) fn ready(at: At, context: &Context) -> Result<Ready> {
             value: Vec::new(),
         },
         aggregates: stage == Stage::Aggregate,
+        at,
+        suspects,
     })
 }
 
-fn start(
-    command: &str,
-    at: At,
-    form: Form,
-    plan: &StreamPlan,
-    context: &Context,
-) -> Result<Running> {
+/// Starts the command, of which no other one runs.
+fn start(at: At, context: &Context) -> Result<Running> {
+    let plan: StreamPlan = context.params()?;
+    let Stage::Command(command) = plan.stage(at) else {
+        return Err(Error::new("there is no command"));
+    };
+    let form = Form::of(context.settings(), at.output())?;
     let (number, attempt) = (context.number(), context.attempt());
     let stage = at.letter();
-    let job = match &plan.folder {
-        Some(folder) => PathBuf::from(folder),
-        None => std::env::current_dir().context(|| "the working folder")?,
-    };
+    let job = plan.job_folder()?;
     let name = format!("task-{stage}-{number:06}-{attempt}-{}", std::process::id());
     let folder = make_of_task(&job, &name, &plan.links)?;
     let input = match context.split().first() {
@@ -150,7 +167,7 @@ fn start(
     let variables = variables(context.settings().all(), &task, &plan.environment);
     let terms = settings::terms(context.settings(), form)?;
     Ok(Running {
-        pump: Pump::start(command, terms, folder.path(), &variables)?,
+        pump: Pump::start(&command, terms, folder.path(), &variables)?,
         _folder: folder,
     })
 }
@@ -162,60 +179,4 @@ fn whole_name(name: &str) -> Result<String> {
     }
     let whole = std::path::absolute(name).context(|| name.to_owned())?;
     Ok(whole.to_string_lossy().into_owned())
-}
-
-/// Emits what a command prints.
-pub(crate) struct Emitting<'a, 'b> {
-    pub(crate) by: &'a mut Emits,
-    pub(crate) out: &'a mut Output<'b, Text, Text>,
-    /// Records go nowhere.
-    pub(crate) is_mute: bool,
-}
-
-impl Emitting<'_, '_> {
-    /// A record that no command has printed.
-    pub(crate) fn emit(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
-        let Emits {
-            order,
-            shown,
-            key: own_key,
-            value: own_value,
-            ..
-        } = &mut *self.by;
-        own_key.clear();
-        match (order, shown) {
-            (Some(order), _) => {
-                order.append(key, own_key);
-                self.out.emit(own_key.as_slice(), value)
-            }
-            (None, Some(form)) => {
-                own_value.clear();
-                show(*form, key, own_key)?;
-                show(*form, value, own_value)?;
-                self.out.emit(own_key.as_slice(), own_value)
-            }
-            (None, None) => self.out.emit(key, value),
-        }
-    }
-}
-
-impl Listener for Emitting<'_, '_> {
-    fn line(&mut self, line: &[u8]) -> Result<()> {
-        if self.is_mute {
-            return Ok(());
-        }
-        let (key, value) = self.by.cut.pair(line);
-        self.emit(key, value)
-    }
-
-    fn pair(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
-        match self.is_mute {
-            true => Ok(()),
-            false => self.emit(key, value),
-        }
-    }
-
-    fn task(&mut self) -> &mut Context {
-        self.out
-    }
 }

@@ -3,6 +3,7 @@
 mod ends;
 mod forms;
 mod keys;
+mod skipping;
 
 use gerbil_mapreduce::{Error, Test, Tested};
 

@@ -58,20 +58,6 @@ fn keys_say_how_their_values_are_joined() {
     assert_eq!(text(test), "be\t2\nnot\t1\nor\t1\nto\t2\n");
 }
 
-#[test]
-fn what_cannot_tell_lines_apart_leaves_none_out() {
-    for name in [
-        "mapreduce.map.skip.maxrecords",
-        "mapreduce.reduce.skip.maxgroups",
-    ] {
-        let none = streaming("cat", Some("cat")).input("a\n").set(name, "0");
-        assert_eq!(text(none), "a\t\n");
-        let test = streaming("cat", Some("cat")).input("a\n").set(name, "3");
-        let said = failure(test);
-        assert!(said.contains(name) && said.contains("--skip-bad"), "{said}");
-    }
-}
-
 /// A job with a combiner.
 pub(super) fn combining(map: &str, combine: Stage, reduce: Stage) -> Test {
     let plan = StreamPlan {
