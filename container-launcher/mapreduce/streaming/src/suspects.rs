@@ -1,10 +1,11 @@
 //! Which record a command fails on, where such records may be left out: the command reads ahead of what it fails on.
 //!
-//! What it is given is kept in a file, too. When it has failed, others are started on the first half of that, or three
-//! quarters, and so on, until it fails with one record more and does not without it. What these print goes nowhere.
+//! What it is given is kept in a file, too. When it has failed, others are started on halves of that, and on halves of
+//! these, until it fails on one record behind all before it, and does not without it. What these print goes nowhere.
 
 use std::fs::File;
 use std::io::{BufWriter, Write as _};
+use std::ops::Range;
 use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 
@@ -88,24 +89,20 @@ impl Suspects {
     ) -> Result<Culprit> {
         self.bytes.flush()?;
         self.entries.flush()?;
-        if self.fails(0, task, &start)? {
+        if self.fails(0..0, task, &start)? {
             return Ok(Culprit::None("it fails without any record, too"));
         }
-        if !self.fails(self.count, task, &start)? {
+        if !self.fails(0..self.count, task, &start)? {
             return Ok(Culprit::None("it fails on the same records at times alone"));
         }
-        let (mut passes, mut fails) = (0, self.count);
-        while fails - passes > 1 {
-            let middle = passes + (fails - passes) / 2;
-            match self.fails(middle, task, &start)? {
-                true => fails = middle,
-                false => passes = middle,
-            }
-        }
-        let found = self.suspect(passes)?;
-        let end = match fails == self.count {
+        let at = match self.alone(task, &start)? {
+            Some(at) => at,
+            None => self.behind_others(task, &start)?,
+        };
+        let found = self.suspect(at)?;
+        let end = match at + 1 == self.count {
             true => self.length,
-            false => self.suspect(fails)?.begins,
+            false => self.suspect(at + 1)?.begins,
         };
         let shown = usize::try_from(end - found.begins)
             .unwrap_or(SHOWN)
@@ -123,6 +120,45 @@ impl Suspects {
             offset: found.offset,
             begins: String::from_utf8_lossy(first).into_owned(),
         })
+    }
+
+    /// The first one on which a command fails that is given it without those before: in halves of halves, which is little
+    /// work. None where commands need those before, as a first line with names.
+    fn alone(
+        &self,
+        task: &mut Context,
+        start: &impl Fn(&Context) -> Result<Running>,
+    ) -> Result<Option<u64>> {
+        let (mut from, mut to) = (0, self.count);
+        while to - from > 1 {
+            let middle = from + (to - from) / 2;
+            if self.fails(from..middle, task, start)? {
+                to = middle;
+            } else if self.fails(middle..to, task, start)? {
+                from = middle;
+            } else {
+                return Ok(None);
+            }
+        }
+        let is_it = !self.fails(0..from, task, start)? && self.fails(0..to, task, start)?;
+        Ok(Some(from).filter(|_| is_it))
+    }
+
+    /// The one with which a command fails that is given all before it, too, and not without.
+    fn behind_others(
+        &self,
+        task: &mut Context,
+        start: &impl Fn(&Context) -> Result<Running>,
+    ) -> Result<u64> {
+        let (mut passes, mut fails) = (0, self.count);
+        while fails - passes > 1 {
+            let middle = passes + (fails - passes) / 2;
+            match self.fails(0..middle, task, start)? {
+                true => fails = middle,
+                false => passes = middle,
+            }
+        }
+        Ok(passes)
     }
 
     fn suspect(&self, at: u64) -> Result<Suspect> {
@@ -146,22 +182,22 @@ impl Suspects {
         }
     }
 
-    /// Whether a command fails that is given the first `count`.
+    /// Whether a command fails that is given these.
     fn fails(
         &self,
-        count: u64,
+        records: Range<u64>,
         task: &mut Context,
         start: impl Fn(&Context) -> Result<Running>,
     ) -> Result<bool> {
-        let end = match count == self.count {
-            true => self.length,
-            false => self.suspect(count)?.begins,
+        let place = |at| match at == self.count {
+            true => Ok(self.length),
+            false => self.suspect(at).map(|found| found.begins),
         };
+        let (mut from, end) = (place(records.start)?, place(records.end)?);
         let mut running = start(task)?;
         let mut to = Unheard { task };
         let mut done = Ok(());
         let mut piece = vec![0; PIECE];
-        let mut from = 0;
         while done.is_ok() && from < end {
             let length = usize::try_from(end - from).unwrap_or(PIECE).min(PIECE);
             let some = piece.get_mut(..length).unwrap_or_default();

@@ -42,6 +42,15 @@ fn a_record_on_which_a_mapper_s_command_fails_is_found_however_far_that_reads_ah
 }
 
 #[test]
+fn a_record_is_found_that_means_nothing_without_those_before() {
+    let named = "awk 'NR == 1 { if ($1 != \"names\") exit 4 } NR == 1 || $1 != \"bad\" { print; next } { exit 3 }'";
+    let input = format!("names\n{}", lines(7777));
+    let said = failure(streaming(named, None).input(input).set(RECORDS, "1"));
+    assert!(said.starts_with("input-0, record 7778 at byte "), "{said}");
+    assert!(said.contains("it begins with \"bad\""), "{said}");
+}
+
+#[test]
 fn a_group_on_which_a_reducer_s_command_fails_is_found() {
     let input = "a\t1\nb\t2\nbad\t3\nc\t4\n";
     let test = streaming("cat", Some(DIES)).input(input).set(GROUPS, "1");
