@@ -19,6 +19,10 @@ pub const CASES: &[(&str, Case)] = &[
         "elements of XML go through splits once, and tasks that write nothing leave no file",
         elements,
     ),
+    (
+        "streaming leaves out the records on which commands fail, and speaks typed bytes",
+        skipping,
+    ),
 ];
 
 /// Bytes that a command may leave unread.
@@ -146,6 +150,82 @@ fn elements(given: &Given) -> Result<()> {
             "{few:?} instead of {wanted}"
         );
     }
+    stop(given, "s")
+}
+
+/// What Python raises on one key is a group's fault, and what awk exits on is a record's; both may be left out.
+fn skipping(given: &Given) -> Result<()> {
+    let line = |number: usize| match number {
+        4000 | 4002 => "bad line\n".to_owned(),
+        number => format!("k{} 1\n", number % 3),
+    };
+    let lines: String = (0..5000).map(line).collect();
+    put(given, "/skipping/in", &[("a", &lines)])?;
+    let adds = "import itertools, sys\nfor key, lines in itertools.groupby(sys.stdin, lambda line: line.split('\\t')[0]):\n    \
+                if key == 'k1': raise ValueError('not ' + key)\n    print(key, sum(1 for _ in lines), sep='\\t')\n";
+    fs::write(given.folder.join("adds.py"), adds)?;
+    start(given)?;
+    let adds = given.folder.join("adds.py").display().to_string();
+    let options = [
+        "-files",
+        &adds,
+        "-mapper",
+        "awk '/bad/{print \"no such key\" > \"/dev/stderr\"; exit 3} {print $1 \"\\t\" $2}'",
+        "-reducer",
+        "python3 adds.py",
+    ];
+    let with = |more: &[&str], output: &str| {
+        let all = [more, &options].concat();
+        streaming(given, "/skipping/in", output, &all)
+    };
+    let bad = "/skipping/in/a, record 4000 at byte 20000: it begins with \"bad line\": `awk ";
+    let done = with(&["--skip-bad", "2"], "/skipping/out")?.success("gerbil mr streaming")?;
+    let said = done.stderr_text();
+    for named in [
+        bad,
+        "record 4002 at byte ",
+        "it begins with \"k1\\t1\"",
+        "ValueError: not k1",
+    ] {
+        ensure!(said.contains(named), "no {named:?}: {said}");
+    }
+    let parts = files(given, "/skipping/out")?;
+    let part = parts
+        .get("part-00000")
+        .map(|part| String::from_utf8_lossy(part));
+    ensure!(
+        part.as_deref() == Some("k0\t1666\nk2\t1666\n"),
+        "{part:?}: {said}"
+    );
+    // As many as there are is too many.
+    let few = with(&["--skip-bad", "1"], "/skipping/few")?;
+    fails(&few, 1, "record 4002 at byte ")?;
+    let none = with(&[], "/skipping/none")?;
+    fails(&none, 1, "/skipping/in/a: `awk ")?;
+    let typed = [
+        "-io",
+        "typedbytes",
+        "-mapper",
+        "head -c 18",
+        "-reducer",
+        "cat",
+    ];
+    streaming(given, "/skipping/in", "/skipping/typed", &typed)?.success("gerbil mr streaming")?;
+    let parts = files(given, "/skipping/typed")?;
+    let part = parts
+        .get("part-00000")
+        .map(|part| String::from_utf8_lossy(part));
+    ensure!(part.as_deref() == Some("0\tk0 1\n"), "{part:?}");
+    let broken = [
+        "-io",
+        "typedbytes",
+        "-mapper",
+        "sh -c 'cat >/dev/null; echo !'",
+        "-reducer",
+        "cat",
+    ];
+    let broken = streaming(given, "/skipping/in", "/skipping/broken", &broken)?;
+    fails(&broken, 1, "at byte 0 of its output, type code 33: ")?;
     stop(given, "s")
 }
 
