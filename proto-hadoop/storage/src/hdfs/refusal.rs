@@ -20,6 +20,12 @@ pub(super) fn of(error: &HdfsError, doing: &'static str, url: String, user: &str
         HdfsError::IOError(error) => ("", first_line(&error.to_string())),
         other => ("", first_line(&other.to_string())),
     };
+    // Without the keys its bytes are of no use, and hdfs-native speaks of how it was built.
+    if matches!(error, HdfsError::UnsupportedFeature(_)) && said.contains("encryption zone") {
+        let said = "it lies in an encryption zone, whose keys gerbil does not ask for; name a folder outside of it";
+        let said = said.to_owned();
+        return StorageError::Refused { doing, url, said };
+    }
     // Retriable exceptions carry the true one in their words.
     if class == "SafeModeException" || said.contains("in safe mode") {
         return StorageError::SafeMode { doing, url, said };
@@ -115,6 +121,18 @@ mod tests {
     fn refusal(class: &str, said: &str) -> StorageError {
         let error = HdfsError::RPCError(class.into(), said.into());
         of(&error, "writing", "hdfs://head:8020/x".into(), "alice")
+    }
+
+    #[test]
+    fn a_file_of_an_encryption_zone_is_named_as_such() {
+        let said = "file is in an HDFS encryption zone; reading or writing it requires building hdfs-native";
+        let error = HdfsError::UnsupportedFeature(said.into());
+        let told = of(&error, "writing", "hdfs://head:8020/enc/x".into(), "alice").to_string();
+        assert!(
+            told.contains("hdfs://head:8020/enc/x: it lies in an encryption zone"),
+            "{told}"
+        );
+        assert!(!told.contains("hdfs-native"), "{told}");
     }
 
     /// Classes and words as NameNodes 2.10 and 3.4 send them.
