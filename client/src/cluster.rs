@@ -60,6 +60,15 @@ pub(crate) enum ClusterError {
         /// What it says, as far as it is text.
         user: String,
     },
+    /// Somebody acts for somebody else.
+    #[error(
+        "HADOOP_PROXY_USER is {other}: gerbil acts for nobody but its user; unset it, and where authentication is simple \
+         say HADOOP_USER_NAME={other}"
+    )]
+    ProxyUser {
+        /// For whom.
+        other: String,
+    },
     /// No cluster is configured, for a job that needs none.
     #[error("{source}; or run it on this machine alone: --local")]
     NoCluster {
@@ -91,6 +100,7 @@ impl ClusterError {
             | Self::NoUser
             | Self::UserUnknown { .. }
             | Self::UserNoText { .. }
+            | Self::ProxyUser { .. }
             | Self::NoCluster { .. } => Exit::Config,
             Self::Folder(error) => error.exit(),
             Self::NotOnHdfs { .. } => Exit::Usage,
@@ -264,6 +274,9 @@ fn left_at(fullest: f32) -> u8 {
 
 /// As Hadoop's own client decides it on a cluster without Kerberos.
 pub(crate) fn user(variable: &dyn Fn(&str) -> Option<String>) -> Result<String, ClusterError> {
+    if let Some(other) = variable("HADOOP_PROXY_USER").filter(|other| !other.is_empty()) {
+        return Err(ClusterError::ProxyUser { other });
+    }
     if let Some(user) = variable("HADOOP_USER_NAME").filter(|user| !user.is_empty()) {
         return match user.contains(char::REPLACEMENT_CHARACTER) {
             false => Ok(user),
@@ -305,7 +318,9 @@ mod tests {
 
     #[test]
     fn a_user_whose_name_is_no_text_is_refused() {
-        let named = |name: &str| user(&|_| Some(name.to_owned()));
+        let named = |name: &str| user(&|key| (key == "HADOOP_USER_NAME").then(|| name.to_owned()));
+        let refused = user(&|_| Some("bob".to_owned())).unwrap_err().to_string();
+        assert!(refused.contains("HADOOP_PROXY_USER is bob"), "{refused}");
         assert_eq!(named("ann").unwrap(), "ann");
         let refused = named("ann\u{fffd}").unwrap_err().to_string();
         assert!(refused.contains("HADOOP_USER_NAME is ann"), "{refused}");
