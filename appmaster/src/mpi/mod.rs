@@ -95,8 +95,10 @@ pub(crate) enum Client {
 }
 
 /// A launcher that has joined.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct JoinedLauncher {
+    /// What its node calls itself: `MPI_Get_processor_name`.
+    pub(crate) hostname: String,
     /// Streams of output that its ranks have: so many ends are to come.
     pub(crate) streams: u64,
     /// Cores that the launcher may use; 0: not known.
@@ -471,6 +473,7 @@ impl Mpi {
             "{container} has joined"
         );
         let link = JoinedLauncher {
+            hostname: node.hostname.clone(),
             streams: 0,
             cores: node.cores,
             free_port: node.free_port,

@@ -23,7 +23,7 @@ use pmi::Exchange;
 use policy::lifecycle::{LifecycleAction, LifecycleEvent, Seat};
 use policy::{ContainerId, Rank};
 
-use self::spread::{parts, spread};
+use self::spread::{SpawnHost, parts, spread};
 use crate::mpi::Mpi;
 use crate::mpi::pmix::Fences;
 
@@ -178,7 +178,13 @@ impl Mpi {
                 .count()
         };
         let load = self.seats.all().iter().map(alive).collect();
-        let runs = spread(&request.commands, self.seats.all(), load)?;
+        let hosts = self.seats.all().iter().map(|seat| SpawnHost {
+            host: &seat.host,
+            own_name: (self.links.get(&seat.container)).map_or("", |link| &link.hostname),
+            asks: seat.ranks.binary_search(&Rank(request.rank)).is_ok(),
+        });
+        let hosts: Vec<SpawnHost<'_>> = hosts.collect();
+        let runs = spread(&request.commands, &hosts, load)?;
         let (of, _) = self.groups.of(&self.firsts, request.rank);
         let parent = self.groups.folder_of(of, request.rank);
         let (by_seat, process_mapping) = parts(&request.commands, &runs, first, parent);

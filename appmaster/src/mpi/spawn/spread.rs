@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 use std::path::Path;
 
 use job::wire;
-use policy::lifecycle::Seat;
 
 /// Ranks of a group that follow each other, run one program and are in one container.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,6 +16,17 @@ pub(super) struct RankSpan {
     ranks: u32,
 }
 
+/// Where processes may go.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SpawnHost<'a> {
+    /// As YARN names the node.
+    pub(super) host: &'a str,
+    /// As the node names itself; empty: that is not known.
+    pub(super) own_name: &'a str,
+    /// The rank that spawns runs here: for that one it is `localhost`.
+    pub(super) asks: bool,
+}
+
 /// Spreads the processes of all commands: each goes where the fewest ranks are, of several such
 /// places to the first, among the hosts that its command names if it names any. Processes of one
 /// command are ordered by seat.
@@ -24,7 +34,7 @@ pub(super) struct RankSpan {
 /// `load` are the ranks of each seat.
 pub(super) fn spread(
     commands: &[wire::SpawnCommand],
-    seats: &[Seat],
+    seats: &[SpawnHost<'_>],
     mut load: Vec<usize>,
 ) -> Result<Vec<RankSpan>, String> {
     let mut runs = Vec::new();
@@ -39,14 +49,15 @@ pub(super) fn spread(
             .or_else(|| info("hosts"))
             .map(|hosts| hosts.split(',').map(str::trim).collect());
         let named = hosts.as_deref().map(NamedHosts::new);
-        let is_usable = |seat: &Seat| named.as_ref().is_none_or(|named| named.includes(seat));
+        let is_usable =
+            |seat: &SpawnHost<'_>| named.as_ref().is_none_or(|named| named.includes(seat));
         let usable = seats.iter().zip(&load).enumerate();
         let usable = usable.filter(|(_, (seat, _))| is_usable(seat));
         let mut freest: BinaryHeap<Reverse<(usize, usize)>> = usable
             .map(|(index, (_, load))| Reverse((*load, index)))
             .collect();
         if freest.is_empty() {
-            let names: Vec<&str> = seats.iter().map(|seat| seat.host.as_str()).collect();
+            let names: Vec<&str> = seats.iter().map(|seat| seat.host).collect();
             return Err(format!(
                 "the job holds no container on {}; it holds some on {}",
                 hosts.unwrap_or_default().join(", "),
@@ -75,6 +86,9 @@ pub(super) fn spread(
     Ok(runs)
 }
 
+/// How a node is called there.
+const LOCAL: [&str; 2] = ["localhost", "127.0.0.1"];
+
 /// Hosts as a command names them: short or whole, with or without a number of processes. A short name
 /// stands for every host that begins with it, a whole one for a host that is known by its short name.
 struct NamedHosts {
@@ -94,8 +108,13 @@ impl NamedHosts {
         }
     }
 
-    fn includes(&self, seat: &Seat) -> bool {
-        let host = seat.host.to_lowercase();
+    fn includes(&self, seat: &SpawnHost<'_>) -> bool {
+        let is_here = seat.asks && LOCAL.iter().any(|local| self.given.contains(*local));
+        is_here || self.names(seat.host) || !seat.own_name.is_empty() && self.names(seat.own_name)
+    }
+
+    fn names(&self, host: &str) -> bool {
+        let host = host.to_lowercase();
         let short = first_part(&host);
         match short == host {
             true => self.short.contains(short),
@@ -157,6 +176,7 @@ fn inside(parent: &str, folder: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use policy::lifecycle::Seat;
     use policy::{ContainerId, NodeId, Rank, Resources};
 
     use super::super::{Groups, SPAWNED_MAX};
@@ -170,6 +190,16 @@ mod tests {
             ranks: ranks.iter().copied().map(Rank).collect(),
             resources: Resources::default(),
         }
+    }
+
+    /// Rank 0 spawns.
+    fn named(seats: &[Seat]) -> Vec<SpawnHost<'_>> {
+        let hosts = seats.iter().map(|seat| SpawnHost {
+            host: &seat.host,
+            own_name: "",
+            asks: seat.ranks.contains(&Rank(0)),
+        });
+        hosts.collect()
     }
 
     fn command(processes: u32, infos: &[(&str, &str)]) -> wire::SpawnCommand {
@@ -189,7 +219,7 @@ mod tests {
     fn processes_go_where_the_fewest_ranks_are() {
         let seats = [seat("n1.lan", &[0, 1, 2]), seat("n2.lan", &[3])];
         let commands = [command(4, &[]), command(2, &[("host", "N1")])];
-        let runs = spread(&commands, &seats, vec![3, 1]).unwrap();
+        let runs = spread(&commands, &named(&seats), vec![3, 1]).unwrap();
         let run = |seat, command, ranks| RankSpan {
             seat,
             command,
@@ -208,6 +238,28 @@ mod tests {
     }
 
     #[test]
+    fn a_node_is_named_as_yarn_names_it_as_it_names_itself_and_as_localhost() {
+        let hosts = [("10.0.0.1", "blade7"), ("10.0.0.2", "blade8.lan")];
+        let hosts = hosts.map(|(host, own_name)| SpawnHost {
+            host,
+            own_name,
+            asks: host == "10.0.0.2",
+        });
+        for (name, seat) in [
+            ("10.0.0.1", 0),
+            ("blade7", 0),
+            ("Blade7.lan", 0),
+            ("blade8", 1),
+            ("localhost", 1),
+            ("localhost:4", 1),
+        ] {
+            let runs = spread(&[command(1, &[("host", name)])], &hosts, vec![1, 1]).unwrap();
+            let seats: Vec<usize> = runs.iter().map(|run| run.seat).collect();
+            assert_eq!(seats, [seat], "{name}");
+        }
+    }
+
+    #[test]
     fn many_processes_are_spread_over_many_nodes_at_once() {
         let seats: Vec<Seat> = (0..2_000)
             .map(|n| seat(&format!("n{n}.cluster.lan"), &[n]))
@@ -215,7 +267,7 @@ mod tests {
         let hosts: Vec<String> = (0..2_000).map(|n| format!("n{n}")).collect();
         let commands = [command(SPAWNED_MAX / 2, &[("host", &hosts.join(","))])];
         let began = std::time::Instant::now();
-        let runs = spread(&commands, &seats, vec![1; seats.len()]).unwrap();
+        let runs = spread(&commands, &named(&seats), vec![1; seats.len()]).unwrap();
         let took = began.elapsed();
         assert!(runs.iter().all(|run| run.ranks == SPAWNED_MAX / 2 / 2_000));
         assert!(took < std::time::Duration::from_secs(5), "{took:?}");
@@ -226,7 +278,7 @@ mod tests {
         let seats = [seat("n1", &[0, 1, 2])];
         let started = |parent: &str, infos: &[(&str, &str)]| {
             let commands = [command(1, infos)];
-            let runs = spread(&commands, &seats, vec![3]).unwrap();
+            let runs = spread(&commands, &named(&seats), vec![3]).unwrap();
             let (by_seat, _) = parts(&commands, &runs, 3, parent);
             by_seat[&0][0].folder.clone()
         };
@@ -251,14 +303,15 @@ mod tests {
     fn info_keys_without_a_meaning_are_left_alone() {
         let seats = [seat("n1", &[0])];
         let infos = [("hostfile", "/x"), ("bind_to", "core"), ("soft", "1:4")];
-        assert!(spread(&[command(1, &infos)], &seats, vec![1]).is_ok());
+        assert!(spread(&[command(1, &infos)], &named(&seats), vec![1]).is_ok());
     }
 
     #[test]
     fn what_cannot_be_has_a_sentence() {
         let seats = [seat("n1", &[0])];
-        let why =
-            |infos: &[(&str, &str)]| spread(&[command(1, infos)], &seats, vec![1]).unwrap_err();
+        let why = |infos: &[(&str, &str)]| {
+            spread(&[command(1, infos)], &named(&seats), vec![1]).unwrap_err()
+        };
         assert_eq!(
             why(&[("host", "n7")]),
             "the job holds no container on n7; it holds some on n1"
