@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use proto_hadoop::yarn::ApplicationReport;
+use proto_hadoop::yarn::{ApplicationReport, FinalApplicationStatus};
 use proto_hadoop::{ApplicationClient, ApplicationId, CallError};
 use tokio::time::{Instant, sleep};
 
@@ -63,9 +63,41 @@ pub async fn kill(
     }
 }
 
+/// How an application has ended that was ordered to; `None`: the ResourceManager has forgotten it already, as one does soon
+/// that keeps few (`yarn.resourcemanager.max-completed-applications`).
+///
+/// # Errors
+/// It could not be killed.
+pub(crate) fn ended(
+    killed: Result<ApplicationReport, FollowError>,
+) -> Result<Option<FinalApplicationStatus>, FollowError> {
+    match killed {
+        Ok(report) => Ok(Some(report.final_status)),
+        Err(FollowError::Unknown { .. }) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
 fn refused(id: &ApplicationId, error: CallError) -> FollowError {
     match error.is("ApplicationNotFoundException") {
         true => FollowError::Unknown { id: *id },
         false => error.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_killed_and_is_forgotten_has_ended() {
+        let id = "application_1700000000000_0042".parse().unwrap();
+        assert!(matches!(ended(Err(FollowError::Unknown { id })), Ok(None)));
+        let away = FollowError::NotKilled {
+            id,
+            state: proto_hadoop::yarn::YarnApplicationState::Running,
+            seconds: 60,
+        };
+        assert!(ended(Err(away)).is_err());
     }
 }

@@ -15,7 +15,7 @@ use crate::attempts::{self, Attempts};
 use crate::conclusion::{Conclusion, Given, JobEnd, Written, conclude};
 use crate::ended::{Ended, chain, judge};
 use crate::error::FollowError;
-use crate::kill::kill;
+use crate::kill::{ended, kill};
 use crate::pace::Pace;
 use crate::progress::Progress;
 use crate::queue_holders::Holders;
@@ -212,12 +212,12 @@ impl SubmittedApplication<'_> {
         self.follower.progress.clear();
         let (rm, id) = (self.follower.rm, self.follower.id);
         let killed = kill(rm, &id, "interrupted by the user");
-        let report = match interruptible(self.follower.signals, killed).await {
-            ControlFlow::Continue(report) => report?,
+        let status = match interruptible(self.follower.signals, killed).await {
+            ControlFlow::Continue(killed) => ended(killed)?,
             ControlFlow::Break(_once_more) => return Ok(Ended::unawaited(id, signal)),
         };
-        let (end, sentence) = match report.final_status {
-            FinalApplicationStatus::Succeeded => (JobEnd::Succeeded, String::new()),
+        let (end, sentence) = match status {
+            Some(FinalApplicationStatus::Succeeded) => (JobEnd::Succeeded, String::new()),
             _ => (
                 JobEnd::Killed(Exit::Killed.code()),
                 format!("{} was interrupted", self.follower.id),
