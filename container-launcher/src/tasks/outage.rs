@@ -12,10 +12,7 @@ const PAUSE: Duration = Duration::from_secs(5);
 
 /// Waits, if that is what has happened.
 pub(super) async fn outlast(error: Option<&StorageError>) {
-    // HDFS says that there is no room where no DataNode answers, too.
-    let passes =
-        |error: &StorageError| error.is_outage() || matches!(error, StorageError::Full { .. });
-    if error.is_some_and(passes) {
+    if error.is_some_and(StorageError::may_pass) {
         tokio::time::sleep(PAUSE).await;
     }
 }

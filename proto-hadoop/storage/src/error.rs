@@ -226,6 +226,13 @@ impl StorageError {
                 | Self::Silent { .. }
         )
     }
+
+    /// Whether waiting may help: an outage, or no room. That is what HDFS says where no DataNode takes a block, and somebody
+    /// may make some.
+    #[must_use]
+    pub const fn may_pass(&self) -> bool {
+        self.is_outage() || matches!(self, Self::Full { .. })
+    }
 }
 
 /// Of an error of the operating system on a file of this machine.

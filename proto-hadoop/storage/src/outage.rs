@@ -30,7 +30,7 @@ pub async fn outlast<T, Work: Future<Output = Result<T, StorageError>>>(
     loop {
         let asked = Instant::now();
         let error = match work().await {
-            Err(error) if error.is_outage() => error,
+            Err(error) if error.may_pass() => error,
             done => return done,
         };
         let out = since.get_or_insert(asked).elapsed();
@@ -53,6 +53,15 @@ mod tests {
 
     use super::*;
 
+    /// As HDFS says it while all DataNodes are away.
+    fn full() -> StorageError {
+        StorageError::Full {
+            doing: "writing",
+            url: "hdfs://head/x".into(),
+            said: "could only be written to 0 of the 1 minReplication nodes".into(),
+        }
+    }
+
     fn away() -> StorageError {
         StorageError::Down {
             doing: "writing",
@@ -63,7 +72,12 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn work_is_done_again_until_the_file_system_is_back() {
-        for (back_after, is_told) in [(0, false), (4, false), (60, true), (290, true)] {
+        for (back_after, is_told, error) in [
+            (0, false, away as fn() -> StorageError),
+            (4, false, full),
+            (60, true, full),
+            (290, true, away),
+        ] {
             let begun = Instant::now();
             let told = RefCell::new(Vec::new());
             let done = outlast(
@@ -72,7 +86,7 @@ mod tests {
                 || async {
                     match begun.elapsed() >= Duration::from_secs(back_after) {
                         true => Ok(7),
-                        false => Err(away()),
+                        false => Err(error()),
                     }
                 },
             );
