@@ -409,7 +409,7 @@ async fn job(
     let followed = SubmittedApplication {
         follower,
         wait_timeout: WaitTimeout::new(plan.placement.flags.wait_timeout),
-        attempts: Attempts::new(plan.deployment.attempts, plan.deployment.missed_after()),
+        attempts: Attempts::new(plan.deployment.attempts, plan.deployment.missed_after),
     };
     let ended = match place {
         None => followed.follow().await,

@@ -117,7 +117,8 @@ impl Lifetime {
         self.stage == Stage::Over
     }
 
-    /// From now on it takes no job. `false`: it ends by itself when something else is done.
+    /// From now on it takes no job. With an undefined `status` YARN is not told, and starts the next ApplicationMaster.
+    /// `false`: it ends by itself when something else is done.
     pub(crate) fn stop(&mut self, status: FinalApplicationStatus, words: String) -> bool {
         match &self.stage {
             Stage::Open => {

@@ -7,6 +7,8 @@ use std::collections::BTreeSet;
 pub const FOLDER: &str = "commits";
 /// How it begins.
 const HEAD: &str = "the ApplicationMaster was lost";
+/// Of an ApplicationMaster that has left no record of a job.
+const NONE: &str = "none of its jobs was about to commit";
 /// Output folders that are named; further jobs are told by their numbers.
 const NAMED: usize = 20;
 /// Sentences about what could not be done.
@@ -64,7 +66,7 @@ impl Recovered {
             ));
         }
         if parts.len() == 1 {
-            parts.push("none of its jobs was about to commit".to_owned());
+            parts.push(NONE.to_owned());
         }
         parts.join("; ")
     }
@@ -77,18 +79,33 @@ pub fn has_committed(sentence: &str, job: u32) -> bool {
     let Some((_, parts)) = sentence.split_once(HEAD) else {
         return false;
     };
-    let listed = |before: &str, behind: &str| {
-        let mut lists = parts
-            .split("; ")
-            .filter_map(|part| part.strip_prefix(before)?.strip_suffix(behind));
-        lists.any(|list| is_in(list, job))
-    };
     let named = format!("; the commit of job {job} to ");
     parts.contains(&named)
-        || listed("job ", " had committed before")
-        || listed("jobs ", " had committed before")
-        || listed("the commits of job ", " were finished")
-        || listed("the commits of jobs ", " were finished")
+        || is_listed(parts, "job ", " had committed before", job)
+        || is_listed(parts, "jobs ", " had committed before", job)
+        || is_listed(parts, "the commits of job ", " were finished", job)
+        || is_listed(parts, "the commits of jobs ", " were finished", job)
+}
+
+/// Whether a [sentence](Recovered::sentence), with whatever YARN has put around it, says that nothing of a job is
+/// there: it may run again.
+#[must_use]
+pub fn is_given_up(sentence: &str, job: u32) -> bool {
+    let Some((_, parts)) = sentence.split_once(HEAD) else {
+        return false;
+    };
+    // That of one that had not begun to write.
+    parts.split("; ").any(|part| part.trim_end() == NONE)
+        || is_listed(parts, "job ", " was given up", job)
+        || is_listed(parts, "jobs ", " were given up", job)
+}
+
+/// Whether one of the parts is a list with this job, between these words.
+fn is_listed(parts: &str, before: &str, behind: &str, job: u32) -> bool {
+    let parts = parts.split("; ");
+    let mut lists =
+        parts.filter_map(|part| part.trim_end().strip_prefix(before)?.strip_suffix(behind));
+    lists.any(|list| is_in(list, job))
 }
 
 /// `job 3`, `jobs 3, 5-9`.
@@ -172,7 +189,11 @@ mod tests {
         for job in 0..50 {
             let wanted = [1, 2, 3, 7].contains(&job) || (10..40).contains(&job);
             assert_eq!(has_committed(&sentence, job), wanted, "{job}: {sentence}");
+            let given_up = [4, 5].contains(&job);
+            assert_eq!(is_given_up(&sentence, job), given_up, "{job}: {sentence}");
         }
+        let none = format!("{}\n", Recovered::default().sentence());
+        assert!(is_given_up(&none, 1) && !is_given_up("it was killed", 1));
         let one = Recovered {
             before: [9].into(),
             ..Recovered::default()

@@ -3,6 +3,7 @@
 use std::fmt::Debug;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use follow::follower::tasks::JobControl;
 use session::{Reached, SessionRecord};
@@ -20,7 +21,8 @@ pub type ApplicationFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, MapRed
 
 /// Submits it.
 pub trait SubmitApplication: Debug + Send + Sync {
-    /// Submits it, as large as the `first` job wants it, and waits until it takes jobs. It ends with this process.
+    /// Submits it, as large as the `first` job wants it, and waits until it takes jobs. It ends with this process. One
+    /// that was submitted before is over.
     fn begin<'a>(
         &'a self,
         first: &'a JobOrder,
@@ -33,4 +35,7 @@ pub trait SubmitApplication: Debug + Send + Sync {
 
     /// What it waits for now; empty: for nothing.
     fn waits(&self) -> String;
+
+    /// What YARN takes to miss its ApplicationMaster, or the node of that.
+    fn missed_after(&self) -> Duration;
 }

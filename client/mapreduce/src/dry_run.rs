@@ -128,6 +128,7 @@ mod tests {
     #[test]
     fn a_job_is_told_with_its_sums() {
         let order = JobOrder {
+            starts: 2,
             name: "sort".into(),
             brought: BroughtFiles::default(),
             priority: None,

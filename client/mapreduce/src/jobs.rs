@@ -2,11 +2,11 @@
 //! follows them.
 
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex as Lock, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use follow::ended::Ended;
-use follow::follower::tasks::{JobControl, JobNews, TasksInSession};
+use follow::follower::tasks::{JobControl, JobNewsSender, TasksEnd, TasksInSession};
 use gerbil_task::settings::QUIET;
 use job::exit::Exit;
 use job::history::{self, HistoryFolder};
@@ -20,7 +20,7 @@ use staging::in_place::Place;
 use staging::{
     Moved, NamedProgram, PlacedProgram, ProcessManager, Shipped, StagedFiles, StagingRequest, stage,
 };
-use tokio::sync::{Mutex, OnceCell, mpsc, watch};
+use tokio::sync::{Mutex, watch};
 
 use crate::application::SubmitApplication;
 use crate::cluster::Cluster;
@@ -51,7 +51,10 @@ pub struct JobRunner {
     rm: Arc<ApplicationClient>,
     /// What is submitted for the jobs where they have no session.
     own: Option<Arc<dyn SubmitApplication>>,
-    holder: OnceCell<Holder>,
+    /// Who runs them, where it is there.
+    holder: Lock<Option<Arc<Holder>>>,
+    /// Whoever has it submits it.
+    beginning: Mutex<()>,
     /// What is on the nodes for the job that was submitted last, and of which files beside the program.
     staged: Mutex<Option<(Vec<Looked>, Arc<StagedFiles>)>>,
     /// So long after its submission each job wants to be done.
@@ -114,7 +117,7 @@ impl JobRunner {
         reached: Reached,
     ) -> Self {
         Self {
-            holder: OnceCell::new_with(Some((kept, reached).into())),
+            holder: Lock::new(Some(Arc::new((kept, reached).into()))),
             ..Self::new(cluster, brought, rm)
         }
     }
@@ -139,7 +142,8 @@ impl JobRunner {
             brought,
             rm,
             own: None,
-            holder: OnceCell::new(),
+            holder: Lock::default(),
+            beginning: Mutex::default(),
             staged: Mutex::default(),
             deadline: None,
             moved: Arc::default(),
@@ -156,20 +160,42 @@ impl JobRunner {
     /// What all of them wait for now; empty: for nothing.
     #[must_use]
     pub fn waits(&self) -> String {
-        let own = self.own.as_ref().filter(|_| self.holder.get().is_none());
+        let own = self.own.as_ref().filter(|_| self.present().is_none());
         own.map_or_else(String::new, |own| own.waits())
     }
 
     /// Who runs them, submitted for `first` where it is not there yet.
-    async fn holder(&self, first: &JobOrder) -> Result<&Holder, MapReduceError> {
-        let begin = async || {
-            let Some(own) = &self.own else {
-                return Err(MapReduceError::Asked("there is no session".to_owned()));
-            };
-            let begun = own.begin(first, Box::pin(self.staged(first)), self.wishes.subscribe());
-            Ok(begun.await?.into())
+    async fn holder(&self, first: &JobOrder) -> Result<Arc<Holder>, MapReduceError> {
+        let _alone = self.beginning.lock().await;
+        if let Some(present) = self.present() {
+            return Ok(present);
+        }
+        let Some(own) = &self.own else {
+            return Err(MapReduceError::Asked("there is no session".to_owned()));
         };
-        self.holder.get_or_try_init(begin).await
+        let begun = own.begin(first, Box::pin(self.staged(first)), self.wishes.subscribe());
+        let holder = Arc::new(Holder::from(begun.await?));
+        *self.lock() = Some(Arc::clone(&holder));
+        Ok(holder)
+    }
+
+    fn present(&self) -> Option<Arc<Holder>> {
+        self.lock().clone()
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Option<Arc<Holder>>> {
+        self.holder.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// That application is over with a job of it that is to begin again: the next job has another.
+    pub async fn lost(&self, application: &str) {
+        let is_it =
+            |holder: &mut Arc<Holder>| holder.kept.owned.application.to_string() == application;
+        let gone = self.lock().take_if(is_it);
+        if gone.is_some() {
+            // What was staged for a job that has run for days may have been removed since.
+            *self.staged.lock().await = None;
+        }
     }
 
     /// The program and the job's files on the nodes, brought there where they are not yet.
@@ -238,7 +264,7 @@ impl JobRunner {
         let mut lines = dry_run::words(order);
         if let Some(own) = &self.own {
             lines.extend(own.ask(order).await?);
-        } else if let Some(holder) = self.holder.get() {
+        } else if let Some(holder) = self.present() {
             let status = holder.reached.clone().status(&holder.kept).await?;
             let (lent, slots) = status.slots();
             lines.push(format!(
@@ -256,18 +282,19 @@ impl JobRunner {
     /// It cannot be brought, or the session refuses it.
     pub async fn submit(
         &self,
-        mut order: JobOrder,
+        order: &JobOrder,
         detached: bool,
     ) -> Result<Accepted, MapReduceError> {
-        let holder = self.holder(&order).await?;
-        let staged = self.staged(&order).await?;
-        order.job.program = program(&staged, &self.brought.choice);
-        order.job.history = Some(HistoryFolder {
+        let holder = self.holder(order).await?;
+        let staged = self.staged(order).await?;
+        let mut run = order.job.clone();
+        run.program = program(&staged, &self.brought.choice);
+        run.history = Some(HistoryFolder {
             address: staged.address.clone(),
             path: format!("{}/{}", staged.root_path, history::FOLDER),
         });
         // The launchers are there, and their file is this one; a program that is in it, too, wants it beside its files.
-        let own = (order.job.program.file != BINARY_LINK).then_some(BINARY_LINK);
+        let own = (run.program.file != BINARY_LINK).then_some(BINARY_LINK);
         let files = staged.staged.iter();
         let files = files.filter(|file| Some(file.link.as_str()) != own);
         let files: Vec<Staged> = files.cloned().collect();
@@ -278,7 +305,7 @@ impl JobRunner {
             priority: order.priority.unwrap_or_default(),
             deadline: self.deadline,
             detached,
-            runs: Runs::MapReduce(&order.job),
+            runs: Runs::MapReduce(&run),
             address: &staged.address,
             staged: &files,
         };
@@ -292,8 +319,8 @@ impl JobRunner {
             is_quiet: is_quiet.is_some_and(|value| value.trim().eq_ignore_ascii_case("true")),
             id: short(application, number),
             application: self.are_alone().then(|| application.to_string()),
-            needs: order.needs,
-            name: order.name,
+            needs: order.needs.clone(),
+            name: order.name.clone(),
             output: order.output.url(),
             maps: order.job.splits.len(),
             reduces: order.job.reduces,
@@ -303,31 +330,40 @@ impl JobRunner {
         })
     }
 
-    /// Follows a job to its end.
-    pub async fn follow(
-        self: Arc<Self>,
+    /// Follows a job, which was just taken, to its end.
+    pub fn follow(
+        &self,
         job: u32,
-        told: mpsc::Sender<(u32, JobNews)>,
+        told: JobNewsSender,
         wishes: watch::Receiver<JobControl>,
-    ) -> Ended {
-        let Some(Holder { kept, reached }) = self.holder.get() else {
-            return Ended {
-                code: Exit::Lost.code(),
-                sentence: format!("nobody has taken job {job}"),
-                verdict: None,
+    ) -> impl Future<Output = TasksEnd> + Send + 'static {
+        let own = self.own.as_ref();
+        let missed_after = own.map_or(Duration::ZERO, |own| own.missed_after());
+        let followed = self.present().map(|holder| {
+            let Holder { kept, reached } = &*holder;
+            let tasks = TasksInSession {
+                rm: Arc::clone(&self.rm),
+                id: kept.owned.application,
+                keys: kept.keys.clone(),
+                name: (!self.are_alone()).then(|| kept.name.to_string()),
+                job,
+                watches: false,
+                missed_after,
+                told,
+                wishes,
             };
-        };
-        let tasks = TasksInSession {
-            rm: Arc::clone(&self.rm),
-            id: kept.owned.application,
-            keys: kept.keys.clone(),
-            name: (!self.are_alone()).then(|| kept.name.to_string()),
-            job,
-            watches: false,
-            told,
-            wishes,
-        };
-        tasks.follow(reached.clone().dialled()).await
+            (tasks, reached.clone().dialled())
+        });
+        async move {
+            match followed {
+                Some((tasks, dialled)) => tasks.follow(dialled).await,
+                None => TasksEnd::from(Ended {
+                    code: Exit::Lost.code(),
+                    sentence: format!("nobody has taken job {job}"),
+                    verdict: None,
+                }),
+            }
+        }
     }
 }
 

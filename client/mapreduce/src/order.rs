@@ -7,9 +7,9 @@ use std::sync::PoisonError;
 use gerbil_task::inputs::{check_output, paths};
 use gerbil_task::renamed::{current, remark};
 use gerbil_task::settings::{
-    JOB_NAME, KNOWN, MAP_ATTEMPTS, MAP_MEMORY, MAP_SPECULATIVE, NODE_FAILURES, QUEUE, RECURSIVE,
-    REDUCE_ATTEMPTS, REDUCE_MEMORY, REDUCE_SPECULATIVE, REDUCES, SKIP, SKIP_GROUPS, SPLIT_MAX,
-    SPLIT_PACK,
+    AM_ATTEMPTS, JOB_NAME, KNOWN, MAP_ATTEMPTS, MAP_MEMORY, MAP_SPECULATIVE, NODE_FAILURES, QUEUE,
+    RECURSIVE, REDUCE_ATTEMPTS, REDUCE_MEMORY, REDUCE_SPECULATIVE, REDUCES, SKIP, SKIP_GROUPS,
+    SPLIT_MAX, SPLIT_PACK,
 };
 use gerbil_task::splits::{self, REDUCES_MAX};
 use gerbil_task::{Listed, PlannedJob, Submission, said};
@@ -35,12 +35,16 @@ use crate::splits::placed;
 const ATTEMPTS: u32 = 4;
 /// Failed attempts of a job that make it avoid a node, likewise.
 const FAILURES_OF_A_NODE: u32 = 3;
+/// Hadoop's default of [`AM_ATTEMPTS`].
+const STARTS: u32 = 2;
 /// What splits have to fit.
 const GPU: &str = "gpu";
 
 /// A job for a session; what it runs is still to be said.
 #[derive(Clone, Debug)]
 pub struct JobOrder {
+    /// How often it begins at the most, where it is lost with an application of its own.
+    pub starts: u32,
     /// What lists call it.
     pub name: String,
     /// Where it stands among others.
@@ -258,6 +262,7 @@ impl JobOrders {
         let name = name.unwrap_or(&planned.name).clone();
         said::check_name(&name)
             .map_err(|error| MapReduceError::Setting(format!("{JOB_NAME}: {error}")))?;
+        let starts = number(&settings, AM_ATTEMPTS)?.unwrap_or(STARTS);
         let job = MapReduceJob {
             program: MpiProgram::default(),
             node_failures: number(&settings, NODE_FAILURES)?.unwrap_or(FAILURES_OF_A_NODE),
@@ -287,6 +292,7 @@ impl JobOrders {
             history: None,
         };
         Ok(JobOrder {
+            starts,
             name,
             brought,
             priority,

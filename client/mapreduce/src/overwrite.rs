@@ -16,9 +16,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use follow::ended::Ended;
-use follow::follower::tasks::JobNews;
+use follow::follower::tasks::{JobNews, JobNewsSender};
 use storage::{Storage, StorageError, parent};
-use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep};
 
 use crate::error::MapReduceError;
@@ -103,12 +102,7 @@ impl Overwrite {
     }
 
     /// What the end of the job comes to: where it has succeeded, its output has its place.
-    pub async fn conclude(
-        &self,
-        mut ended: Ended,
-        job: u32,
-        told: mpsc::Sender<(u32, JobNews)>,
-    ) -> Ended {
+    pub async fn conclude(&self, mut ended: Ended, told: &JobNewsSender) -> Ended {
         if ended.code != 0 {
             return ended;
         }
@@ -125,8 +119,7 @@ impl Overwrite {
                     (Gone::To(url), _) => (url, " now"),
                 };
                 let sentence = format!("the output that was there before is {became}{why}");
-                // The command may have stopped listening.
-                let _shown = told.send((job, JobNews::Notice(sentence))).await.is_ok();
+                told.tell(JobNews::Notice(sentence)).await;
             }
             Ok(None) => {}
             Err(error) => {

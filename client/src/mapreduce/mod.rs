@@ -214,7 +214,7 @@ async fn jobs(
         },
         given.detach,
         timing.clone(),
-    ));
+    )?);
     // The small cluster of a session on this machine counts no types: its nodes say what they have.
     let is_local = matches!(&kept, Some((_, kept)) if kept.owned.local.is_some());
     let rm_of_types = (!is_local).then(|| Arc::clone(&rm));

@@ -1,9 +1,10 @@
 //! `gerbil attach` of a MapReduce job that was left to its session, or to an application of its own.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use ::job::TasksReport;
-use follow::follower::tasks::{JobControl, TasksInSession};
+use follow::follower::tasks::{JobControl, JobNewsSender, TasksInSession};
 use follow::progress::Progress;
 use mapreduce_client::Show as _;
 use mapreduce_client::jobs::Accepted;
@@ -48,7 +49,11 @@ pub(crate) async fn watch(
         name: (!held.is_own).then(|| kept.name.to_string()),
         job: job.number,
         watches: true,
-        told,
+        missed_after: Duration::ZERO,
+        told: JobNewsSender {
+            to: told,
+            job: job.number,
+        },
         wishes,
     };
     let mut shown = Shown::new(Progress::new(false), false, held.is_own, Timing::new());
@@ -60,7 +65,7 @@ pub(crate) async fn watch(
     let mut following = Box::pin(tasks.follow(reached.dialled()));
     let ended = loop {
         tokio::select! {
-            ended = &mut following => break ended,
+            end = &mut following => break end.ended,
             Some((_, told)) = news.recv() => shown.told(&accepted, &told),
             signal = signals.ending() => {
                 shown.clear();

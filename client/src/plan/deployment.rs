@@ -36,8 +36,8 @@ pub(crate) struct DeploymentPlan {
     pub staging: Option<String>,
     /// The RM takes an AM for dead after this silence, ms.
     pub am_expiry_ms: u64,
-    /// The RM takes a node for lost after this silence, ms.
-    pub nm_expiry_ms: u64,
+    /// What YARN takes to miss a node or an ApplicationMaster.
+    pub missed_after: Duration,
 }
 
 impl DeploymentPlan {
@@ -74,19 +74,19 @@ impl DeploymentPlan {
             am_ports: given.am_ports,
             interface: given.iface,
             staging: given.staging,
-            nm_expiry_ms: cluster
-                .number("yarn.nm.liveness-monitor.expiry-interval-ms", NM_EXPIRY_MS)?,
+            missed_after: missed_after(cluster)?,
             am_expiry_ms: am_expiry_ms(cluster)?,
         })
-    }
-
-    /// What YARN takes to miss a node or an ApplicationMaster.
-    pub(crate) fn missed_after(&self) -> Duration {
-        Duration::from_millis(self.am_expiry_ms.max(self.nm_expiry_ms))
     }
 }
 
 /// The RM takes an AM for dead after this silence, ms.
 pub(crate) fn am_expiry_ms(cluster: &Cluster) -> Result<u64, ClusterError> {
     cluster.number("yarn.am.liveness-monitor.expiry-interval-ms", AM_EXPIRY_MS)
+}
+
+/// What YARN takes to miss a node or an ApplicationMaster.
+pub(crate) fn missed_after(cluster: &Cluster) -> Result<Duration, ClusterError> {
+    let of_nodes = cluster.number("yarn.nm.liveness-monitor.expiry-interval-ms", NM_EXPIRY_MS)?;
+    Ok(Duration::from_millis(am_expiry_ms(cluster)?.max(of_nodes)))
 }

@@ -12,7 +12,7 @@ use crate::arguments::Arguments;
 use crate::cluster::Cluster;
 use crate::data::Data;
 
-pub(crate) use deployment::{DeploymentPlan, am_expiry_ms};
+pub(crate) use deployment::{DeploymentPlan, am_expiry_ms, missed_after};
 pub(crate) use error::PlanError;
 pub(crate) use placement::{PlacementPlan, node_names, step_mib};
 pub(crate) use program::ProgramPlan;

@@ -6,9 +6,10 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
 use it::bed::{Case, DEADLINE, Given};
+use it::process::signal_by_id;
 use it::session::{application, command, told};
 use it::settings::File;
-use it::victims::launchers;
+use it::victims::{kill_master, launchers, masters};
 use it::{Daemon, Run, expect, wait};
 use nix::sys::signal::Signal;
 use policy::commit::absolute;
@@ -25,6 +26,10 @@ pub const CASES: &[(&str, Case)] = &[
     (
         "an application of its own whose client is killed -9",
         own_client_killed,
+    ),
+    (
+        "a job that is lost with an application of its own begins again",
+        own_begins_again,
     ),
     (
         "what tasks of an application of its own print is read elsewhere",
@@ -225,6 +230,49 @@ fn own_client_killed(given: &Given) -> Result<()> {
     is_over(given, "faulty", "KILLED", "its client has left it")?;
     is_past(given, &id)?;
     is_gone(given, "/alone/orphaned")
+}
+
+/// Its ApplicationMaster is killed -9, is ended by its node, and is lost more often than its job may begin.
+fn own_begins_again(given: &Given) -> Result<()> {
+    let hold = program("hold")?;
+    let words = ["--load", "4", "4"];
+    let begin = |options: &[&str], output: &str| {
+        let line = [&ROOM[..], options, &[hold.as_str()], &words, &[output]].concat();
+        let running = alone(given, &line)?.start()?;
+        anyhow::Ok((running, runs(given, output)?))
+    };
+    let is_again = |finished: it::Finished, first: &str, output: &str| {
+        let said = finished.success("a job that began again")?.stderr_text();
+        let words = format!(
+            "{} is given up, nothing of its output is left",
+            short(first)?
+        );
+        for words in [&words, "it begins again (2 of 2)"] {
+            ensure!(said.contains(words), "no {words:?} in {said}");
+        }
+        ensure!(given.newest()?.id != first, "{first}");
+        is_over(given, "hold", "SUCCEEDED", "")?;
+        let whole = files(given, output)?;
+        ensure!(whole.contains_key("_SUCCESS"), "{:?}", whole.keys());
+        anyhow::Ok(())
+    };
+    let (running, first) = begin(&[], "/alone/again")?;
+    kill_master(given)?;
+    is_again(running.finish()?, &first, "/alone/again")?;
+
+    let (running, first) = begin(&[], "/alone/ended-by-node")?;
+    for master in masters(&given.cluster)? {
+        signal_by_id(master.pid, Signal::SIGTERM)?;
+    }
+    is_again(running.finish()?, &first, "/alone/ended-by-node")?;
+
+    let once = ["-D", "mapreduce.am.max-attempts=1"];
+    let (running, _) = begin(&once, "/alone/once")?;
+    kill_master(given)?;
+    let words = ["lost the ApplicationMaster", "job 1 was given up"];
+    expect::sentence(&running.finish()?, 70, &words)?;
+    is_gone(given, "/alone/once")?;
+    given.is_clean()
 }
 
 fn own_printed(given: &Given) -> Result<()> {

@@ -4,6 +4,7 @@ use job::JobId;
 use job::wire::session_span::How;
 use policy::lending::Lent;
 use policy::lifecycle::{Cause, LifecycleEvent};
+use proto_hadoop::yarn::FinalApplicationStatus;
 
 use super::Session;
 use crate::loop_event::LoopEvent;
@@ -157,7 +158,10 @@ impl Session {
         }
         let wants = self.containers.end();
         self.want(wants);
-        self.edge.holding.finish(status, words);
+        match status == FinalApplicationStatus::Undefined {
+            true => self.life.unregistered(),
+            false => self.edge.holding.finish(status, words),
+        }
     }
 
     /// Whether the session waits for the end of its record: whoever sees that the session is over finds all of it.

@@ -62,7 +62,13 @@ impl Session {
     /// YARN ends this process, or a signal does.
     pub(super) fn terminated(&mut self) {
         let words = "the session was ended from outside".to_owned();
-        self.stop(true, FinalApplicationStatus::Killed, words);
+        let status = match self.plan.is_owned {
+            // Its node ends it, as where a NodeManager stops: the next one removes what is left, and then the client
+            // begins its job again. Whoever wants the end of the application tells YARN.
+            true => FinalApplicationStatus::Undefined,
+            false => FinalApplicationStatus::Killed,
+        };
+        self.stop(true, status, words);
     }
 
     /// A session that was started for one job, without a client that waits, ends with that job, and as it has ended.

@@ -1,21 +1,21 @@
-//! A job of tasks whose ApplicationMaster is lost: the next one finishes its commit, where that was under way, and
-//! says so in YARN's last word on the application.
+//! A job of tasks whose ApplicationMaster is lost: the next one finishes its commit, where that was under way, or
+//! removes what the job has left, and says so in YARN's last word on the application.
 
 use std::time::Duration;
 
 use job::exit::Exit;
-use job::recovered::has_committed;
-use proto_hadoop::yarn::{ApplicationReport, YarnApplicationState};
+use job::recovered::{has_committed, is_given_up};
+use proto_hadoop::yarn::{ApplicationReport, FinalApplicationStatus, YarnApplicationState};
 use proto_hadoop::{ApplicationClient, ApplicationId};
-use tokio::sync::{mpsc, watch};
+use tokio::sync::watch;
 use tokio::time::{Instant, sleep};
 
 use super::LATER;
-use super::tasks::{JobControl, JobNews};
+use super::tasks::{JobControl, JobNews, JobNewsSender, TasksEnd};
 use crate::ended::{Ended, judge};
 
-/// For YARN to miss the ApplicationMaster: a NodeManager that lives tells within a heartbeat.
-const NEXT: Duration = Duration::from_secs(20);
+/// For a NodeManager that lives to tell YARN that the ApplicationMaster is gone, and for YARN to start the next.
+const TOLD: Duration = Duration::from_secs(20);
 /// For the next one to have a container and to be done: it gives itself twenty minutes.
 const DONE: Duration = Duration::from_secs(1800);
 
@@ -28,8 +28,12 @@ pub(super) struct Bereft<'a> {
     pub(super) job: u32,
     /// Why it cannot be heard.
     pub(super) why: &'a str,
+    /// The last word of one that was told to end, by YARN, its node or by somebody who ended the application.
+    pub(super) said: Option<Ended>,
+    /// For YARN to miss it.
+    pub(super) missed_after: Duration,
     /// Learns what the user is to see at once.
-    pub(super) told: &'a mpsc::Sender<(u32, JobNews)>,
+    pub(super) told: &'a JobNewsSender,
     pub(super) wishes: watch::Receiver<JobControl>,
 }
 
@@ -44,9 +48,26 @@ enum Became {
     Left,
 }
 
+impl Became {
+    /// Whether it was ended in order, as its ApplicationMaster has said: YARN has not given that up.
+    fn is_as_said(&self) -> bool {
+        match self {
+            Self::Over(report) => matches!(
+                (report.state, report.final_status),
+                (
+                    YarnApplicationState::Finished,
+                    FinalApplicationStatus::Killed | FinalApplicationStatus::Succeeded
+                )
+            ),
+            Self::Late(_, is_next) => !is_next,
+            Self::Unknown(_) | Self::Left => true,
+        }
+    }
+}
+
 impl Bereft<'_> {
     /// How the job ended, as far as can be known.
-    pub(super) async fn end(mut self) -> Ended {
+    pub(super) async fn end(mut self) -> TasksEnd {
         let became = self.wait().await;
         let job = self.job;
         let of = self.of();
@@ -56,6 +77,10 @@ impl Bereft<'_> {
         };
         let why = self.why;
         let lost = format!("lost the ApplicationMaster of {of}, and with it {words}: {why}");
+        if let Some(said) = self.said.take_if(|_| became.is_as_said()) {
+            return said.into();
+        }
+        let mut is_to_run_again = false;
         let behind = match became {
             Became::Over(report) if has_committed(&report.diagnostics, job) => {
                 let sentence = format!(
@@ -63,19 +88,22 @@ impl Bereft<'_> {
                      its output is whole, and its counters are lost"
                 );
                 self.tell(sentence).await;
-                return Ended {
+                return TasksEnd::from(Ended {
                     code: Exit::Success.code(),
                     sentence: String::new(),
                     verdict: None,
-                };
+                });
             }
             Became::Over(report) if report.state == YarnApplicationState::Killed => {
-                return killed(judge(&report), self.name.map(|_| words.as_str()));
+                return killed(judge(&report), self.name.map(|_| words.as_str())).into();
             }
-            Became::Over(report) => match judge(&report).sentence {
-                sentence if sentence.is_empty() => "its application is over".to_owned(),
-                sentence => sentence,
-            },
+            Became::Over(report) => {
+                is_to_run_again = is_given_up(&report.diagnostics, job);
+                match judge(&report).sentence {
+                    sentence if sentence.is_empty() => "its application is over".to_owned(),
+                    sentence => sentence,
+                }
+            }
             Became::Late(span, is_next) => format!(
                 "{} after {} s; the output is whole where it has _SUCCESS",
                 match is_next {
@@ -87,15 +115,18 @@ impl Bereft<'_> {
             Became::Unknown(silence) => format!("nor could YARN be asked: {silence}"),
             Became::Left => "what became of its output was not waited for".to_owned(),
         };
-        Ended {
-            code: Exit::Lost.code(),
-            sentence: format!("{lost}; {behind}"),
-            verdict: None,
+        TasksEnd {
+            ended: Ended {
+                code: Exit::Lost.code(),
+                sentence: format!("{lost}; {behind}"),
+                verdict: None,
+            },
+            is_given_up: is_to_run_again,
         }
     }
 
     async fn wait(&mut self) -> Became {
-        let (since, mut is_next) = (Instant::now(), false);
+        let (since, mut is_next, mut is_silent) = (Instant::now(), false, false);
         loop {
             let report = tokio::select! {
                 report = self.rm.report(&self.id) => report,
@@ -120,8 +151,18 @@ impl Bereft<'_> {
             }
             let span = match is_next {
                 true => DONE,
-                false => NEXT,
+                false => self.missed_after.max(TOLD),
             };
+            if !is_next && since.elapsed() > TOLD && !std::mem::replace(&mut is_silent, true) {
+                let sentence = format!(
+                    "lost the ApplicationMaster of {} ({}); YARN still takes it for alive, and misses it after {} s at \
+                     the latest",
+                    self.of(),
+                    self.why,
+                    span.as_secs()
+                );
+                self.tell(sentence).await;
+            }
             if since.elapsed() > span {
                 return Became::Late(span, is_next);
             }
@@ -140,9 +181,7 @@ impl Bereft<'_> {
     }
 
     async fn tell(&self, sentence: String) {
-        // Whoever shows it may have gone.
-        let told = self.told.send((self.job, JobNews::Notice(sentence)));
-        let _shown = told.await.is_ok();
+        self.told.tell(JobNews::Notice(sentence)).await;
     }
 }
 

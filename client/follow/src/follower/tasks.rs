@@ -4,6 +4,7 @@
 //! error. Several of them may be followed at once.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use job::exit::Exit;
 use job::wire;
@@ -40,6 +41,40 @@ pub enum JobNews {
     Explained(String),
 }
 
+/// Where news of one job go, among those of others.
+#[derive(Clone, Debug)]
+pub struct JobNewsSender {
+    /// Those of all.
+    pub to: mpsc::Sender<(u32, JobNews)>,
+    /// By which its reader knows the job.
+    pub job: u32,
+}
+
+impl JobNewsSender {
+    /// Tells them; the reader may have gone, which is nothing to the job.
+    pub async fn tell(&self, news: JobNews) {
+        let _heard = self.to.send((self.job, news)).await.is_ok();
+    }
+}
+
+/// How a job ended that was followed.
+#[derive(Debug)]
+pub struct TasksEnd {
+    /// How.
+    pub ended: Ended,
+    /// It was lost with its ApplicationMaster, and nothing of its output is there: it may run again.
+    pub is_given_up: bool,
+}
+
+impl From<Ended> for TasksEnd {
+    fn from(ended: Ended) -> Self {
+        Self {
+            ended,
+            is_given_up: false,
+        }
+    }
+}
+
 /// What whoever follows jobs wants of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum JobControl {
@@ -66,18 +101,32 @@ pub struct TasksInSession {
     pub job: u32,
     /// It goes on without us: nothing is wished of it.
     pub watches: bool,
+    /// For YARN to miss an ApplicationMaster that cannot be heard.
+    pub missed_after: Duration,
     /// Learns what is heard.
-    pub told: mpsc::Sender<(u32, JobNews)>,
+    pub told: JobNewsSender,
     /// What is wished.
     pub wishes: watch::Receiver<JobControl>,
 }
 
 impl TasksInSession {
     /// Until the job is over. The session's ApplicationMaster has been dialled to submit it.
-    pub async fn follow(self, dialled: Dialled) -> Ended {
+    pub async fn follow(self, dialled: Dialled) -> TasksEnd {
         let address = dialled.address.clone();
         match self.until_verdict(dialled).await {
-            Ok((verdict, signalled)) => by_verdict(verdict, signalled, Given::All, Written::All),
+            Ok((verdict, signalled)) => {
+                let ended = by_verdict(verdict, signalled, Given::All, Written::All);
+                // Nobody here has asked for that: YARN, or somebody by YARN, has.
+                let is_told = ended.code == Exit::Killed.code() && signalled.is_none();
+                match is_told && !self.watches {
+                    true => {
+                        self.bereft("YARN or its node ended it", Some(ended))
+                            .end()
+                            .await
+                    }
+                    false => ended.into(),
+                }
+            }
             // Nothing becomes of the job on our account.
             Err(why) if self.watches => Ended {
                 code: Exit::Lost.code(),
@@ -85,22 +134,29 @@ impl TasksInSession {
                     "it cannot be watched: {why}; where its ApplicationMaster lives it goes on"
                 ),
                 verdict: None,
-            },
+            }
+            .into(),
             Err(why) => {
                 if let Some(ended) = self.unheard(&address, &why).await {
-                    return ended;
+                    return ended.into();
                 }
-                let bereft = Bereft {
-                    rm: &self.rm,
-                    id: self.id,
-                    name: self.name.as_deref(),
-                    job: self.job,
-                    why: &why,
-                    told: &self.told,
-                    wishes: self.wishes.clone(),
-                };
-                bereft.end().await
+                self.bereft(&why, None).end().await
             }
+        }
+    }
+
+    /// Its ApplicationMaster cannot be heard any more, for this reason, or has `said` this as its last word.
+    fn bereft<'a>(&'a self, why: &'a str, said: Option<Ended>) -> Bereft<'a> {
+        Bereft {
+            rm: &self.rm,
+            id: self.id,
+            name: self.name.as_deref(),
+            job: self.job,
+            why,
+            said,
+            missed_after: self.missed_after,
+            told: &self.told,
+            wishes: self.wishes.clone(),
         }
     }
 
@@ -160,8 +216,7 @@ impl TasksInSession {
                         Ok(None) => return Err("it closed the connection".to_owned()),
                         Err(status) => return Err(status.message().to_owned()),
                     };
-                    // Whoever shows it may have gone: the job has not.
-                    let _shown = self.told.send((self.job, told)).await.is_ok();
+                    self.told.tell(told).await;
                 }
                 Ok(()) = wishes.changed() => {
                     let wish = *wishes.borrow_and_update();

@@ -1,13 +1,11 @@
 //! What is answered to a driver when work for it, or a job of its, has come to an end.
 
-use std::sync::Arc;
-
 use follow::ended::Ended;
-use follow::follower::tasks::JobNews;
+use follow::follower::tasks::{JobNews, JobNewsSender, TasksEnd};
 use gerbil_task::ToDriver;
 use tokio::sync::mpsc;
 
-use super::{DriverWorkDone, RunEnd, Serving, Submitted};
+use super::{DriverWorkDone, RunEnd, Serving, Submitted, UnderWay};
 use crate::driver::DriverReply;
 use crate::error::MapReduceError;
 use crate::open::Opened;
@@ -40,36 +38,75 @@ impl Serving<'_> {
                 self.stop(RunEnd { code, sentence }, 0);
             }
             DriverWorkDone::Planned(Err(error)) => self.not_taken(&error),
-            DriverWorkDone::Submitted(number, accepted) => match *accepted {
-                Ok(Submitted {
-                    job: accepted,
-                    output,
-                    overwrite,
-                    notes,
-                }) => {
+            DriverWorkDone::Submitted(number, submitted) => match *submitted {
+                Ok(mut submitted) => {
+                    let notes = std::mem::take(&mut submitted.notes);
                     notes.into_iter().for_each(|note| self.note(note));
                     if self.run.is_detached {
-                        self.show.left(&accepted);
+                        self.show.left(&submitted.job);
                         let (code, sentence) = (0, String::new());
                         return self.stop(RunEnd { code, sentence }, 0);
                     }
-                    self.show.accepted(&accepted);
-                    let id = accepted.id.clone();
-                    let (jobs, tell) = (Arc::clone(&self.run.jobs), tell.clone());
-                    let (job, wishes) = (accepted.number, self.run.jobs.wishes.subscribe());
-                    self.under_way.insert(number, (accepted, output));
-                    self.following.spawn(async move {
-                        let ended = jobs.follow(job, tell.clone(), wishes).await;
-                        match overwrite {
-                            Some(overwrite) => (number, overwrite.conclude(ended, job, tell).await),
-                            None => (number, ended),
-                        }
-                    });
+                    let id = submitted.job.id.clone();
+                    self.begun(number, submitted, 1, tell);
                     self.answer(ToDriver::Accepted { id });
                 }
                 Err(error) => self.not_taken(&error),
             },
+            DriverWorkDone::Again(number, submitted) => {
+                let Some((job, ended)) = self.lost.remove(&number) else {
+                    return;
+                };
+                match *submitted {
+                    Ok(submitted) => self.begun(number, submitted, job.starts + 1, tell),
+                    Err(error) => {
+                        let why = format!("{}; it could not begin again: {error}", ended.sentence);
+                        let sentence = why;
+                        self.over_with(number, job, Ended { sentence, ..ended });
+                    }
+                }
+            }
         }
+    }
+
+    /// A job was taken, for the first time or again.
+    fn begun(
+        &mut self,
+        number: u32,
+        submitted: Submitted,
+        starts: u32,
+        tell: &mpsc::Sender<(u32, JobNews)>,
+    ) {
+        let Submitted {
+            job: accepted,
+            order,
+            output,
+            overwrite,
+            notes: _,
+        } = submitted;
+        self.show.accepted(&accepted);
+        let told = JobNewsSender {
+            to: tell.clone(),
+            job: number,
+        };
+        let (jobs, wishes) = (&self.run.jobs, self.run.jobs.wishes.subscribe());
+        let following = jobs.follow(accepted.number, told.clone(), wishes);
+        self.under_way.insert(
+            number,
+            UnderWay {
+                accepted,
+                output,
+                order,
+                starts,
+            },
+        );
+        self.following.spawn(async move {
+            let mut end = following.await;
+            if let Some(overwrite) = overwrite {
+                end.ended = overwrite.conclude(end.ended, &told).await;
+            }
+            (number, end)
+        });
     }
 
     /// There is no such job, which a program without a driver does not get over.
@@ -83,15 +120,26 @@ impl Serving<'_> {
         }
     }
 
-    pub(super) fn job_ended(&mut self, submission: u32, ended: Ended) {
-        let Some((accepted, output)) = self.under_way.remove(&submission) else {
+    pub(super) async fn job_ended(&mut self, submission: u32, end: TasksEnd) {
+        let Some(job) = self.under_way.remove(&submission) else {
             return;
         };
+        let over = match end.is_given_up {
+            true => self.begins_again(submission, job, end.ended).await,
+            false => Some((job, end.ended)),
+        };
+        if let Some((job, ended)) = over {
+            self.over_with(submission, job, ended);
+        }
+    }
+
+    /// A job is over, and its driver may hear of it.
+    fn over_with(&mut self, submission: u32, job: UnderWay, ended: Ended) {
         let verdict = ended.verdict.as_ref();
         let report = verdict.and_then(|verdict| serde_json::from_str(&verdict.tasks).ok());
-        self.show.ended(&accepted, &ended, report.as_ref());
+        self.show.ended(&job.accepted, &ended, report.as_ref());
         if ended.code == 0 {
-            self.outputs.insert(output);
+            self.outputs.insert(job.output);
         }
         self.ended.insert(submission, (ended, report));
         self.answer_wait();
@@ -102,7 +150,7 @@ impl Serving<'_> {
         let Some(number) = self.waited_for else {
             return;
         };
-        if self.under_way.contains_key(&number) {
+        if self.under_way.contains_key(&number) || self.lost.contains_key(&number) {
             return;
         }
         self.waited_for = None;

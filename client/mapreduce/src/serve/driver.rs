@@ -143,14 +143,17 @@ impl Serving<'_> {
     fn submit(&mut self, mut submission: Submission) {
         submission.brings.extend_from_slice(&self.run.brings);
         let number = submission.submission;
-        if self.under_way.contains_key(&number) || self.ended.contains_key(&number) {
+        let is_known = self.under_way.contains_key(&number) || self.lost.contains_key(&number);
+        if is_known || self.ended.contains_key(&number) {
             return self.refuse(&MapReduceError::Asked(format!(
                 "submission {number} has been there already: each has a number of its own"
             )));
         }
         let output = self.run.orders.places.find(&submission.output);
+        let lost = self.lost.values().map(|(job, _)| job);
+        let mut others = self.under_way.values().chain(lost);
         if let Ok(output) = output
-            && self.under_way.values().any(|(_, other)| *other == output)
+            && others.any(|other| other.output == output)
         {
             return self.refuse(&MapReduceError::OutputExists { url: output.url() });
         }
@@ -168,18 +171,11 @@ impl Serving<'_> {
         let accept = async move {
             let mut order = orders.order(submission).await?;
             order.brought = order.brought.fetched(&orders.places).await?;
-            let (output, mut notes) = (order.output.clone(), order.notes.clone());
-            let overwrite = order.overwrite.clone();
-            if let Some(overwrite) = &overwrite {
+            let mut notes = order.notes.clone();
+            if let Some(overwrite) = &order.overwrite {
                 notes.extend(overwrite.finish_earlier().await?);
             }
-            let job = jobs.submit(order, detached).await?;
-            Ok(Submitted {
-                job,
-                output,
-                overwrite,
-                notes,
-            })
+            Submitted::new(&jobs, Arc::new(order), detached, notes).await
         };
         self.work = Some(Box::pin(async move {
             DriverWorkDone::Submitted(number, Box::new(accept.await))

@@ -4,6 +4,7 @@
 //! driver's own end are heard at once. How it ends early is decided in one place: what ends it is remembered, jobs
 //! under way are told to end, and their verdicts are awaited, unless the user asks once more.
 
+mod again;
 mod done;
 mod driver;
 
@@ -15,7 +16,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use follow::ended::Ended;
-use follow::follower::tasks::{JobControl, JobNews};
+use follow::follower::tasks::{JobControl, JobNews, TasksEnd};
 use gerbil_task::{BroughtFile, ToDriver};
 use job::TasksReport;
 use job::exit::Exit;
@@ -28,7 +29,7 @@ use crate::driver::{Driver, DriverMessage, DriverReply};
 use crate::error::MapReduceError;
 use crate::jobs::{Accepted, JobRunner};
 use crate::open::Opened;
-use crate::order::JobOrders;
+use crate::order::{JobOrder, JobOrders};
 use crate::overwrite::Overwrite;
 use crate::places::Location;
 use crate::settings::RunSettings;
@@ -108,15 +109,29 @@ enum DriverWorkDone {
     Planned(Result<Vec<String>, MapReduceError>),
     /// Its submission of this number is the session's.
     Submitted(u32, Box<Result<Submitted, MapReduceError>>),
+    /// The same of one that was lost.
+    Again(u32, Box<Result<Submitted, MapReduceError>>),
 }
 
 /// What the session has taken.
 struct Submitted {
     job: Accepted,
+    /// What was submitted; of a job that may begin again.
+    order: Option<Arc<JobOrder>>,
     output: Location,
     overwrite: Option<Overwrite>,
     /// What should be known of it, a sentence each.
     notes: Vec<String>,
+}
+
+/// A job that is followed.
+struct UnderWay {
+    accepted: Accepted,
+    output: Location,
+    /// What was submitted; of a job that may begin again.
+    order: Option<Arc<JobOrder>>,
+    /// How often it has begun.
+    starts: u32,
 }
 
 /// The run, while it lasts.
@@ -130,11 +145,15 @@ struct Serving<'a> {
     waited_for: Option<u32>,
     /// The driver is done.
     is_done: bool,
-    following: JoinSet<(u32, Ended)>,
+    following: JoinSet<(u32, TasksEnd)>,
     /// Files on their way to the driver.
     filling: JoinSet<Result<(), MapReduceError>>,
     /// By the driver's number.
-    under_way: BTreeMap<u32, (Accepted, Location)>,
+    under_way: BTreeMap<u32, UnderWay>,
+    /// Jobs that were lost with their application, and begin again, with how they were lost.
+    lost: BTreeMap<u32, (UnderWay, Ended)>,
+    /// One of them is being submitted.
+    beginning: Option<DriverWork>,
     ended: BTreeMap<u32, (Ended, Option<TasksReport>)>,
     waited: BTreeSet<u32>,
     outputs: BTreeSet<Location>,
@@ -179,6 +198,8 @@ pub async fn serve(
         following: JoinSet::new(),
         filling: JoinSet::new(),
         under_way: BTreeMap::new(),
+        lost: BTreeMap::new(),
+        beginning: None,
         ended: BTreeMap::new(),
         waited: BTreeSet::new(),
         outputs: BTreeSet::new(),
@@ -209,10 +230,15 @@ impl Serving<'_> {
             if let Some(outcome) = self.over() {
                 return outcome;
             }
+            self.may_begin_again();
             tokio::select! {
                 heard = hear(&mut self.driver) => self.heard(heard).await,
                 done = work(&mut self.work) => {
                     self.work = None;
+                    self.done(done, tell);
+                }
+                done = work(&mut self.beginning) => {
+                    self.beginning = None;
                     self.done(done, tell);
                 }
                 Some((job, told)) = news.recv() => self.told(job, &told),
@@ -221,7 +247,7 @@ impl Serving<'_> {
                         self.told(job, &told);
                     }
                     match joined {
-                        Ok((submission, ended)) => self.job_ended(submission, ended),
+                        Ok((submission, end)) => self.job_ended(submission, end).await,
                         Err(broken) => {
                             self.under_way.clear();
                             let sentence = format!("following a job was broken off: {broken}");
@@ -235,7 +261,7 @@ impl Serving<'_> {
                     let (code, sentence) = (error.exit().code(), error.to_string());
                     self.lost(RunEnd { code, sentence }).await;
                 }
-                () = sleep(UPLOADING), if self.work.is_some() => {
+                () = sleep(UPLOADING), if self.work.is_some() || self.beginning.is_some() => {
                     use std::sync::atomic::Ordering::Relaxed;
                     let moved = &self.run.jobs.moved;
                     let (done, all) = (moved.done.load(Relaxed), moved.all.load(Relaxed));
@@ -264,17 +290,16 @@ impl Serving<'_> {
         }
     }
 
-    /// News of a job that is under way.
+    /// News of a job that is under way, by the driver's number.
     fn told(&mut self, job: u32, told: &JobNews) {
-        let mut all = self.under_way.values();
-        if let Some((accepted, _)) = all.find(|(accepted, _)| accepted.number == job) {
-            self.show.told(accepted, told);
+        if let Some(job) = self.under_way.get(&job) {
+            self.show.told(&job.accepted, told);
         }
     }
 
     /// How the run ended, if it has.
     fn over(&mut self) -> Option<RunEnd> {
-        if !self.under_way.is_empty() || self.work.is_some() {
+        if !self.under_way.is_empty() || !self.lost.is_empty() || self.work.is_some() {
             return None;
         }
         if let Some(outcome) = self.stopping.take() {
@@ -324,6 +349,8 @@ impl Serving<'_> {
         self.stopping.get_or_insert(outcome);
         self.waited_for = None;
         self.is_done = false;
+        self.lost.clear();
+        self.beginning = None;
         self.run.jobs.wishes.send_replace(JobControl::End(signal));
     }
 
@@ -334,7 +361,7 @@ impl Serving<'_> {
             let ids: Vec<&str> = self
                 .under_way
                 .values()
-                .map(|(job, _)| job.id.as_str())
+                .map(|job| job.accepted.id.as_str())
                 .collect();
             return Some(RunEnd {
                 code,
@@ -352,13 +379,16 @@ impl Serving<'_> {
                 ),
             });
         }
+        let jobs = self.ended.len() + self.under_way.len() + self.lost.len();
+        let sentence = match jobs {
+            0 if self.run.jobs.waits().is_empty() => "interrupted before anything was submitted",
+            0 => "interrupted before its job began",
+            _ => "interrupted",
+        };
+        let sentence = sentence.to_owned();
         // What is on its way to the session is let go: a job that nobody follows ends there.
         self.work = None;
         self.show.ending(self.under_way.len());
-        let sentence = match self.ended.len() + self.under_way.len() {
-            0 => "interrupted before anything was submitted".to_owned(),
-            _ => "interrupted".to_owned(),
-        };
         self.stop(RunEnd { code, sentence }, signal);
         if let Some(driver) = self.driver.take() {
             driver.end().await;

@@ -37,10 +37,10 @@ use tokio::sync::watch;
 use tokio::time::{Instant, sleep};
 
 use crate::arguments::LocalDisk;
-use crate::cluster::Cluster;
+use crate::cluster::{Cluster, ClusterError};
 use crate::describe;
 use crate::failure::Failure;
-use crate::plan::step_mib;
+use crate::plan::{missed_after, step_mib};
 use crate::preflight;
 use crate::sessions;
 use crate::subcommands::OwnApplication;
@@ -56,6 +56,8 @@ const SOON: Duration = Duration::from_millis(25);
 const LATER: Duration = Duration::from_millis(250);
 /// When "soon" is over.
 const SOON_ENDS: Duration = Duration::from_secs(3);
+/// YARN looks from time to time whether an ApplicationMaster has said something.
+const LOOKS: Duration = Duration::from_secs(60);
 /// For an application that was told to end to leave YARN.
 const LEAVES: Duration = Duration::from_secs(30);
 /// Memory of a slot at the least where nobody says a number, MiB: a task sorts in 192 of them, and the program has
@@ -76,6 +78,8 @@ pub(super) struct MrApplication {
     /// It ends with its job, and not with this process.
     is_detached: bool,
     timing: Timing,
+    /// What YARN takes to miss a node or an ApplicationMaster.
+    missed_after: Duration,
     state: Mutex<MrApplicationState>,
 }
 
@@ -104,6 +108,7 @@ impl SubmitApplication for MrApplication {
         wishes: watch::Receiver<JobControl>,
     ) -> ApplicationFuture<'a, (SessionRecord, Reached)> {
         Box::pin(async move {
+            self.let_go().await;
             let begun = self.submitted(first, staged, wishes).await;
             begun.map_err(told)
         })
@@ -116,6 +121,10 @@ impl SubmitApplication for MrApplication {
     fn waits(&self) -> String {
         self.state().waits.clone()
     }
+
+    fn missed_after(&self) -> Duration {
+        self.missed_after
+    }
 }
 
 impl MrApplication {
@@ -127,8 +136,9 @@ impl MrApplication {
         name: String,
         is_detached: bool,
         timing: Timing,
-    ) -> Self {
-        Self {
+    ) -> Result<Self, ClusterError> {
+        Ok(Self {
+            missed_after: missed_after(&cluster)?.saturating_add(LOOKS),
             rm,
             cluster,
             given,
@@ -136,12 +146,33 @@ impl MrApplication {
             is_detached,
             timing,
             state: Mutex::default(),
-        }
+        })
     }
 
     fn state(&self) -> MutexGuard<'_, MrApplicationState> {
         // Whoever panicked while he held it has left it whole.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The one before is over, and nobody reads its logs as its owner.
+    async fn let_go(&self) {
+        let (submitted, owned) = {
+            let mut state = self.state();
+            (state.submitted.take(), state.owned.take())
+        };
+        if let Some((_, _, owning)) = owned {
+            owning.end().await;
+        }
+        if let Some(id) = submitted {
+            Self::forget(id);
+        }
+    }
+
+    fn forget(id: ApplicationId) {
+        if let Ok(applications) = sessions::applications() {
+            let name = Name::of_application(id);
+            let _is_forgotten = applications.forget(&name, id).is_ok();
+        }
     }
 
     async fn submitted(
@@ -390,10 +421,7 @@ impl MrApplication {
         let Some(id) = submitted else {
             return Ok(());
         };
-        if let Ok(applications) = sessions::applications() {
-            let name = Name::of_application(id);
-            let _is_forgotten = applications.forget(&name, id).is_ok();
-        }
+        Self::forget(id);
         let ending = async {
             match owned {
                 None => self.killed(id).await,

@@ -17,7 +17,6 @@ const SPLITS: &str =
 /// Settings of Hadoop that do nothing here, or all those that begin so where the name ends with a dot, and why.
 pub(super) const IDLE: &[(&str, &str)] = &[
     ("mapreduce.admin.", JVM),
-    ("mapreduce.am.", OWN_MASTER),
     ("mapreduce.app-submission.", JVM),
     ("mapreduce.application.", OWN_MASTER),
     ("mapreduce.client.", OWN_MASTER),

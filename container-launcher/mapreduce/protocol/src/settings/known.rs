@@ -279,6 +279,12 @@ pub const KNOWN: &[KnownSetting] = &[
         meaning: "on a cluster: failed attempts of the job after which a node gets no further one while there is another; 0: no node is avoided",
     },
     KnownSetting {
+        name: AM_ATTEMPTS,
+        default: "2",
+        meaning: "on a cluster, without a session: how often a job begins at the most, where it is lost with its \
+                  ApplicationMaster",
+    },
+    KnownSetting {
         name: JOB_NAME,
         default: "",
         meaning: "on a cluster: what lists call the job",

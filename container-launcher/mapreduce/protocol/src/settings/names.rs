@@ -99,6 +99,8 @@ pub const OPENCL_PROCESSORS: &str = "gerbil.opencl.processors";
 /// See [`KNOWN`](super::KNOWN).
 pub const NODE_FAILURES: &str = "mapreduce.job.maxtaskfailures.per.tracker";
 /// See [`KNOWN`](super::KNOWN).
+pub const AM_ATTEMPTS: &str = "mapreduce.am.max-attempts";
+/// See [`KNOWN`](super::KNOWN).
 pub const JOB_NAME: &str = "mapreduce.job.name";
 /// See [`KNOWN`](super::KNOWN).
 pub const PRIORITY: &str = "mapreduce.job.priority";

@@ -1,0 +1,79 @@
+//! A job that was lost with the application of its own begins again, in another application, as often as YARN would
+//! start its ApplicationMaster (`mapreduce.am.max-attempts`): the ApplicationMaster after the lost one has removed what
+//! the job had left.
+
+use std::sync::Arc;
+
+use follow::ended::Ended;
+
+use super::{DriverWorkDone, Serving, Submitted, UnderWay};
+use crate::error::MapReduceError;
+use crate::jobs::JobRunner;
+use crate::order::JobOrder;
+
+impl UnderWay {
+    /// How often it begins at the most.
+    fn most(&self) -> u32 {
+        self.order.as_ref().map_or(1, |order| order.starts)
+    }
+}
+
+impl Serving<'_> {
+    /// Whether a job begins again that was lost; if not, it is handed back with how it ended.
+    pub(super) async fn begins_again(
+        &mut self,
+        submission: u32,
+        job: UnderWay,
+        ended: Ended,
+    ) -> Option<(UnderWay, Ended)> {
+        if self.stopping.is_some() || job.starts >= job.most() {
+            return Some((job, ended));
+        }
+        if let Some(application) = &job.accepted.application {
+            self.run.jobs.lost(application).await;
+        }
+        let (id, next) = (&job.accepted.id, job.starts + 1);
+        self.note(format!(
+            "{id} is given up, nothing of its output is left, and it begins again ({next} of {})",
+            job.most()
+        ));
+        self.lost.insert(submission, (job, ended));
+        None
+    }
+
+    /// Submits the next of those that were lost, one after the other.
+    pub(super) fn may_begin_again(&mut self) {
+        if self.beginning.is_some() {
+            return;
+        }
+        let Some((number, (job, _))) = self.lost.first_key_value() else {
+            return;
+        };
+        let Some(order) = &job.order else {
+            return;
+        };
+        let (number, order, jobs) = (*number, Arc::clone(order), Arc::clone(&self.run.jobs));
+        self.beginning = Some(Box::pin(async move {
+            let submitted = Submitted::new(&jobs, order, false, Vec::new()).await;
+            DriverWorkDone::Again(number, Box::new(submitted))
+        }));
+    }
+}
+
+impl Submitted {
+    /// Submits it; `detached`: no client follows it; `notes`: what should be known of it.
+    pub(super) async fn new(
+        jobs: &JobRunner,
+        order: Arc<JobOrder>,
+        detached: bool,
+        notes: Vec<String>,
+    ) -> Result<Self, MapReduceError> {
+        Ok(Self {
+            job: jobs.submit(&order, detached).await?,
+            output: order.output.clone(),
+            overwrite: order.overwrite.clone(),
+            order: jobs.are_alone().then_some(order),
+            notes,
+        })
+    }
+}
