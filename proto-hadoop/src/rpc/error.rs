@@ -191,6 +191,18 @@ impl CallError {
         self.is("InvalidApplicationMasterRequestException") && words.contains("already registered")
     }
 
+    /// The ResourceManager does not have this attempt among those that run: it has just begun to recover them, or has
+    /// restarted without the recovery of running applications.
+    #[must_use]
+    pub fn is_attempt_unknown(&self) -> bool {
+        let words = match self {
+            Self::Remote { message, .. } => message.as_str(),
+            _ => return false,
+        };
+        self.is("InvalidApplicationMasterRequestException")
+            && words.contains("doesn't exist in cache")
+    }
+
     /// A YARN service ran the call and answered with an exception of its own. The layers below it
     /// (`org.apache.hadoop.ipc`, `java.*`) also answer for a service that is not there, or too busy
     /// to be asked.

@@ -56,6 +56,8 @@ struct Script {
     maximum: Mutex<Resource>,
     /// The calls that it has taken.
     taken: Mutex<Vec<AllocateRequest>>,
+    /// As after a restart without the recovery of what runs: it has not the attempt that unregisters.
+    has_forgotten: Mutex<bool>,
 }
 
 impl Script {
@@ -141,7 +143,13 @@ impl ApplicationMasterService for Script {
     }
 
     fn finish(&self, _token: &[u8], _call: FinishCall) -> Result<bool, Refusal> {
-        Ok(true)
+        match *self.has_forgotten.lock().unwrap() {
+            true => Err(Refusal::yarn(
+                "InvalidApplicationMasterRequestException",
+                format!("Application doesn't exist in cache {ATTEMPT}"),
+            )),
+            false => Ok(true),
+        }
     }
 }
 
@@ -173,6 +181,7 @@ impl SchedulerBed {
             response_id: Mutex::default(),
             maximum: Mutex::new(Resource::new(4096, 4)),
             taken: Mutex::default(),
+            has_forgotten: Mutex::default(),
         });
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
         let faults = Faults::default();

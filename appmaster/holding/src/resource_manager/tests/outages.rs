@@ -322,3 +322,27 @@ async fn an_attempt_that_is_over_is_told_so_and_has_nothing_to_unregister() {
     assert!(!finished.unregistered);
     assert_eq!(finished.allocates, 1);
 }
+
+#[tokio::test]
+async fn who_is_not_among_the_attempts_of_a_restarted_resource_manager_does_not_unregister_for_ever()
+ {
+    let expiry = Duration::from_secs(40);
+    let mut stage = SchedulerBed::expiring(Answers::new(), 64, expiry).await;
+    *stage.script.has_forgotten.lock().unwrap() = true;
+    let began = Instant::now();
+    stage.draft.finish(succeeded());
+    let finished = stage.finished().await;
+    assert!(!finished.unregistered);
+    assert!(began.elapsed() > expiry / 2 / 20, "it may be recovering");
+    assert!(began.elapsed() < expiry / 2, "{:?}", began.elapsed());
+}
+
+#[tokio::test]
+async fn an_attempt_that_is_recovered_late_unregisters() {
+    let mut stage = SchedulerBed::new(Answers::new(), 64).await;
+    *stage.script.has_forgotten.lock().unwrap() = true;
+    stage.draft.finish(succeeded());
+    sleep(Duration::from_millis(500)).await;
+    *stage.script.has_forgotten.lock().unwrap() = false;
+    assert!(stage.finished().await.unregistered);
+}
