@@ -10,6 +10,7 @@ use tempfile::TempDir;
 use tokio::fs;
 
 use crate::error::MapReduceError;
+use crate::open::take;
 use crate::places::{FileSystems, Location};
 
 /// What of a job is brought along, beside its program.
@@ -67,10 +68,7 @@ impl BroughtFiles {
             // An archive is known by the ending of its own name.
             let file_name = place.path.rsplit('/').next().unwrap_or_default();
             let path = folder.path().join(number.to_string()).join(file_name);
-            places
-                .storage(&place.address)?
-                .take(&place.path, &path)
-                .await?;
+            take(places, &place, &path).await?;
             self.add(Shipped { path, name }, unpack);
         }
         self._fetched = Some(Arc::new(folder));

@@ -1,7 +1,7 @@
-//! A file of a file system, as an open descriptor: itself where it is mounted here, else a pipe.
+//! A file of a file system, as an open descriptor: itself where it is mounted here, else a pipe; or to be read here.
 
 use std::os::fd::OwnedFd;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use storage::{Address, Reader, StorageError};
 use tokio::io::AsyncWriteExt as _;
@@ -51,10 +51,7 @@ pub async fn open(places: &FileSystems, name: &str, from: u64) -> Result<Opened,
         doing: "make a pipe",
         source,
     };
-    let mut reader = storage.read_from(&place.path, from).await?;
-    if reader.size() < size {
-        reader = with_a_writer(places, &place, from).await?.unwrap_or(reader);
-    }
+    let reader = read(places, &place, from, size).await?;
     let (into, out) = pipe::pipe().map_err(system)?;
     Ok(Opened {
         file: out.into_blocking_fd().map_err(system)?,
@@ -64,6 +61,40 @@ pub async fn open(places: &FileSystems, name: &str, from: u64) -> Result<Opened,
             into,
         }),
     })
+}
+
+/// Opens a file from byte `from` on, up to the `size` that its file system lists, also where it still has a writer.
+///
+/// # Errors
+/// It cannot be read.
+pub async fn read(
+    places: &FileSystems,
+    place: &Location,
+    from: u64,
+    size: u64,
+) -> Result<Reader, MapReduceError> {
+    let storage = places.storage(&place.address)?;
+    let reader = storage.read_from(&place.path, from).await?;
+    match reader.size() < size {
+        true => Ok(with_a_writer(places, place, from).await?.unwrap_or(reader)),
+        false => Ok(reader),
+    }
+}
+
+/// Copies a file into a new one of this machine, as far as its file system lists it.
+///
+/// # Errors
+/// As [`read`]; there is no room here.
+pub async fn take(
+    places: &FileSystems,
+    place: &Location,
+    local: &Path,
+) -> Result<(), MapReduceError> {
+    let listed = places.storage(&place.address)?.stat(&place.path).await?;
+    let size = listed.map_or(0, |status| status.size);
+    let reader = read(places, place, 0, size).await?;
+    reader.copy_to(local).await?;
+    Ok(())
 }
 
 /// Opens a file that has a writer, up to the length that the NameNode lists; `None`: it has no writer any more.

@@ -5,6 +5,8 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use follow::timing::now_us;
+use mapreduce_client::open::read;
+use mapreduce_client::places::Location;
 use storage::{Address, Storage, StorageError};
 
 use super::entries::{Found, MOST};
@@ -165,7 +167,12 @@ impl Shell<'_> {
                 match local.symlink_metadata() {
                     Ok(_there) => self.failed("get", &shown, "File exists"),
                     Err(_) => {
-                        found.storage.take(&status.path, &local).await?;
+                        let place = Location {
+                            path: status.path.clone(),
+                            ..found.place.clone()
+                        };
+                        let reader = read(self.places, &place, 0, status.size).await?;
+                        reader.copy_to(&local).await?;
                     }
                 }
                 continue;

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use mapreduce_client::open::read;
 use mapreduce_client::places::{FileSystems, Location};
 use mapreduce_client::trash::Gone;
 use storage::Storage;
@@ -57,7 +58,7 @@ pub(super) async fn run(task: FilesTask, places: &FileSystems) -> Result<u8, Fai
 }
 
 pub(super) struct Shell<'a> {
-    places: &'a FileSystems,
+    pub(super) places: &'a FileSystems,
     code: u8,
     lines: Vec<String>,
 }
@@ -102,7 +103,8 @@ impl Shell<'_> {
                             "it is compressed, and -cat prints it as it is",
                         );
                     } else {
-                        let mut reader = found.storage.read_from(path, 0).await?;
+                        let (place, size) = (&found.place, found.status.size);
+                        let mut reader = read(self.places, place, 0, size).await?;
                         loop {
                             let piece = reader.next().await?;
                             if piece.is_empty() {

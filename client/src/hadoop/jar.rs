@@ -6,6 +6,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use ::job::exit::Exit;
 use gantt::date;
+use mapreduce_client::open::take;
 use mapreduce_client::places::FileSystems;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -114,10 +115,7 @@ async fn fetched(
             count += 1;
             let local = folder.join(format!("{count}")).join(link);
             let place = places.find(path)?;
-            places
-                .storage(&place.address)?
-                .take(&place.path, &local)
-                .await?;
+            take(places, &place, &local).await?;
             list.push(format!("{}#{link}", local.display()));
         }
         all.push(list.join(","));

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result, ensure};
 use hdfs_native::{ClientBuilder, WriteOptions};
 use it::bed::{Case, DEADLINE, Given};
-use it::session::{shows, stop, told};
+use it::session::{command, shows, stop, told};
 use it::{expect, wait};
 
 use crate::{files, is_gone, mr, program, put, start, succeeds, text};
@@ -170,6 +170,19 @@ fn being_written(given: &Given) -> Result<()> {
         let counted = String::from_utf8(counted.unwrap_or_default())?;
         ensure!(counted == counts, "{input}: {counted}");
     }
+    let shell = |words: &[&str]| {
+        let line = [&["hadoop", "fs"], words].concat();
+        command(given, &line)?.finish()?.success("gerbil hadoop fs")
+    };
+    let here = given.folder.join("begun");
+    let local = here.display().to_string();
+    shell(&["-get", "/open/in/begun", &local])?;
+    let got = [
+        shell(&["-cat", "/open/in/begun"])?.stdout_text(),
+        shell(&["-text", "/open/in/begun"])?.stdout_text(),
+        fs::read_to_string(&here)?,
+    ];
+    ensure!(got.iter().all(|text| *text == "a c\n".repeat(3)), "{got:?}");
     drop(written);
     stop(given, "s")
 }

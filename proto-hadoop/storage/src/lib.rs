@@ -364,8 +364,7 @@ impl Storage {
     /// # Errors
     /// As [`Self::stat`]; the file cannot be written.
     pub async fn take(&self, path: &str, local: &Path) -> Result<u64, StorageError> {
-        let from = self.read_from(path, 0).await?;
-        copy::take(from, local, copy::OPEN).await
+        self.read_from(path, 0).await?.copy_to(local).await
     }
 
     /// As [`Self::take`], into a file that its owner alone may use, with the owner's permissions in `mode`.

@@ -1,9 +1,11 @@
 //! A file that is being read.
 
+use std::path::Path;
+
 use bytes::Bytes;
 use tokio::io::{AsyncWrite, AsyncWriteExt as _};
 
-use crate::{Answer, StorageError, hdfs, shared};
+use crate::{Answer, StorageError, copy, hdfs, shared};
 
 /// A file that is being read, piece by piece. Dropping it ends the reading.
 #[derive(Debug)]
@@ -43,6 +45,14 @@ impl Reader {
             Kind::Scripted(_) => {}
         }
         self
+    }
+
+    /// Copies what is left into a new file of this machine, with the folders above it; how many bytes it has.
+    ///
+    /// # Errors
+    /// It cannot be read, or the file cannot be written.
+    pub async fn copy_to(self, local: &Path) -> Result<u64, StorageError> {
+        copy::take(self, local, copy::OPEN).await
     }
 
     /// Bytes of the whole file when it was opened.
