@@ -164,6 +164,16 @@ impl Show for Shown {
         }
     }
 
+    fn remind(&mut self) {
+        self.progress.remind();
+    }
+
+    fn lost(&mut self, job: &Accepted) {
+        self.submitted.remove(&job.number);
+        self.jobs.remove(&job.number);
+        self.line();
+    }
+
     fn ended(&mut self, job: &Accepted, ended: &Ended, report: Option<&TasksReport>) {
         let report_of = |report: &TasksReport| {
             let (tasks, commit) = (seconds(report.tasks_ms), seconds(report.commit_ms));

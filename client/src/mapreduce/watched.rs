@@ -13,6 +13,7 @@ use session::{Reached, reach};
 use terminal::say;
 use terminal::signals::Signals;
 use tokio::sync::{mpsc, watch as wishes};
+use tokio::time::sleep;
 
 use crate::sessions::Held;
 
@@ -21,6 +22,8 @@ use super::timing::Timing;
 
 /// News of the job that wait to be shown.
 const NEWS: usize = 64;
+/// Between two looks whether what the job waits for has lasted.
+const REMIND: Duration = Duration::from_secs(1);
 
 /// The job, as its ApplicationMaster lists it.
 pub(crate) struct WatchedJob {
@@ -67,6 +70,7 @@ pub(crate) async fn watch(
         tokio::select! {
             end = &mut following => break end.ended,
             Some((_, told)) = news.recv() => shown.told(&accepted, &told),
+            () = sleep(REMIND) => shown.remind(),
             signal = signals.ending() => {
                 shown.clear();
                 let id = &accepted.id;

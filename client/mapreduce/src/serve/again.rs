@@ -37,6 +37,7 @@ impl Serving<'_> {
             "{id} is given up, nothing of its output is left, and it begins again ({next} of {})",
             job.most()
         ));
+        self.show.lost(&job.accepted);
         self.lost.insert(submission, (job, ended));
         None
     }

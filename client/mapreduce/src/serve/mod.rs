@@ -40,6 +40,8 @@ const NEWS: usize = 64;
 const LAST_WORD: Duration = Duration::from_millis(100);
 /// Between two looks at how much is uploaded.
 const UPLOADING: Duration = Duration::from_millis(250);
+/// Between two looks whether what jobs wait for has lasted.
+const REMIND: Duration = Duration::from_secs(1);
 /// What a failure returns that is neither a signal's nor a job's.
 const FAILED: u8 = 1;
 
@@ -80,6 +82,10 @@ pub trait Show {
     fn left(&mut self, job: &Accepted);
     /// News of a job.
     fn told(&mut self, job: &Accepted, told: &JobNews);
+    /// Time has passed: what a job waits for may have lasted long enough to be said.
+    fn remind(&mut self);
+    /// A job was lost with its application, and begins again in another.
+    fn lost(&mut self, job: &Accepted);
     /// A job has ended; there may be nothing to report.
     fn ended(&mut self, job: &Accepted, ended: &Ended, report: Option<&TasksReport>);
     /// The user has asked for the end, and may ask once more to leave before it.
@@ -270,6 +276,7 @@ impl Serving<'_> {
                         waits => self.show.waits(&waits),
                     }
                 }
+                () = sleep(REMIND), if !self.under_way.is_empty() => self.show.remind(),
                 asked = signals.next() => match asked {
                     SignalRequest::Forward(_) => {}
                     SignalRequest::Pause => {
