@@ -36,7 +36,7 @@ pub(super) fn usable(
         .collect();
     if usable.is_empty() && nodes.iter().any(|report| running(&report)) {
         let there = match (partition.len(), label) {
-            (0, Some(label)) => format!("no running node has the label {label}"),
+            (0, Some(label)) => no_node_has(label),
             (0, None) => "no node without a label is running".to_owned(),
             (1, _) => "--exclude leaves out the one node that runs".to_owned(),
             (all, _) => format!("--exclude leaves out all {all} nodes that run"),
@@ -44,6 +44,10 @@ pub(super) fn usable(
         return Err(PreflightError::NoNode { nodes: there });
     }
     Ok(usable)
+}
+
+pub(super) fn no_node_has(label: &str) -> String {
+    format!("no running node has the label {label}")
 }
 
 /// The running nodes of the partition that are excluded and have room for an ApplicationMaster such as

@@ -61,29 +61,47 @@ pub(crate) struct NodeUse {
 /// Asks the ResourceManager and checks.
 pub(crate) async fn held(
     rm: &ApplicationClient,
+    queue: &str,
     wanted: &WantedContainers<'_>,
     disk: &LocalDisk,
 ) -> Result<Ground, PreflightError> {
-    let ground = ground(rm, wanted.exclude, disk).await?;
+    let ground = ground(rm, queue, wanted.exclude, disk).await?;
     ground.holds(wanted)?;
     Ok(ground)
 }
 
-/// Asks the ResourceManager for a new application, and what there is for it.
+/// Asks the ResourceManager for a new application, and what there is for it in its queue.
 pub(crate) async fn ground(
     rm: &ApplicationClient,
+    queue: &str,
     exclude: &[HostNames],
     disk: &LocalDisk,
 ) -> Result<Ground, PreflightError> {
-    let asked = tokio::try_join!(nodes(rm), rm.new_application());
-    let (reports, application) = asked.map_err(FollowError::from)?;
+    let asked = tokio::try_join!(
+        nodes(rm),
+        super::queue::queue(rm, queue),
+        rm.new_application()
+    );
+    let (reports, queue, application) = asked.map_err(FollowError::from)?;
+    // Containers without a label have the queue's own.
+    let label = queue.and_then(|queue| queue.default_node_label);
     let newest = newest(&reports);
     let excluded = candidates::excluded(exclude, &newest).await?;
     let disks = candidates::disks(disk, &newest).await?;
     let types = ResourceTypes::default();
-    let nodes = newest
-        .values()
-        .filter(|report| report.state == NodeState::Running && !excluded.contains(&report.id.host));
+    let runs = |report: &&&NodeReport| report.state == NodeState::Running;
+    let nodes = newest.values().filter(runs);
+    let mut nodes: Vec<&&NodeReport> = nodes.collect();
+    if let Some(label) = label.filter(|_| !nodes.is_empty()) {
+        nodes.retain(|report| report.is_in(Some(&label)));
+        if nodes.is_empty() {
+            let nodes = candidates::no_node_has(&label);
+            return Err(PreflightError::NoNode { nodes });
+        }
+    }
+    let nodes = nodes
+        .into_iter()
+        .filter(|report| !excluded.contains(&report.id.host));
     let nodes = nodes.map(|report| NodeUse {
         capability: amount(&report.capability, &types),
         used: amount(&report.used, &types),

@@ -128,7 +128,7 @@ pub(super) async fn start(
                 container: slot.times(slots.room.get()),
                 exclude: &given.exclude,
             };
-            Ok(preflight::held(&rm, &wanted, &disk).await?)
+            Ok(preflight::held(&rm, &given.queue, &wanted, &disk).await?)
         };
         tokio::try_join!(
             checking,

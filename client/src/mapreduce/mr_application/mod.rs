@@ -41,7 +41,7 @@ use crate::cluster::{Cluster, ClusterError};
 use crate::describe;
 use crate::failure::Failure;
 use crate::plan::{missed_after, step_mib};
-use crate::preflight;
+use crate::preflight::{self, Ground};
 use crate::sessions;
 use crate::subcommands::OwnApplication;
 use crate::usage::UsageError;
@@ -183,7 +183,7 @@ impl MrApplication {
     ) -> Result<(SessionRecord, Reached), Failure> {
         self.timing.mark("the first job was made");
         let disk = self.disk()?;
-        let looking = async { Ok(preflight::ground(&self.rm, &self.given.exclude, &disk).await?) };
+        let looking = self.ground(first, &disk);
         let staging = async { Ok::<_, Failure>(staged.await?) };
         let (ground, staged) = tokio::try_join!(looking, staging)?;
         self.timing
@@ -268,7 +268,7 @@ impl MrApplication {
     /// What would be asked of YARN.
     async fn asked(&self, first: &JobOrder) -> Result<Vec<String>, Failure> {
         let disk = self.disk()?;
-        let ground = preflight::ground(&self.rm, &self.given.exclude, &disk).await?;
+        let ground = self.ground(first, &disk).await?;
         let (wanted, elements) = (self.wanted(first)?, trust(first));
         let size = Size::new(&self.given, wanted, &ground)?;
         let types = ResourceTypes::default();
@@ -304,6 +304,11 @@ impl MrApplication {
                 container.words(&types),
             ),
         ])
+    }
+
+    async fn ground(&self, first: &JobOrder, disk: &LocalDisk) -> Result<Ground, Failure> {
+        let (queue, exclude) = (self.queue(first), &self.given.exclude);
+        Ok(preflight::ground(&self.rm, &queue, exclude, disk).await?)
     }
 
     fn queue(&self, first: &JobOrder) -> String {
