@@ -9,7 +9,8 @@ const SPECULATION: &str = "a session decides on second attempts";
 const ONE_CORE: &str = "a slot is one core";
 const NO_LIMIT: &str = "there is no such limit";
 const COUNTED: &str = "names of counters and of their groups have up to 255 bytes";
-const PLACED: &str = "that is said when a session is started";
+const OF_APPLICATION: &str = "it belongs to the application, which may run several jobs";
+const LABEL: &str = "tasks run on the nodes of the label that their queue has by default";
 const STAGED: &str = "the program is one file, which gerbil brings along";
 const SPLITS: &str =
     "mapreduce.input.fileinputformat.split.maxsize and gerbil.split.pack cut splits";
@@ -26,8 +27,8 @@ pub(super) const IDLE: &[(&str, &str)] = &[
     ("mapreduce.ifile.", SHUFFLE),
     ("mapreduce.input.fileinputformat.list-status.", NO_LIMIT),
     ("mapreduce.input.fileinputformat.split.minsize", SPLITS),
-    ("mapreduce.job.acl-", PLACED),
-    ("mapreduce.job.am.", PLACED),
+    ("mapreduce.job.acl-", OF_APPLICATION),
+    ("mapreduce.job.am.", OF_APPLICATION),
     ("mapreduce.job.cache.", STAGED),
     ("mapreduce.job.classloader", JVM),
     ("mapreduce.job.committer.", COMMITTER),
@@ -42,7 +43,7 @@ pub(super) const IDLE: &[(&str, &str)] = &[
     ("mapreduce.job.log4j-", JVM),
     ("mapreduce.job.map.output.collector.class", JVM),
     ("mapreduce.job.max.", NO_LIMIT),
-    ("mapreduce.job.node-label-expression", PLACED),
+    ("mapreduce.job.node-label-expression", LABEL),
     ("mapreduce.job.reduce.shuffle.", SHUFFLE),
     (
         "mapreduce.job.reduce.slowstart.",
@@ -52,15 +53,15 @@ pub(super) const IDLE: &[(&str, &str)] = &[
     ("mapreduce.job.sharedcache.", STAGED),
     ("mapreduce.job.speculative.", SPECULATION),
     ("mapreduce.job.split.", NO_LIMIT),
-    ("mapreduce.job.tags", PLACED),
+    ("mapreduce.job.tags", OF_APPLICATION),
     ("mapreduce.job.ubertask.", OWN_MASTER),
-    ("mapreduce.job.user.", PLACED),
+    ("mapreduce.job.user.", OF_APPLICATION),
     ("mapreduce.jobhistory.", HISTORY),
     ("mapreduce.jvm.", JVM),
     ("mapreduce.map.cpu.", ONE_CORE),
     ("mapreduce.map.java.", JVM),
     ("mapreduce.map.log.", JVM),
-    ("mapreduce.map.node-label-expression", PLACED),
+    ("mapreduce.map.node-label-expression", OF_APPLICATION),
     ("mapreduce.map.sort.spill.", SHUFFLE),
     ("mapreduce.outputcommitter.", COMMITTER),
     ("mapreduce.reduce.cpu.", ONE_CORE),
@@ -69,7 +70,7 @@ pub(super) const IDLE: &[(&str, &str)] = &[
     ("mapreduce.reduce.log.", JVM),
     ("mapreduce.reduce.markreset.", SHUFFLE),
     ("mapreduce.reduce.merge.", SHUFFLE),
-    ("mapreduce.reduce.node-label-expression", PLACED),
+    ("mapreduce.reduce.node-label-expression", OF_APPLICATION),
     ("mapreduce.reduce.shuffle.connect.", SHUFFLE),
     ("mapreduce.reduce.shuffle.fetch.", SHUFFLE),
     ("mapreduce.reduce.shuffle.input.", SHUFFLE),
