@@ -28,7 +28,7 @@ pub(crate) struct ManagerArguments {
     pub pm: Option<Spoken>,
 
     /// The libpmix.so.2 that PMIx is spoken by, for a program whose own is not found, such as a script; it goes along to
-    /// the nodes
+    /// the nodes [default, with --pm pmix: that of LD_LIBRARY_PATH or the system]
     #[arg(long, value_name = "LIBPMIX", help_heading = PROGRAM)]
     pub pmix: Option<PathBuf>,
 }

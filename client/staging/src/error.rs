@@ -157,7 +157,8 @@ pub enum StageError {
     },
     /// It is to speak PMIx.
     #[error(
-        "{}: no libpmix.so.2 is found among its libraries; give --pmix LIBPMIX, or leave --pm out",
+        "{}: no libpmix.so.2 is found among its libraries, in LD_LIBRARY_PATH, or in the system's folders; give --pmix \
+         LIBPMIX, or leave --pm out",
         program.display()
     )]
     NoPmix {

@@ -171,7 +171,12 @@ pub fn plan(local: &Local) -> Result<StagingPlan, StageError> {
         let mpi = linked_to(&program, &closure);
         let open = mpi.as_ref().filter(|mpi| mpi.is_open_mpi);
         let own = pmix::library(&closure);
-        let pmix_library = local.manager.library(&program.path, own, open.is_some())?;
+        let search = Search::new(machine, local.library_path.as_deref(), Path::new("/"));
+        let wants = open.is_some();
+        let pmix_library = local
+            .manager
+            .library(&program.path, own.clone(), wants, &search)?;
+        let is_foreign = pmix_library != own;
         let libpmix = pmix_library
             .as_deref()
             .map(|library| local.manager.described(library));
@@ -243,8 +248,9 @@ pub fn plan(local: &Local) -> Result<StagingPlan, StageError> {
         let shipped = closure.shipped.iter();
         let shipped = shipped.map(|shipped| (shipped.inside.clone(), shipped.source.clone()));
         let mut shipped: BTreeMap<String, PathBuf> = sort::map(shipped);
-        let search = Search::new(machine, local.library_path.as_deref(), Path::new("/"));
-        shipped.extend(local.manager.brought(&search)?);
+        if let Some(library) = pmix_library.as_ref().filter(|_| is_foreign) {
+            shipped.extend(pmix::brought(library, &search)?);
+        }
         let library_folder = plan.bring_libraries(shipped.clone().into_iter(), &mut memory)?;
         let pmix_library =
             pmix_library.and_then(|_| pmix::shipped(&shipped, library_folder.as_deref()));
@@ -361,7 +367,10 @@ impl StagingPlan {
         let mut needed = python::opened_by_mpi4py(environment, (elf, &program.path), search);
         let inside = pmix::of_python(environment);
         let has = inside.map(|inside| environment.join(inside));
-        let library = local.manager.library(&program.path, has.clone(), true)?;
+        let library = local
+            .manager
+            .library(&program.path, has.clone(), true, search)?;
+        let foreign = library.clone().filter(|_| library != has);
         let is_its_own = library == has;
         placed.libpmix = library
             .as_deref()
@@ -388,8 +397,8 @@ impl StagingPlan {
             }
         }
         let is_brought = !is_its_own && !local.nodes_are_ours && placed.pmix_library.is_some();
-        if is_brought {
-            needed.extend(local.manager.brought(search)?);
+        if let Some(library) = foreign.filter(|_| is_brought) {
+            needed.extend(pmix::brought(&library, search)?);
         }
         let shipped = needed.clone();
         if local.ship_libraries {

@@ -57,7 +57,8 @@ pub enum ProcessManager {
 }
 
 impl ProcessManager {
-    /// The libpmix of a program that has `own`; a program that is `linked` to Open MPI wants it by itself.
+    /// The libpmix of a program that has `own`; a program that is `linked` to Open MPI wants it by itself. Where it is to
+    /// be PMIx, and the program tells of none, such as a script, it is that which `search` finds for any program.
     ///
     /// # Errors
     ///
@@ -67,6 +68,7 @@ impl ProcessManager {
         program: &Path,
         own: Option<PathBuf>,
         linked: bool,
+        search: &Search,
     ) -> Result<Option<PathBuf>, StageError> {
         match self {
             Self::Auto => Ok(own.filter(|_| linked)),
@@ -74,7 +76,7 @@ impl ProcessManager {
             Self::Pmix {
                 library: Some(library),
             } => Ok(Some(library.clone())),
-            Self::Pmix { library: None } => match own {
+            Self::Pmix { library: None } => match own.or_else(|| search.find_for_any(LIBRARY)) {
                 Some(own) => Ok(Some(own)),
                 None => Err(StageError::NoPmix {
                     program: program.to_path_buf(),
@@ -92,34 +94,31 @@ impl ProcessManager {
             named: matches!(self, Self::Pmix { library: Some(named) } if named == library),
         }
     }
+}
 
-    /// The libpmix that the user names, and all that it needs, for nodes that have none: path inside the folder of
-    /// libraries, and where each lies here.
-    ///
-    /// # Errors
-    ///
-    /// It is no library for this machine, or one that it needs is missing.
-    pub(super) fn brought(&self, search: &Search) -> Result<BTreeMap<String, PathBuf>, StageError> {
-        let library = match self {
-            Self::Pmix {
-                library: Some(library),
-            } => library,
-            Self::Auto | Self::Pmi | Self::Pmix { library: None } => return Ok(BTreeMap::new()),
-        };
-        let Ok(Some(elf)) = Elf::read(library) else {
-            return Err(StageError::NoLibrary {
-                path: library.clone(),
-            });
-        };
-        let closure = libraries::closure(library, &elf, search)?;
-        let mut all: BTreeMap<String, PathBuf> = closure
-            .shipped
-            .into_iter()
-            .map(|shipped| (shipped.inside, shipped.source))
-            .collect();
-        all.insert(LIBRARY.to_owned(), library.clone());
-        Ok(all)
-    }
+/// A libpmix that is not among the program's libraries, and all that it needs, for nodes that have none: path inside the
+/// folder of libraries, and where each lies here.
+///
+/// # Errors
+///
+/// It is no library for this machine, or one that it needs is missing.
+pub(super) fn brought(
+    library: &Path,
+    search: &Search,
+) -> Result<BTreeMap<String, PathBuf>, StageError> {
+    let Ok(Some(elf)) = Elf::read(library) else {
+        return Err(StageError::NoLibrary {
+            path: library.to_path_buf(),
+        });
+    };
+    let closure = libraries::closure(library, &elf, search)?;
+    let mut all: BTreeMap<String, PathBuf> = closure
+        .shipped
+        .into_iter()
+        .map(|shipped| (shipped.inside, shipped.source))
+        .collect();
+    all.insert(LIBRARY.to_owned(), library.to_path_buf());
+    Ok(all)
 }
 
 /// The libpmix of an environment of Python that has Open MPI and no other MPI library: its path below that.
@@ -180,6 +179,8 @@ fn of_plug_in(folder: &Path) -> Option<PathBuf> {
 
 #[cfg(test)]
 mod tests {
+    use std::ffi::OsStr;
+
     use super::*;
     use crate::libraries::Shipped;
 
@@ -199,14 +200,31 @@ mod tests {
     #[test]
     fn the_user_s_word_counts_more_than_the_program_s_libraries() {
         let (program, own) = (Path::new("/p"), Some(PathBuf::from("/own")));
-        let of = |manager: &ProcessManager, linked| manager.library(program, own.clone(), linked);
+        let root = tempfile::tempdir().unwrap();
+        let this = std::env::current_exe().unwrap();
+        let machine = Elf::read(&this).unwrap().unwrap().machine;
+        let search = |path: Option<&OsStr>| Search::new(machine, path, root.path());
+        let none = search(None);
+        let of =
+            |manager: &ProcessManager, linked| manager.library(program, own.clone(), linked, &none);
         assert_eq!(of(&ProcessManager::Auto, true).unwrap(), own);
         assert_eq!(of(&ProcessManager::Auto, false).unwrap(), None);
         assert_eq!(of(&ProcessManager::Pmi, true).unwrap(), None);
         let asked = ProcessManager::Pmix { library: None };
         assert_eq!(of(&asked, false).unwrap(), own);
-        let none = asked.library(program, None, true).unwrap_err();
-        assert!(none.to_string().contains("--pmix"), "{none}");
+        let refused = asked.library(program, None, true, &none).unwrap_err();
+        assert!(refused.to_string().contains("--pmix"), "{refused}");
+        // One that tells of none has that which any program finds.
+        let here = root.path().join("l");
+        fs::create_dir(&here).unwrap();
+        let file = here.join(LIBRARY);
+        fs::copy(&this, &file).unwrap();
+        let found = search(Some(here.as_os_str()));
+        let any = asked.library(program, None, false, &found).unwrap();
+        assert_eq!(any, Some(file));
+        assert_eq!(of(&asked, false).unwrap(), own, "its own comes first");
+        let auto = ProcessManager::Auto.library(program, None, false, &found);
+        assert_eq!(auto.unwrap(), None, "nobody has asked");
         let library = Some(PathBuf::from("/l/libpmix.so.2"));
         let named = ProcessManager::Pmix {
             library: library.clone(),

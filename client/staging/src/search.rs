@@ -117,6 +117,19 @@ impl Search {
         })
     }
 
+    /// The library of that name that a program without a search path of its own loads.
+    #[must_use]
+    pub fn find_for_any(&self, name: &str) -> Option<PathBuf> {
+        let mut folders = Vec::new();
+        self.expand(
+            &self.library_path.replace(';', ":"),
+            Path::new("/"),
+            &mut folders,
+        );
+        folders.extend(self.system.iter().cloned());
+        self.find(name, &folders).map(|found| found.path)
+    }
+
     /// A colon-separated list with `$ORIGIN`, `$LIB` and `$PLATFORM` replaced. Empty elements, which
     /// mean the working folder, are left out: what lies there by chance should not travel.
     fn expand(&self, list: &str, object: &Path, into: &mut Vec<PathBuf>) {
