@@ -29,6 +29,8 @@ impl Mapper for Words {
                     std::thread::park();
                 }
             }
+            // Threads that begin others, and a program: what is hard to move.
+            b"!churn" => churn()?,
             // Half a gigabyte of pages that are all written to.
             b"!eat" => {
                 let eaten = vec![1_u8; 512 << 20];
@@ -96,6 +98,22 @@ impl Mapper for Words {
             .filter(|word| !word.is_empty())
             .try_for_each(|word| out.emit(word, &1))
     }
+}
+
+/// Ends with the last of what it begins.
+fn churn() -> Result<()> {
+    let pass = || std::thread::park_timeout(Duration::from_micros(200));
+    std::thread::scope(|all| {
+        for _ in 0..4 {
+            all.spawn(|| {
+                for _ in 0..4 {
+                    all.spawn(pass);
+                }
+            });
+        }
+        std::process::Command::new("true").status()
+    })?;
+    Ok(())
 }
 
 fn main() -> ExitCode {

@@ -14,6 +14,7 @@ mod mpich;
 mod peers;
 mod pressure;
 mod sampling;
+mod shuffled;
 #[path = "../support/mod.rs"]
 mod support;
 mod tasks;

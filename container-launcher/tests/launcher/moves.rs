@@ -15,7 +15,7 @@ use crate::support::{Appmaster, Launcher, Link};
 
 /// The cores that a thread may use.
 #[cfg(test)]
-fn cores(thread: i32) -> BTreeSet<u32> {
+pub(super) fn cores(thread: i32) -> BTreeSet<u32> {
     let set = sched_getaffinity(Pid::from_raw(thread)).unwrap();
     let all = (0..CpuSet::count()).filter(|core| set.is_set(*core).unwrap());
     all.map(|core| u32::try_from(core).unwrap()).collect()
