@@ -370,6 +370,12 @@ impl MapReduce {
         self.todo.push(Do::ForTasks(wanted));
     }
 
+    /// How many maps and reduces it has.
+    pub(crate) fn task_counts(&self) -> [u32; 2] {
+        let maps = count(self.description.splits.len());
+        [maps, self.description.reduces]
+    }
+
     pub(crate) fn notice(&mut self, sentence: String) {
         self.outbox
             .push(ToClient::Notice(wire::Notice { sentence }));

@@ -54,7 +54,7 @@ fn sentence(miss: &DeadlineMiss) -> String {
 }
 
 /// Rounded up: less than a second is no second less.
-const fn seconds(span: Nanos) -> u64 {
+pub(super) const fn seconds(span: Nanos) -> u64 {
     span.0.div_ceil(1_000_000_000)
 }
 

@@ -18,6 +18,7 @@
 #![cfg_attr(not(test), deny(clippy::wildcard_enum_match_arm))]
 
 mod deciding;
+mod foreseen;
 mod in_containers;
 mod loan;
 mod misses;
@@ -41,6 +42,7 @@ use policy::lending::{Lack, Lending, Offer, OfferedSlot, Word};
 use policy::{ContainerId, Millis};
 
 use deciding::Deciding;
+use foreseen::LastRuns;
 use loan::Loan;
 use moves::Moves;
 use window::RunningWindow;
@@ -75,6 +77,7 @@ pub(crate) struct Slots {
     /// What jobs lack and use has changed since that was asked.
     has_changed: bool,
     moves: Moves,
+    last_runs: LastRuns,
     /// Where what is decided is recorded.
     recording: Option<Recording>,
 }
@@ -93,6 +96,7 @@ impl Slots {
             show_at: None,
             has_changed: false,
             moves: Moves::default(),
+            last_runs: LastRuns::default(),
             recording: None,
         }
     }

@@ -34,6 +34,7 @@ impl Slots {
 
     /// No task of a job is to be started any more.
     pub(crate) fn close(&mut self, now: Millis, job: JobId) {
+        self.keep_run(job);
         self.of_wish(now, job, |lending, number| lending.close(now, number));
     }
 

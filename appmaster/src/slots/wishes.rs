@@ -156,6 +156,7 @@ impl Slots {
     /// Takes back the slots of a job that is [left](Slots::is_left), or its place in line. `false`: it had no slots, and
     /// did not wish for any.
     pub(crate) fn take_back(&mut self, now: Millis, job: JobId) -> bool {
+        self.keep_run(job);
         let Some(loan) = self.loans.get_mut(&job) else {
             return false;
         };

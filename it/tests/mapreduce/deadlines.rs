@@ -7,7 +7,7 @@ use it::session::{stop, told};
 use crate::{program, put, succeeds};
 
 pub const CASES: &[(&str, Case)] = &[(
-    "a job that will miss its deadline is told so once, and one that keeps it is not",
+    "a job that will miss its deadline is told so once, sooner if it has run before, and one that keeps it is not",
     missed,
 )];
 
@@ -33,12 +33,23 @@ fn missed(given: &Given) -> Result<()> {
     ];
     told(given, &line, 0)?;
     let faulty = program("faulty")?;
-    for (deadline, out, times) in [("2s", "/late/out", 1), ("1h", "/late/in-time", 0)] {
+    // Of the third it is known at once, by the runs before it.
+    let runs = [
+        ("2s", "/late/out", 1),
+        ("1h", "/late/in-time", 0),
+        ("2s", "/late/again", 2),
+    ];
+    for (deadline, out, times) in runs {
         let options = ["--deadline", deadline, "-D", "gerbil.split.pack=1"];
         let line = [&options[..], &[&faulty, "/late/in", out]].concat();
         let said = succeeds(given, &line)?.stderr_text();
         let notices = said.matches(" its deadline").count();
         ensure!(notices == times, "--deadline {deadline}: {said}");
+        ensure!(
+            said.contains("by its last run, job 2, 8 maps (1) and 1 reduce (1) take about ")
+                == (times == 2),
+            "--deadline {deadline}: {said}"
+        );
         if times > 0 {
             ensure!(
                 said.contains("s on all slots for maps (1)"),

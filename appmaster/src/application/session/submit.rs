@@ -54,7 +54,7 @@ impl Session {
         let within = Millis(submission.deadline_ms);
         let deadline = deadline(now, within, policy, self.slots.goes_by_deadline())?;
         let (job, attempt) = (self.jobs.next_number(), self.edge.attempt);
-        let taken = match submission.kind {
+        let mut taken = match submission.kind {
             Some(Kind::Mpi(mpi)) => {
                 let limits = self.edge.limits();
                 mpi::mpi(job, attempt, &self.plan, limits, &mpi)?
@@ -64,8 +64,15 @@ impl Session {
             }
             None => return Err(Status::invalid_argument("a job of no kind")),
         };
+        let name: String = submission.name.chars().take(NAME_MAX).collect();
+        if let (Some(_), JobWork::MapReduce(work)) = (deadline, &mut taken.work) {
+            let [maps, reduces] = work.task_counts();
+            if let Some(sentence) = self.slots.foresee(&name, within, maps, reduces) {
+                work.notice(sentence);
+            }
+        }
         let given = LoanTerms {
-            name: submission.name.chars().take(NAME_MAX).collect(),
+            name,
             addresses: submission.addresses,
             files: submission.files,
             request: SlotRequest {
