@@ -22,6 +22,13 @@ const ALARM_PERCENT: u64 = 70;
 /// Between two looks, each of which reads the node's table of processes.
 const CALM: Duration = Duration::from_millis(250);
 const ALARMED: Duration = Duration::from_millis(50);
+/// Where a look takes long, as on a node with very many processes, the pause is so many times as long: a hundredth of a
+/// processor, and a fifth of one while it is needed.
+const CALM_FACTOR: u32 = 100;
+const ALARMED_FACTOR: u32 = 4;
+/// But no longer than this, while nothing is wrong: on a busy node a look that waits for a processor takes long, too, and
+/// a program may have a gigabyte more each second.
+const CALM_MOST: Duration = Duration::from_secs(1);
 /// How long the launcher does not look again once it has found that shared pages are what is too much: the kernel takes
 /// a while for each gigabyte of that look.
 pub(crate) const SHARED: Duration = Duration::from_secs(5);
@@ -48,14 +55,14 @@ pub(crate) struct OverLimit {
     pub(crate) given_kib: u64,
 }
 
-/// Until the next look at a container that was given so much; 0: there is no limit.
-pub(crate) const fn pause(resident_kib: u64, given_kib: u64) -> Duration {
+/// Until the next look at a container that was given so much, 0: there is no limit; the last look `took` so long.
+pub(crate) fn pause(resident_kib: u64, given_kib: u64, took: Duration) -> Duration {
     if given_kib == 0 {
         Duration::MAX
     } else if resident_kib > percent(given_kib, ALARM_PERCENT) {
-        ALARMED
+        ALARMED.max(took.saturating_mul(ALARMED_FACTOR))
     } else {
-        CALM
+        took.saturating_mul(CALM_FACTOR).clamp(CALM, CALM_MOST)
     }
 }
 
@@ -140,9 +147,14 @@ mod tests {
 
     #[test]
     fn looks_are_closer_where_it_becomes_narrow() {
-        assert_eq!(pause(700, 1000), CALM);
-        assert_eq!(pause(701, 1000), ALARMED);
-        assert_eq!(pause(701, 0), Duration::MAX);
+        let ms = Duration::from_millis;
+        assert_eq!(pause(700, 1000, ms(2)), CALM);
+        assert_eq!(pause(701, 1000, ms(2)), ALARMED);
+        assert_eq!(pause(701, 0, ms(2)), Duration::MAX);
+        // A node with very many processes, or a busy one.
+        assert_eq!(pause(700, 1000, ms(5)), ms(500));
+        assert_eq!(pause(700, 1000, ms(40)), CALM_MOST);
+        assert_eq!(pause(701, 1000, ms(40)), ms(160));
         assert!(is_below(Some(950), 1000) && !is_below(Some(951), 1000) && !is_below(None, 1000));
     }
 }

@@ -102,7 +102,7 @@ fn with_descendants(
 }
 
 /// For how long there is no further look after one that took so long.
-pub(crate) const fn pause_after(took: Duration) -> Duration {
+const fn pause_after(took: Duration) -> Duration {
     took.saturating_mul(PAUSE_FACTOR)
 }
 

@@ -40,8 +40,8 @@ impl Life<'_> {
     fn look_again_at(&self, now: Instant, look: &Look) -> Instant {
         let next: Instant = look.next.into();
         let given_kib = self.given_kib();
-        let pause = memory_limit::pause(look.container_kib, given_kib);
-        let limit = now.checked_add(pause.max(samples::pause_after(look.took)));
+        let pause = memory_limit::pause(look.container_kib, given_kib, look.took);
+        let limit = now.checked_add(pause);
         limit.map_or(next, |limit| next.min(limit))
     }
 
