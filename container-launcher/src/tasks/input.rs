@@ -105,10 +105,13 @@ fn pipe(reader: Reader, carrier: &mut Carrier, trouble: &Trouble) -> std::io::Re
 }
 
 /// Brings a file until its end, or until nobody reads any more: the process has read enough, or is gone.
-async fn feed(reader: Reader, to: pipe::Sender, trouble: Trouble) {
-    if let Err(error) = reader.pour(to).await {
+async fn feed(reader: Reader, mut to: pipe::Sender, trouble: Trouble) {
+    let poured = reader.pour(&mut to).await;
+    // The process is told of an end that is none only when it is known why: else its own words are the reason.
+    if let Err(error) = poured {
         trouble.keep(sentence(error));
     }
+    drop(to);
 }
 
 fn sentence(error: StorageError) -> String {

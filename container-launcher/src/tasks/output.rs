@@ -156,26 +156,28 @@ fn lost(output: &AttemptOutput, error: &StorageError) -> String {
 
 /// Brings what a process writes into a pipe to a file, until all its writers have closed it.
 async fn drain(
-    (from, to): (pipe::Receiver, Writer),
+    (mut from, to): (pipe::Receiver, Writer),
     output: Arc<AttemptOutput>,
     gone: CancellationToken,
     trouble: Trouble,
 ) -> Result<u64, String> {
-    let drained = drain_by(from, to, &output, &gone).await;
+    let drained = drain_by(&mut from, to, &output, &gone).await;
     if let Err(sentence) = &drained {
         trouble.keep(sentence.clone());
     }
+    // The process finds that nobody reads only when it is known why.
+    drop(from);
     drained
 }
 
 async fn drain_by(
-    mut from: pipe::Receiver,
+    from: &mut pipe::Receiver,
     mut to: Writer,
     output: &AttemptOutput,
     gone: &CancellationToken,
 ) -> Result<u64, String> {
     let filled = tokio::select! {
-        filled = to.fill(&mut from) => filled,
+        filled = to.fill(from) => filled,
         () = overdue(gone) => {
             return Err("its process has ended, and what it had started keeps its output open".to_owned());
         }
