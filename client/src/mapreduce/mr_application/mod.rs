@@ -5,49 +5,43 @@
 //! the first job is known ─▶ sized ─▶ submitted ─▶ its ApplicationMaster runs ─▶ owned ─▶ … ─▶ ended, with a verdict
 //! ```
 //!
-//! One whose job is left to it (`--detach`) ends with that job. Any other, from the submission on, with this process: an ApplicationMaster that no client owns within half a minute
+//! One whose job is left to it (`--detach`) ends with that job. Any other, from the submission on, with this process: an
+//! ApplicationMaster that no client owns within half a minute
 //! leaves, and so does one whose owner has gone.
 
+mod ending;
+mod request;
 mod size;
 
-use std::collections::BTreeMap;
-use std::num::NonZeroU32;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use ::job::element::{Scan, Trust};
-use ::job::exit::Exit;
-use ::job::{ApplicationWork, Description, SessionPlan, wire};
+use ::job::{ApplicationWork, Description};
 use follow::follower::SessionGuard;
 use follow::follower::tasks::JobControl;
 use follow::keys::JobKeys;
-use follow::kill::kill;
 use follow::submit::{ApplicationTerms as Submission, submit};
 use follow::timeout::WaitTimeout;
+use mapreduce_client::MapReduceError;
 use mapreduce_client::application::{ApplicationFuture, Staging, SubmitApplication};
 use mapreduce_client::order::JobOrder;
-use mapreduce_client::{MapReduceError, RunEnd};
-use policy::{MiB, Millis, ResourceTypes, Resources};
 use proto_hadoop::{ApplicationClient, ApplicationId};
 use session::reach::{SessionAddress, place_of};
 use session::record::Owned;
 use session::{Name, Reached, SessionError, SessionRecord};
-use terminal::signals::Signals;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep};
 
-use crate::arguments::LocalDisk;
 use crate::cluster::{Cluster, ClusterError};
 use crate::describe;
 use crate::failure::Failure;
-use crate::plan::{missed_after, step_mib};
-use crate::preflight::{self, Ground};
+use crate::plan::missed_after;
 use crate::sessions;
 use crate::subcommands::OwnApplication;
-use crate::usage::UsageError;
 
 use super::timing::Timing;
-use size::{FirstJob, Size};
+use request::trust;
+use size::Size;
 
 /// By which its kind is told from others of the same type.
 pub(super) const TAG: &str = "gerbil-mapreduce";
@@ -58,15 +52,6 @@ const LATER: Duration = Duration::from_millis(250);
 const SOON_ENDS: Duration = Duration::from_secs(3);
 /// YARN looks from time to time whether an ApplicationMaster has said something.
 const LOOKS: Duration = Duration::from_secs(60);
-/// For an application that was told to end to leave YARN.
-const LEAVES: Duration = Duration::from_secs(30);
-/// Memory of a slot at the least where nobody says a number, MiB: a task sorts in 192 of them, and the program has
-/// something of its own.
-const SLOT_MIB: u64 = 512;
-/// Containers that no job has used for so long are given back, but for one.
-const IDLE: Millis = Millis(60_000);
-/// For a job that is left to its application to come, where its command was killed in between.
-const NO_JOB: Millis = Millis(60_000);
 
 /// The application, from before it is submitted to its end.
 pub(super) struct MrApplication {
@@ -265,120 +250,6 @@ impl MrApplication {
         }
     }
 
-    /// What would be asked of YARN.
-    async fn asked(&self, first: &JobOrder) -> Result<Vec<String>, Failure> {
-        let disk = self.disk()?;
-        let ground = self.ground(first, &disk).await?;
-        let (wanted, elements) = (self.wanted(first)?, trust(first));
-        let size = Size::new(&self.given, wanted, &ground)?;
-        let types = ResourceTypes::default();
-        let container = size.slot.times(size.slots.get());
-        let queue = self.queue(first);
-        let Size {
-            slots,
-            first,
-            containers,
-            most,
-            ..
-        } = size;
-        let all = u64::from(first.get()).saturating_mul(container.memory.0);
-        let with = match elements {
-            Trust::Scan => "",
-            Trust::Yarn | Trust::Both => {
-                ", each with all GPUs and other accelerators that YARN counts and has free on its node"
-            }
-        };
-        Ok(vec![
-            format!(
-                "slots: {}, each of {}; tasks that may run at once: {}",
-                u64::from(slots.get()).saturating_mul(first.get().into()),
-                size.slot.words(&types),
-                wanted.tasks,
-            ),
-            format!(
-                "of YARN: an application {} in queue {queue}; an ApplicationMaster of {}; containers of {}: {first} at the \
-                 beginning, {all} MiB in all, up to {most} while slots are lacking, down to {containers} when they are \
-                 idle{with}",
-                self.name,
-                wanted.appmaster,
-                container.words(&types),
-            ),
-        ])
-    }
-
-    async fn ground(&self, first: &JobOrder, disk: &LocalDisk) -> Result<Ground, Failure> {
-        let (queue, exclude) = (self.queue(first), &self.given.exclude);
-        Ok(preflight::ground(&self.rm, &queue, exclude, disk).await?)
-    }
-
-    fn queue(&self, first: &JobOrder) -> String {
-        let queue = self.given.queue.clone().or_else(|| first.queue.clone());
-        queue.unwrap_or_else(|| "default".to_owned())
-    }
-
-    /// What the first job is to the cluster.
-    fn wanted(&self, first: &JobOrder) -> Result<FirstJob, Failure> {
-        let step = step_mib(&self.cluster)?;
-        let (map, reduce) = (first.job.map.unit.memory.0, first.job.reduce.unit.memory.0);
-        let unit = match first.job.reduces {
-            0 => map,
-            _ => map.max(reduce),
-        };
-        let memory = self.given.memory.unwrap_or(match unit {
-            0 => step.max(SLOT_MIB),
-            unit => unit,
-        });
-        let maps = u32::try_from(first.job.splits.len()).unwrap_or(u32::MAX);
-        Ok(FirstJob {
-            tasks: maps.max(first.job.reduces),
-            slot: Resources::new(memory, 1),
-            appmaster: MiB(step.max(follow::submit::AM_MEMORY_MIB)),
-        })
-    }
-
-    /// What tasks may have of the nodes' disks.
-    fn disk(&self) -> Result<LocalDisk, UsageError> {
-        let disk = LocalDisk::of(&self.given.local_disk);
-        disk.map_err(|what| UsageError::DiskTwice { what })
-    }
-
-    fn plan(
-        &self,
-        size: Size,
-        elements: Trust,
-        exclude: Vec<String>,
-        (local_disk, local_disks): (u64, BTreeMap<String, u64>),
-        staged: &staging::StagedFiles,
-    ) -> Result<SessionPlan, Failure> {
-        Ok(SessionPlan {
-            name: self.name.clone(),
-            containers: size.containers,
-            first: size.first,
-            most: size.most,
-            idle_container: IDLE,
-            slots: size.slots,
-            gpu_slots: size.slots,
-            room: size.slots,
-            slot: size.slot,
-            types: ResourceTypes::default(),
-            policy: "fifo".to_owned(),
-            core_slots: None,
-            running: None::<NonZeroU32>,
-            // A driver may think as long as it lives; a job that is left comes at once, or not at all.
-            idle: self.is_detached.then_some(NO_JOB),
-            scan: Scan::default(),
-            elements,
-            local_disk,
-            local_disks,
-            disk_percent: self.cluster.disk_percent()?,
-            is_owned: !self.is_detached,
-            ends_with_job: self.is_detached,
-            exclude,
-            staging: describe::staging_folder(staged),
-            record: None,
-        })
-    }
-
     /// Its ApplicationMaster, once that runs.
     async fn reached(&self, kept: &SessionRecord) -> Result<Reached, Failure> {
         let id = kept.owned.application;
@@ -415,78 +286,6 @@ impl MrApplication {
             waits: self.state().waits.clone(),
         }
     }
-
-    /// Ends it, if it was submitted, and waits until YARN says that it is over or until a signal. YARN records
-    /// what became of the run.
-    pub(super) async fn end(&self, outcome: &RunEnd, signals: &mut Signals) -> Result<(), Failure> {
-        let (submitted, owned) = {
-            let mut state = self.state();
-            (state.submitted.take(), state.owned.take())
-        };
-        let Some(id) = submitted else {
-            return Ok(());
-        };
-        Self::forget(id);
-        let ending = async {
-            match owned {
-                None => self.killed(id).await,
-                Some((kept, reached, owning)) => {
-                    let ended = self.told(&kept, reached, outcome).await;
-                    owning.end().await;
-                    ended
-                }
-            }
-        };
-        tokio::select! {
-            ended = ending => ended,
-            // Without its owner it ends by itself.
-            _ = signals.ending() => Ok(()),
-        }
-    }
-
-    async fn told(
-        &self,
-        kept: &SessionRecord,
-        mut reached: Reached,
-        outcome: &RunEnd,
-    ) -> Result<(), Failure> {
-        let id = kept.owned.application;
-        if reached.end(kept, verdict(outcome)).await.is_err() {
-            return match outcome.code == Exit::Lost.code() {
-                // It ends by itself: one that is cut off from its owner, and one that takes its place and may have
-                // a commit to finish.
-                true => Ok(()),
-                false => self.killed(id).await,
-            };
-        }
-        let since = Instant::now();
-        while !matches!(place_of(&self.rm, id).await?, SessionAddress::Over { .. }) {
-            if since.elapsed() > LEAVES {
-                return self.killed(id).await;
-            }
-            sleep(SOON).await;
-        }
-        self.timing.mark("YARN called it over");
-        Ok(())
-    }
-
-    async fn killed(&self, id: ApplicationId) -> Result<(), Failure> {
-        match kill(&self.rm, &id, "gerbil mr has ended").await {
-            // It was refused, or was never heard of.
-            Err(follow::FollowError::Unknown { .. }) => Ok(()),
-            other => Ok(other.map(drop)?),
-        }
-    }
-}
-
-/// Whose count of a node's elements holds. YARN is asked for those that it counts where the first job needs any: what
-/// no job needs stays there for others.
-fn trust(first: &JobOrder) -> Trust {
-    let stages = [&first.job.map, &first.job.reduce];
-    match stages.iter().all(|stage| stage.needs.is_empty()) {
-        true => Trust::Scan,
-        false => Trust::Both,
-    }
 }
 
 /// For whoever has asked for it.
@@ -503,23 +302,4 @@ fn binary(staged: &[::job::Staged]) -> Vec<::job::Staged> {
         .iter()
         .filter(|file| file.link == ::job::role::BINARY_LINK);
     binary.cloned().collect()
-}
-
-/// What YARN is to record.
-fn verdict(outcome: &RunEnd) -> wire::SessionVerdict {
-    let state = match outcome.code {
-        code if code == Exit::Success.code() => wire::FinalState::Succeeded,
-        // A signal's.
-        129.. => wire::FinalState::Killed,
-        _ => wire::FinalState::Failed,
-    };
-    let sentence = match (state, outcome.sentence.as_str()) {
-        (wire::FinalState::Succeeded, _) => String::new(),
-        (_, "") => format!("gerbil mr has ended with code {}", outcome.code),
-        (_, sentence) => sentence.to_owned(),
-    };
-    wire::SessionVerdict {
-        state: state.into(),
-        sentence,
-    }
 }
