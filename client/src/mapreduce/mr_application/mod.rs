@@ -6,8 +6,7 @@
 //! ```
 //!
 //! One whose job is left to it (`--detach`) ends with that job. Any other, from the submission on, with this process: an
-//! ApplicationMaster that no client owns within half a minute
-//! leaves, and so does one whose owner has gone.
+//! ApplicationMaster that no client owns within half a minute leaves, and so does one whose owner has gone.
 
 mod ending;
 mod request;
