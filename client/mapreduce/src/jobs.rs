@@ -173,6 +173,8 @@ impl JobRunner {
         let Some(own) = &self.own else {
             return Err(MapReduceError::Asked("there is no session".to_owned()));
         };
+        // What was staged for one before, which may have run for days, may have been removed since.
+        *self.staged.lock().await = None;
         let begun = own.begin(first, Box::pin(self.staged(first)), self.wishes.subscribe());
         let holder = Arc::new(Holder::from(begun.await?));
         *self.lock() = Some(Arc::clone(&holder));
@@ -187,15 +189,11 @@ impl JobRunner {
         self.holder.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// That application is over with a job of it that is to begin again: the next job has another.
-    pub async fn lost(&self, application: &str) {
+    /// That application is over, with a job of it that is to begin again: the next job has another.
+    pub fn leave(&self, application: &str) {
         let is_it =
             |holder: &mut Arc<Holder>| holder.kept.owned.application.to_string() == application;
-        let gone = self.lock().take_if(is_it);
-        if gone.is_some() {
-            // What was staged for a job that has run for days may have been removed since.
-            *self.staged.lock().await = None;
-        }
+        drop(self.lock().take_if(is_it));
     }
 
     /// The program and the job's files on the nodes, brought there where they are not yet.

@@ -20,7 +20,7 @@ impl UnderWay {
 
 impl Serving<'_> {
     /// Whether a job begins again that was lost; if not, it is handed back with how it ended.
-    pub(super) async fn begins_again(
+    pub(super) fn begins_again(
         &mut self,
         submission: u32,
         job: UnderWay,
@@ -30,7 +30,7 @@ impl Serving<'_> {
             return Some((job, ended));
         }
         if let Some(application) = &job.accepted.application {
-            self.run.jobs.lost(application).await;
+            self.run.jobs.leave(application);
         }
         let (id, next) = (&job.accepted.id, job.starts + 1);
         self.note(format!(

@@ -120,12 +120,12 @@ impl Serving<'_> {
         }
     }
 
-    pub(super) async fn job_ended(&mut self, submission: u32, end: TasksEnd) {
+    pub(super) fn job_ended(&mut self, submission: u32, end: TasksEnd) {
         let Some(job) = self.under_way.remove(&submission) else {
             return;
         };
         let over = match end.is_given_up {
-            true => self.begins_again(submission, job, end.ended).await,
+            true => self.begins_again(submission, job, end.ended),
             false => Some((job, end.ended)),
         };
         if let Some((job, ended)) = over {

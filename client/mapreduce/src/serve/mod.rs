@@ -253,7 +253,7 @@ impl Serving<'_> {
                         self.told(job, &told);
                     }
                     match joined {
-                        Ok((submission, end)) => self.job_ended(submission, end).await,
+                        Ok((submission, end)) => self.job_ended(submission, end),
                         Err(broken) => {
                             self.under_way.clear();
                             let sentence = format!("following a job was broken off: {broken}");
