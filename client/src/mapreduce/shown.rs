@@ -168,7 +168,7 @@ impl Show for Shown {
         self.progress.remind();
     }
 
-    fn lost(&mut self, job: &Accepted) {
+    fn given_up(&mut self, job: &Accepted) {
         self.submitted.remove(&job.number);
         self.jobs.remove(&job.number);
         self.line();

@@ -6,20 +6,11 @@ use std::sync::Arc;
 
 use follow::ended::Ended;
 
-use super::{DriverWorkDone, Serving, Submitted, UnderWay};
-use crate::error::MapReduceError;
-use crate::jobs::JobRunner;
-use crate::order::JobOrder;
-
-impl UnderWay {
-    /// How often it begins at the most.
-    fn most(&self) -> u32 {
-        self.order.as_ref().map_or(1, |order| order.starts)
-    }
-}
+use super::under_way::{Submitted, UnderWay};
+use super::{DriverWorkDone, Serving};
 
 impl Serving<'_> {
-    /// Whether a job begins again that was lost; if not, it is handed back with how it ended.
+    /// Whether a job begins again that was given up; if not, it is handed back with how it ended.
     pub(super) fn begins_again(
         &mut self,
         submission: u32,
@@ -37,17 +28,17 @@ impl Serving<'_> {
             "{id} is given up, nothing of its output is left, and it begins again ({next} of {})",
             job.most()
         ));
-        self.show.lost(&job.accepted);
-        self.lost.insert(submission, (job, ended));
+        self.show.given_up(&job.accepted);
+        self.given_up.insert(submission, (job, ended));
         None
     }
 
-    /// Submits the next of those that were lost, one after the other.
+    /// Submits the next of those that were given up, one after the other.
     pub(super) fn may_begin_again(&mut self) {
         if self.beginning.is_some() {
             return;
         }
-        let Some((number, (job, _))) = self.lost.first_key_value() else {
+        let Some((number, (job, _))) = self.given_up.first_key_value() else {
             return;
         };
         let Some(order) = &job.order else {
@@ -58,23 +49,5 @@ impl Serving<'_> {
             let submitted = Submitted::new(&jobs, order, false, Vec::new()).await;
             DriverWorkDone::Again(number, Box::new(submitted))
         }));
-    }
-}
-
-impl Submitted {
-    /// Submits it; `detached`: no client follows it; `notes`: what should be known of it.
-    pub(super) async fn new(
-        jobs: &JobRunner,
-        order: Arc<JobOrder>,
-        detached: bool,
-        notes: Vec<String>,
-    ) -> Result<Self, MapReduceError> {
-        Ok(Self {
-            job: jobs.submit(&order, detached).await?,
-            output: order.output.clone(),
-            overwrite: order.overwrite.clone(),
-            order: jobs.are_alone().then_some(order),
-            notes,
-        })
     }
 }

@@ -5,7 +5,8 @@ use follow::follower::tasks::{JobNews, JobNewsSender, TasksEnd};
 use gerbil_task::ToDriver;
 use tokio::sync::mpsc;
 
-use super::{DriverWorkDone, RunEnd, Serving, Submitted, UnderWay};
+use super::under_way::{Submitted, UnderWay};
+use super::{DriverWorkDone, RunEnd, Serving};
 use crate::driver::DriverReply;
 use crate::error::MapReduceError;
 use crate::open::Opened;
@@ -54,7 +55,7 @@ impl Serving<'_> {
                 Err(error) => self.not_taken(&error),
             },
             DriverWorkDone::Again(number, submitted) => {
-                let Some((job, ended)) = self.lost.remove(&number) else {
+                let Some((job, ended)) = self.given_up.remove(&number) else {
                     return;
                 };
                 match *submitted {
@@ -150,7 +151,7 @@ impl Serving<'_> {
         let Some(number) = self.waited_for else {
             return;
         };
-        if self.under_way.contains_key(&number) || self.lost.contains_key(&number) {
+        if self.under_way.contains_key(&number) || self.given_up.contains_key(&number) {
             return;
         }
         self.waited_for = None;

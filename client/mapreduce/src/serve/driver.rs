@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use gerbil_task::{FromDriver, Submission, ToDriver, VERSION, said};
 
-use super::{DriverWorkDone, FAILED, RunEnd, Serving, Submitted};
+use super::under_way::Submitted;
+use super::{DriverWorkDone, FAILED, RunEnd, Serving};
 use crate::driver::{DriverMessage, DriverReply};
 use crate::error::MapReduceError;
 use crate::input;
@@ -143,15 +144,15 @@ impl Serving<'_> {
     fn submit(&mut self, mut submission: Submission) {
         submission.brings.extend_from_slice(&self.run.brings);
         let number = submission.submission;
-        let is_known = self.under_way.contains_key(&number) || self.lost.contains_key(&number);
+        let is_known = self.under_way.contains_key(&number) || self.given_up.contains_key(&number);
         if is_known || self.ended.contains_key(&number) {
             return self.refuse(&MapReduceError::Asked(format!(
                 "submission {number} has been there already: each has a number of its own"
             )));
         }
         let output = self.run.orders.places.find(&submission.output);
-        let lost = self.lost.values().map(|(job, _)| job);
-        let mut others = self.under_way.values().chain(lost);
+        let given_up = self.given_up.values().map(|(job, _)| job);
+        let mut others = self.under_way.values().chain(given_up);
         if let Ok(output) = output
             && others.any(|other| other.output == output)
         {

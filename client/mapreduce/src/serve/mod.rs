@@ -7,6 +7,7 @@
 mod again;
 mod done;
 mod driver;
+mod under_way;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
@@ -29,10 +30,10 @@ use crate::driver::{Driver, DriverMessage, DriverReply};
 use crate::error::MapReduceError;
 use crate::jobs::{Accepted, JobRunner};
 use crate::open::Opened;
-use crate::order::{JobOrder, JobOrders};
-use crate::overwrite::Overwrite;
+use crate::order::JobOrders;
 use crate::places::Location;
 use crate::settings::RunSettings;
+use under_way::{Submitted, UnderWay};
 
 /// News of jobs that wait to be shown.
 const NEWS: usize = 64;
@@ -84,8 +85,8 @@ pub trait Show {
     fn told(&mut self, job: &Accepted, told: &JobNews);
     /// Time has passed: what a job waits for may have lasted long enough to be said.
     fn remind(&mut self);
-    /// A job was lost with its application, and begins again in another.
-    fn lost(&mut self, job: &Accepted);
+    /// A job was given up with its application, and begins again in another.
+    fn given_up(&mut self, job: &Accepted);
     /// A job has ended; there may be nothing to report.
     fn ended(&mut self, job: &Accepted, ended: &Ended, report: Option<&TasksReport>);
     /// The user has asked for the end, and may ask once more to leave before it.
@@ -115,29 +116,8 @@ enum DriverWorkDone {
     Planned(Result<Vec<String>, MapReduceError>),
     /// Its submission of this number is the session's.
     Submitted(u32, Box<Result<Submitted, MapReduceError>>),
-    /// The same of one that was lost.
+    /// The same of one that was given up.
     Again(u32, Box<Result<Submitted, MapReduceError>>),
-}
-
-/// What the session has taken.
-struct Submitted {
-    job: Accepted,
-    /// What was submitted; of a job that may begin again.
-    order: Option<Arc<JobOrder>>,
-    output: Location,
-    overwrite: Option<Overwrite>,
-    /// What should be known of it, a sentence each.
-    notes: Vec<String>,
-}
-
-/// A job that is followed.
-struct UnderWay {
-    accepted: Accepted,
-    output: Location,
-    /// What was submitted; of a job that may begin again.
-    order: Option<Arc<JobOrder>>,
-    /// How often it has begun.
-    starts: u32,
 }
 
 /// The run, while it lasts.
@@ -156,8 +136,8 @@ struct Serving<'a> {
     filling: JoinSet<Result<(), MapReduceError>>,
     /// By the driver's number.
     under_way: BTreeMap<u32, UnderWay>,
-    /// Jobs that were lost with their application, and begin again, with how they were lost.
-    lost: BTreeMap<u32, (UnderWay, Ended)>,
+    /// Jobs that were given up with their application, and begin again, with how they were lost.
+    given_up: BTreeMap<u32, (UnderWay, Ended)>,
     /// One of them is being submitted.
     beginning: Option<DriverWork>,
     ended: BTreeMap<u32, (Ended, Option<TasksReport>)>,
@@ -204,7 +184,7 @@ pub async fn serve(
         following: JoinSet::new(),
         filling: JoinSet::new(),
         under_way: BTreeMap::new(),
-        lost: BTreeMap::new(),
+        given_up: BTreeMap::new(),
         beginning: None,
         ended: BTreeMap::new(),
         waited: BTreeSet::new(),
@@ -306,7 +286,7 @@ impl Serving<'_> {
 
     /// How the run ended, if it has.
     fn over(&mut self) -> Option<RunEnd> {
-        if !self.under_way.is_empty() || !self.lost.is_empty() || self.work.is_some() {
+        if !self.under_way.is_empty() || !self.given_up.is_empty() || self.work.is_some() {
             return None;
         }
         if let Some(outcome) = self.stopping.take() {
@@ -356,7 +336,7 @@ impl Serving<'_> {
         self.stopping.get_or_insert(outcome);
         self.waited_for = None;
         self.is_done = false;
-        self.lost.clear();
+        self.given_up.clear();
         self.beginning = None;
         self.run.jobs.wishes.send_replace(JobControl::End(signal));
     }
@@ -386,7 +366,7 @@ impl Serving<'_> {
                 ),
             });
         }
-        let jobs = self.ended.len() + self.under_way.len() + self.lost.len();
+        let jobs = self.ended.len() + self.under_way.len() + self.given_up.len();
         let sentence = match jobs {
             0 if self.run.jobs.waits().is_empty() => "interrupted before anything was submitted",
             0 => "interrupted before its job began",
