@@ -213,7 +213,6 @@ pub(crate) fn numbers_in(folder: &str) -> Vec<i32> {
 mod tests {
     use std::io::{BufRead as _, BufReader};
     use std::os::unix::process::CommandExt as _;
-    use std::path::{Path, PathBuf};
     use std::process::{Child, Command, Stdio};
     use std::time::{Duration, Instant};
 
@@ -221,6 +220,7 @@ mod tests {
     use tempfile::TempDir;
 
     use super::*;
+    use crate::c_program;
     use crate::cores::{mask, numbers};
 
     /// So many threads that wait; or, with `churn`, that begin others all the time, and processes of threads.
@@ -269,7 +269,7 @@ int main(int count, char **words) {
     impl Program {
         fn start(threads: usize, what: &str) -> Self {
             let folder = tempfile::tempdir().unwrap();
-            let file = built(folder.path());
+            let file = c_program::built(folder.path(), PROGRAM);
             let mut child = Command::new(file)
                 .args([&threads.to_string(), what])
                 .stdout(Stdio::piped())
@@ -305,21 +305,6 @@ int main(int count, char **words) {
             killpg(Pid::from_raw(self.pid()), Signal::SIGKILL).ok();
             self.child.wait().ok();
         }
-    }
-
-    fn built(folder: &Path) -> PathBuf {
-        let (source, file) = (folder.join("threads.c"), folder.join("threads"));
-        fs::write(&source, PROGRAM).unwrap();
-        let built = Command::new("cc")
-            .args(["-w", "-pthread", "-o"])
-            .args([&file, &source])
-            .status();
-        assert!(
-            built
-                .expect("a C compiler: it/setup installs one")
-                .success()
-        );
-        file
     }
 
     fn set(core: u32) -> CpuSet {

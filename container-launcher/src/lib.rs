@@ -45,6 +45,8 @@
 
 mod affinity;
 mod binding;
+#[cfg(test)]
+mod c_program;
 mod container;
 mod container_log;
 mod cores;

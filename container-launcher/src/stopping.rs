@@ -137,6 +137,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
+    use crate::c_program;
 
     struct Shell(Child);
 
@@ -225,20 +226,10 @@ mod tests {
     #[test]
     fn what_has_begun_another_in_its_own_memory_stops() {
         let folder = tempfile::tempdir().unwrap();
-        let (source, file) = (folder.path().join("begins.c"), folder.path().join("begins"));
         // The other is there for a millisecond, and has no program as long.
         let text = "#include <unistd.h>\n#include <sys/wait.h>\nint main(void) { for (;;) {\n\
                     pid_t child = vfork(); if (child == 0) { usleep(1000); _exit(0); } waitpid(child, 0, 0); } }";
-        fs::write(&source, text).unwrap();
-        let built = Command::new("cc")
-            .args(["-w", "-o"])
-            .args([&file, &source])
-            .status();
-        assert!(
-            built
-                .expect("a C compiler: it/setup installs one")
-                .success()
-        );
+        let file = c_program::built(folder.path(), text);
         let shell = Shell::start(&format!("exec {}", file.display()));
         let mut stopped = 0;
         for _ in 0..20 {
