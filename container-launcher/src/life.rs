@@ -165,6 +165,7 @@ pub(crate) async fn live(
         peers: PeerTries::default(),
         leaving: JoinSet::new(),
         sample_at: None,
+        container_kib: 0,
         killed_for_memory: None,
         shared_pages_at: None,
     };
@@ -207,6 +208,8 @@ struct Life<'a> {
     leaving: JoinSet<JobId>,
     /// When what processes use is told next, at the earliest.
     sample_at: Option<Instant>,
+    /// What the container had resident when it was last looked at, KiB.
+    container_kib: u64,
     /// When a process was last killed for having too much memory.
     killed_for_memory: Option<Instant>,
     /// When pages that processes share were found to be what is too much.

@@ -23,12 +23,14 @@ const ALARM_PERCENT: u64 = 70;
 const CALM: Duration = Duration::from_millis(250);
 const ALARMED: Duration = Duration::from_millis(50);
 /// Where a look takes long, as on a node with very many processes, the pause is so many times as long: a hundredth of a
-/// processor, and a fifth of one while it is needed.
-const CALM_FACTOR: u32 = 100;
-const ALARMED_FACTOR: u32 = 4;
-/// But no longer than this, while nothing is wrong: on a busy node a look that waits for a processor takes long, too, and
-/// a program may have a gigabyte more each second.
-const CALM_MOST: Duration = Duration::from_secs(1);
+/// processor, and a fifth of one while what is beyond [`ALARM_PERCENT`] becomes more.
+const FACTOR: u32 = 100;
+const GROWING_FACTOR: u32 = 4;
+/// It becomes more where it has this more of what was given than at the last look.
+const GROWN_PERCENT: u64 = 1;
+/// The longest pause: on a busy node a look that waits for a processor takes long, too, and a program may have a gigabyte
+/// more each second.
+const LONGEST: Duration = Duration::from_secs(1);
 /// How long the launcher does not look again once it has found that shared pages are what is too much: the kernel takes
 /// a while for each gigabyte of that look.
 pub(crate) const SHARED: Duration = Duration::from_secs(5);
@@ -55,14 +57,25 @@ pub(crate) struct OverLimit {
     pub(crate) given_kib: u64,
 }
 
-/// Until the next look at a container that was given so much, 0: there is no limit; the last look `took` so long.
-pub(crate) fn pause(resident_kib: u64, given_kib: u64, took: Duration) -> Duration {
+/// Until the next look at a container that was given so much, 0: there is no limit; the last look `took` so long, and at
+/// the one before the container had `before_kib`.
+pub(crate) fn pause(
+    resident_kib: u64,
+    before_kib: u64,
+    given_kib: u64,
+    took: Duration,
+) -> Duration {
     if given_kib == 0 {
-        Duration::MAX
-    } else if resident_kib > percent(given_kib, ALARM_PERCENT) {
-        ALARMED.max(took.saturating_mul(ALARMED_FACTOR))
-    } else {
-        took.saturating_mul(CALM_FACTOR).clamp(CALM, CALM_MOST)
+        return Duration::MAX;
+    }
+    let is_narrow = resident_kib > percent(given_kib, ALARM_PERCENT);
+    let grown = resident_kib.saturating_sub(before_kib);
+    match is_narrow && grown > percent(given_kib, GROWN_PERCENT) {
+        true => ALARMED.max(took.saturating_mul(GROWING_FACTOR)),
+        false => {
+            let shortest = if is_narrow { ALARMED } else { CALM };
+            took.saturating_mul(FACTOR).clamp(shortest, LONGEST)
+        }
     }
 }
 
@@ -147,14 +160,21 @@ mod tests {
 
     #[test]
     fn looks_are_closer_where_it_becomes_narrow() {
-        let ms = Duration::from_millis;
-        assert_eq!(pause(700, 1000, ms(2)), CALM);
-        assert_eq!(pause(701, 1000, ms(2)), ALARMED);
-        assert_eq!(pause(701, 0, ms(2)), Duration::MAX);
-        // A node with very many processes, or a busy one.
-        assert_eq!(pause(700, 1000, ms(5)), ms(500));
-        assert_eq!(pause(700, 1000, ms(40)), CALM_MOST);
-        assert_eq!(pause(701, 1000, ms(40)), ms(160));
+        let (ms, quick) = (Duration::from_millis, Duration::from_micros(200));
+        assert_eq!(pause(700, 700, 1000, quick), CALM);
+        assert_eq!(pause(701, 701, 1000, quick), ALARMED);
+        assert_eq!(pause(701, 0, 0, quick), Duration::MAX);
+        // A node with very many processes, or a busy one: what stands still costs little.
+        for resident in [700, 701] {
+            assert_eq!(pause(resident, resident, 1000, ms(5)), ms(500));
+            assert_eq!(pause(resident, resident - 10, 1000, ms(40)), LONGEST);
+        }
+        // What becomes more is not lost sight of.
+        assert_eq!(pause(700, 100, 1000, ms(40)), LONGEST);
+        assert_eq!(pause(701, 690, 1000, ms(40)), ms(160));
+        assert_eq!(pause(701, 690, 1000, ms(2)), ALARMED);
+        // It was more before.
+        assert_eq!(pause(701, 900, 1000, ms(5)), ms(500));
         assert!(is_below(Some(950), 1000) && !is_below(Some(951), 1000) && !is_below(None, 1000));
     }
 }

@@ -37,10 +37,11 @@ impl Life<'_> {
     }
 
     /// When the processes are looked at next: for what they use, or for what the container may have.
-    fn look_again_at(&self, now: Instant, look: &Look) -> Instant {
+    fn look_again_at(&mut self, now: Instant, look: &Look) -> Instant {
         let next: Instant = look.next.into();
+        let before_kib = std::mem::replace(&mut self.container_kib, look.container_kib);
         let given_kib = self.given_kib();
-        let pause = memory_limit::pause(look.container_kib, given_kib, look.took);
+        let pause = memory_limit::pause(look.container_kib, before_kib, given_kib, look.took);
         let limit = now.checked_add(pause);
         limit.map_or(next, |limit| next.min(limit))
     }
