@@ -131,12 +131,32 @@ async fn mounted(place: &Location) -> Result<Opened, MapReduceError> {
     })
 }
 
+/// A file that could not be brought to its end.
+#[derive(Debug)]
+pub struct CutShort {
+    /// Why.
+    pub error: MapReduceError,
+    /// While this is open its reader waits, and does not take what there is for the whole file.
+    _pipe: pipe::Sender,
+}
+
 impl Filling {
     /// Until the end of the file, or until whoever reads has seen enough: he may take his time.
     ///
     /// # Errors
-    /// The file cannot be read to its end, which he takes for it.
-    pub async fn fill(mut self) -> Result<(), MapReduceError> {
+    /// The file cannot be read to its end. The reader is to end before the error is dropped.
+    pub async fn fill(mut self) -> Result<(), Box<CutShort>> {
+        let error = match self.poured().await {
+            Ok(()) => return Ok(()),
+            Err(error) => error,
+        };
+        Err(Box::new(CutShort {
+            error,
+            _pipe: self.into,
+        }))
+    }
+
+    async fn poured(&mut self) -> Result<(), MapReduceError> {
         loop {
             let piece = self.from.next().await?;
             if piece.is_empty() {

@@ -29,7 +29,7 @@ use tokio::time::sleep;
 use crate::driver::{Driver, DriverMessage, DriverReply};
 use crate::error::MapReduceError;
 use crate::jobs::{Accepted, JobRunner};
-use crate::open::Opened;
+use crate::open::{CutShort, Opened};
 use crate::order::JobOrders;
 use crate::places::Location;
 use crate::settings::RunSettings;
@@ -133,7 +133,7 @@ struct Serving<'a> {
     is_done: bool,
     following: JoinSet<(u32, TasksEnd)>,
     /// Files on their way to the driver.
-    filling: JoinSet<Result<(), MapReduceError>>,
+    filling: JoinSet<Result<(), Box<CutShort>>>,
     /// By the driver's number.
     under_way: BTreeMap<u32, UnderWay>,
     /// Jobs that were given up with their application, and begin again, with how they were lost.
@@ -242,9 +242,9 @@ impl Serving<'_> {
                         }
                     }
                 }
-                Some(Ok(Err(error))) = self.filling.join_next() => {
-                    // What it has read is no whole file, and it cannot know.
-                    let (code, sentence) = (error.exit().code(), error.to_string());
+                Some(Ok(Err(cut))) = self.filling.join_next() => {
+                    // What it has read is no whole file, and it is ended before it can take it for one.
+                    let (code, sentence) = (cut.error.exit().code(), cut.error.to_string());
                     self.lost(RunEnd { code, sentence }).await;
                 }
                 () = sleep(UPLOADING), if self.work.is_some() || self.beginning.is_some() => {
