@@ -30,6 +30,17 @@ pub enum File {
 }
 
 impl File {
+    /// Each of them.
+    pub const ALL: [Self; 7] = [
+        Self::Core,
+        Self::Hdfs,
+        Self::Yarn,
+        Self::Mapred,
+        Self::CapacityScheduler,
+        Self::ResourceTypes,
+        Self::NodeResources,
+    ];
+
     /// Its name in a configuration folder.
     #[must_use]
     pub fn name(self) -> &'static str {

@@ -3,11 +3,13 @@
 use std::io::{Read as _, Write as _};
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 use std::process::ExitCode;
+use std::str::FromStr;
 
 use anyhow::Result;
 use clap::Parser;
 use it::archives::Archives;
 use it::hadoop::Distribution;
+use it::settings::File;
 use it::{Cluster, Version};
 
 /// A stock Hadoop cluster on this machine.
@@ -24,6 +26,16 @@ enum ClusterCommand {
         /// The default file system is this machine's own.
         #[arg(long)]
         without_hdfs: bool,
+        /// A setting of all daemons and of clients, as yarn-site.xml:yarn.scheduler.minimum-allocation-mb=256; may be given
+        /// several times
+        #[arg(long, value_name = "FILE:NAME=VALUE")]
+        set: Vec<GivenSetting>,
+        /// A queue with this share of the cluster, taken from default, as prod=70; may be given several times
+        #[arg(long, value_name = "NAME=PERCENT", value_parser = queue)]
+        queue: Vec<(String, u32)>,
+        /// Two ResourceManagers, of which one stands by
+        #[arg(long)]
+        two_resource_managers: bool,
     },
     /// Brings the jars of a release into the cache, and prints where they are.
     Fetch {
@@ -36,6 +48,42 @@ enum ClusterCommand {
         #[arg(long, default_value = "3.4.2")]
         version: Version,
     },
+}
+
+/// A setting as it is given.
+#[derive(Clone, Debug)]
+struct GivenSetting {
+    file: File,
+    name: String,
+    value: String,
+}
+
+impl FromStr for GivenSetting {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (file, setting) = text.split_once(':').unwrap_or(("", text));
+        let mut files = File::ALL.into_iter();
+        let file = files.find(|of| of.name() == file).ok_or_else(|| {
+            let names = File::ALL.map(File::name);
+            format!("{file:?} is none of {}", names.join(", "))
+        })?;
+        let (name, value) = setting
+            .split_once('=')
+            .ok_or_else(|| format!("{setting:?} has no ="))?;
+        Ok(Self {
+            file,
+            name: name.to_owned(),
+            value: value.to_owned(),
+        })
+    }
+}
+
+fn queue(text: &str) -> Result<(String, u32), String> {
+    let (name, percent) = text.split_once('=').unwrap_or((text, ""));
+    let percent = percent.parse().ok().filter(|percent| *percent <= 100);
+    let percent = percent.ok_or_else(|| format!("{text:?} is no NAME=PERCENT such as prod=70"))?;
+    Ok((name.to_owned(), percent))
 }
 
 #[expect(clippy::print_stderr, reason = "a command says on stderr why it ends")]
@@ -57,12 +105,24 @@ fn run() -> Result<()> {
             version,
             nodes,
             without_hdfs,
+            set,
+            queue,
+            two_resource_managers,
         } => {
-            let builder = Cluster::builder().version(version).nodes(nodes);
-            match without_hdfs {
-                true => builder.without_hdfs(),
-                false => builder,
+            let mut builder = Cluster::builder().version(version).nodes(nodes);
+            if without_hdfs {
+                builder = builder.without_hdfs();
             }
+            if two_resource_managers {
+                builder = builder.two_resource_managers();
+            }
+            for (name, percent) in &queue {
+                builder = builder.queue(name, *percent);
+            }
+            for GivenSetting { file, name, value } in set {
+                builder = builder.set(file, &name, value);
+            }
+            builder
         }
     };
     let runtime = tokio::runtime::Builder::new_current_thread()
