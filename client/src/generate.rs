@@ -9,21 +9,21 @@ use clap_complete::Shell;
 use job::exit::Exit;
 use terminal::{Text, print_at_once, say};
 
-use crate::arguments::{Arguments, Form, page};
+use crate::arguments::{Arguments, GeneratedText, page};
 use crate::subcommands;
 
 /// The whole text.
-pub(crate) fn text(form: Form) -> io::Result<Vec<u8>> {
+pub(crate) fn text(form: GeneratedText) -> io::Result<Vec<u8>> {
     let mut command = Arguments::command();
     let mut text = Vec::new();
     let shell = match form {
-        Form::Man => return manual(&command),
-        Form::ManGerbil => return manual(&subcommands::command()),
-        Form::ManMr => return manual(&subcommands::mapreduce()),
-        Form::Options => return Ok(page().into_bytes()),
-        Form::Bash => Shell::Bash,
-        Form::Fish => Shell::Fish,
-        Form::Zsh => Shell::Zsh,
+        GeneratedText::Man => return manual(&command),
+        GeneratedText::ManGerbil => return manual(&subcommands::command()),
+        GeneratedText::ManMr => return manual(&subcommands::mapreduce()),
+        GeneratedText::Options => return Ok(page().into_bytes()),
+        GeneratedText::Bash => Shell::Bash,
+        GeneratedText::Fish => Shell::Fish,
+        GeneratedText::Zsh => Shell::Zsh,
     };
     clap_complete::generate(shell, &mut command, "gerbil-run", &mut text);
     clap_complete::generate(
@@ -105,7 +105,7 @@ pub(crate) fn print_page(words: &[String]) -> ExitCode {
 }
 
 /// Writes it to standard output; what the command returns.
-pub(crate) fn print(form: Form) -> ExitCode {
+pub(crate) fn print(form: GeneratedText) -> ExitCode {
     shown(text(form))
 }
 
@@ -177,18 +177,21 @@ mod tests {
 
     #[test]
     fn every_form_names_the_options() {
-        for form in Form::value_variants() {
+        for form in GeneratedText::value_variants() {
             let text = String::from_utf8(text(*form).unwrap()).unwrap();
             // A manual page writes a dash as \\-.
             let plain = text.replace('\\', "");
             let word = match form {
-                Form::ManGerbil => "gerbil-completions(1)",
-                Form::ManMr => "GERBIL_SESSION",
+                GeneratedText::ManGerbil => "gerbil-completions(1)",
+                GeneratedText::ManMr => "GERBIL_SESSION",
                 _ => "prepend-pattern",
             };
             assert!(plain.contains(word), "{form:?}: {plain}");
             // Of this shell's there is nothing but words: `gerbil mr counters` is one.
-            assert!(*form != Form::Bash || plain.contains("counters"), "{plain}");
+            assert!(
+                *form != GeneratedText::Bash || plain.contains("counters"),
+                "{plain}"
+            );
         }
     }
 }

@@ -300,7 +300,7 @@ mod tests {
     use clap::ValueEnum as _;
 
     use super::*;
-    use crate::arguments::Form;
+    use crate::arguments::GeneratedText;
 
     fn words(line: &str) -> Result<String, String> {
         let words = line.split_whitespace().map(OsString::from).collect();
@@ -356,7 +356,7 @@ mod tests {
         ] {
             assert_eq!(words(line).as_deref(), Ok(wanted), "{line}");
         }
-        for form in Form::value_variants() {
+        for form in GeneratedText::value_variants() {
             let name = form.to_possible_value().unwrap().get_name().to_owned();
             let shells = ["bash", "fish", "zsh"].contains(&&*name);
             assert_eq!(words(&format!("completions {name}")).is_ok(), shells);

@@ -17,7 +17,7 @@ use crate::container_event::{ContainerEvent, ContainerEventSender, Granted};
 use crate::next_allocate::Draft;
 use crate::nodes;
 use crate::requests::Origin;
-use crate::suspects::{Part, REFUSALS, Suspects, parts};
+use crate::suspects::{Part, REFUSALS, SuspectRequests, parts};
 
 mod meaning;
 mod pace;
@@ -68,7 +68,7 @@ pub(crate) struct ResourceManagerTask {
     /// What the last call said, without those that only repeat it.
     said: AllocateRequest,
     /// What was refused, until it is known what of it is not allowed.
-    suspects: Suspects,
+    suspects: SuspectRequests,
     /// Calls in a row that were refused and said nothing.
     refusals: u32,
     /// Calls in a row that brought no answer.
@@ -106,7 +106,7 @@ impl ResourceManagerTask {
             counts: Finished::default(),
             in_doubt: false,
             said: AllocateRequest::default(),
-            suspects: Suspects::default(),
+            suspects: SuspectRequests::default(),
             refusals: 0,
             failures: 0,
             came: false,

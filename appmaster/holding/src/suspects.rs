@@ -39,14 +39,14 @@ pub(crate) fn parts(call: &AllocateRequest) -> BTreeSet<Part> {
 
 /// The parts of calls that were refused, until each is taken or dropped.
 #[derive(Debug, Default)]
-pub(crate) struct Suspects {
+pub(crate) struct SuspectRequests {
     /// Each is to be sent in a call of its own, in this order.
     groups: VecDeque<BTreeSet<Part>>,
     /// How often some were refused by themselves.
     refusals: BTreeMap<Part, u32>,
 }
 
-impl Suspects {
+impl SuspectRequests {
     /// Nothing was refused that has not been taken or dropped since.
     pub(crate) fn is_empty(&self) -> bool {
         self.groups.is_empty()
@@ -141,7 +141,7 @@ mod tests {
     /// Calls until nothing is suspected, of all parts at first; none of `bad` is allowed. What was dropped, what was
     /// taken, and after how many calls.
     fn calls(all: &BTreeSet<Part>, bad: &[Part]) -> (BTreeSet<Part>, BTreeSet<Part>, u32) {
-        let mut suspects = Suspects::default();
+        let mut suspects = SuspectRequests::default();
         let (mut dropped, mut taken, mut count) = (BTreeSet::new(), BTreeSet::new(), 0);
         let mut call = all.clone();
         loop {
@@ -180,7 +180,7 @@ mod tests {
 
     #[test]
     fn what_is_given_back_meanwhile_does_not_wait() {
-        let mut suspects = Suspects::default();
+        let mut suspects = SuspectRequests::default();
         let none = BTreeSet::new();
         assert_eq!(suspects.next(&BTreeSet::from([container(1)])), None);
         assert_eq!(suspects.refused(BTreeSet::from([size(1), size(2)])), None);
@@ -194,7 +194,7 @@ mod tests {
 
     #[test]
     fn what_is_allowed_again_is_forgiven() {
-        let mut suspects = Suspects::default();
+        let mut suspects = SuspectRequests::default();
         let one = BTreeSet::from([size(1)]);
         for _ in 0..3 {
             for _ in 1..REFUSALS {

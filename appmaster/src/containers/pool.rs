@@ -24,7 +24,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use holding::Asking;
 use job::SessionPlan;
-use policy::gang::{GangEvent, Grant, Suspects};
+use policy::gang::{GangEvent, Grant, SuspectNodes};
 use policy::lending::{CoreClass, Offer};
 use policy::{ClusterView, ContainerId, Millis, NodeId};
 
@@ -80,7 +80,7 @@ pub(crate) struct Pool {
     /// The nodes as they were read last.
     nodes: Option<NodesRead>,
     /// Nodes that may not answer.
-    suspects: Suspects,
+    suspects: SuspectNodes,
     /// The nodes are being read.
     looking: bool,
     /// For some place no node is left that has none: every one has a container, or is avoided.
@@ -106,7 +106,7 @@ impl Pool {
             failed: BTreeMap::new(),
             at: BTreeMap::new(),
             nodes: None,
-            suspects: Suspects::new(seed),
+            suspects: SuspectNodes::new(seed),
             looking: false,
             is_everywhere: false,
             refusal: None,

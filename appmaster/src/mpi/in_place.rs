@@ -25,13 +25,13 @@ const NAMED: usize = 3;
 pub(crate) struct Comparing {
     seats: Vec<Seat>,
     run: u32,
-    answers: BTreeMap<ContainerId, Vec<Found>>,
+    answers: BTreeMap<ContainerId, Vec<ComparedProgram>>,
     until: Millis,
 }
 
 /// What a node has at a program's path.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Found {
+enum ComparedProgram {
     Same,
     Absent,
     /// Another file: which one, a part of a sentence.
@@ -40,7 +40,7 @@ enum Found {
     Unusable(String),
 }
 
-impl From<wire::FileCompared> for Found {
+impl From<wire::FileCompared> for ComparedProgram {
     fn from(compared: wire::FileCompared) -> Self {
         match compared.is() {
             Is::Same => Self::Same,
@@ -59,11 +59,13 @@ struct Decision {
 }
 
 /// For one program: `found` is what each node has, by its host.
-fn decide(program: &MpiProgram, wish: &InPlace, found: &[(&str, Found)]) -> Decision {
-    let unlike: Vec<&(&str, Found)> = (found.iter())
-        .filter(|(_, found)| *found != Found::Same)
+fn decide(program: &MpiProgram, wish: &InPlace, found: &[(&str, ComparedProgram)]) -> Decision {
+    let unlike: Vec<&(&str, ComparedProgram)> = (found.iter())
+        .filter(|(_, found)| *found != ComparedProgram::Same)
         .collect();
-    let is_nowhere = found.iter().all(|(_, found)| *found == Found::Absent);
+    let is_nowhere = found
+        .iter()
+        .all(|(_, found)| *found == ComparedProgram::Absent);
     let Some((_, first)) = unlike.first() else {
         return Decision {
             in_place: !found.is_empty(),
@@ -78,9 +80,9 @@ fn decide(program: &MpiProgram, wish: &InPlace, found: &[(&str, Found)]) -> Deci
         let (verb, path) = (if hosts.len() == 1 { "has" } else { "have" }, &wish.path);
         let hosts = names(&hosts);
         let what = match first {
-            Found::Other(what) => format!("{hosts} {verb} another {path} ({what})"),
-            Found::Unusable(what) => format!("{hosts} cannot run {path} where it lies ({what})"),
-            Found::Absent | Found::Same => format!("{hosts} {verb} no {path}"),
+            ComparedProgram::Other(what) => format!("{hosts} {verb} another {path} ({what})"),
+            ComparedProgram::Unusable(what) => format!("{hosts} cannot run {path} where it lies ({what})"),
+            ComparedProgram::Absent | ComparedProgram::Same => format!("{hosts} {verb} no {path}"),
         };
         let beside = match program.tree {
             Some(_) => "; what it looks for beside itself is not with the copy: --archives brings a whole tree",
@@ -95,7 +97,7 @@ fn decide(program: &MpiProgram, wish: &InPlace, found: &[(&str, Found)]) -> Deci
 }
 
 /// What is said of several nodes in one sentence.
-fn kind(found: &Found) -> std::mem::Discriminant<Found> {
+fn kind(found: &ComparedProgram) -> std::mem::Discriminant<ComparedProgram> {
     std::mem::discriminant(found)
 }
 
@@ -157,7 +159,11 @@ impl Mpi {
             .iter()
             .any(|seat| seat.container == container);
         if answer.run == comparing.run && is_one {
-            let found = answer.files.into_iter().map(Found::from).collect();
+            let found = answer
+                .files
+                .into_iter()
+                .map(ComparedProgram::from)
+                .collect();
             comparing.answers.insert(container, found);
         }
         match comparing.answers.len() < comparing.seats.len() {
@@ -172,13 +178,14 @@ impl Mpi {
             return Vec::new();
         };
         let Comparing { seats, answers, .. } = comparing;
-        let silent = Found::Unusable(format!("no word of it within {} s", PATIENCE.0 / 1000));
+        let silent =
+            ComparedProgram::Unusable(format!("no word of it within {} s", PATIENCE.0 / 1000));
         let mut place = 0;
         for program in &mut self.description.programs {
             let Some(wish) = program.in_place.clone() else {
                 continue;
             };
-            let found: Vec<(&str, Found)> = (seats.iter())
+            let found: Vec<(&str, ComparedProgram)> = (seats.iter())
                 .map(|seat| {
                     let answer = answers.get(&seat.container);
                     let found = answer.and_then(|all| all.get(place)).unwrap_or(&silent);
@@ -256,10 +263,10 @@ mod tests {
 
     #[test]
     fn the_nodes_own_file_runs_where_all_have_it_and_else_a_copy() {
-        let other = || Found::Other("its SHA-256 is 12".into());
-        let unusable = || Found::Unusable("it is not executable".into());
-        let same = || Found::Same;
-        let none = || Found::Absent;
+        let other = || ComparedProgram::Other("its SHA-256 is 12".into());
+        let unusable = || ComparedProgram::Unusable("it is not executable".into());
+        let same = || ComparedProgram::Same;
+        let none = || ComparedProgram::Absent;
         let another = "n1 has another /opt/p (its SHA-256 is 12), so a copy";
         for (asked, found, in_place, said) in [
             (true, vec![same(), same()], true, None),
@@ -301,7 +308,8 @@ mod tests {
             ),
         ] {
             let hosts: Vec<String> = (0..found.len()).map(|host| format!("n{host}")).collect();
-            let found: Vec<(&str, Found)> = hosts.iter().map(String::as_str).zip(found).collect();
+            let found: Vec<(&str, ComparedProgram)> =
+                hosts.iter().map(String::as_str).zip(found).collect();
             let wish = InPlace {
                 path: "/opt/p".into(),
                 asked,

@@ -134,7 +134,7 @@ impl Detected {
 /// Looks at a program, and at what is shipped with it as far as it is used.
 #[must_use]
 pub fn detect(request: &ScanRequest) -> Detected {
-    let mut walk = Walk {
+    let mut walk = FolderWalk {
         request,
         by: Instant::now() + TIME,
         seen: BTreeSet::new(),
@@ -157,7 +157,7 @@ pub fn detect(request: &ScanRequest) -> Detected {
     walk.found
 }
 
-struct Walk<'a> {
+struct FolderWalk<'a> {
     request: &'a ScanRequest,
     by: Instant,
     /// Files by device and number.
@@ -166,7 +166,7 @@ struct Walk<'a> {
     found: Detected,
 }
 
-impl Walk<'_> {
+impl FolderWalk<'_> {
     /// Looks at one file.
     fn look(&mut self, path: &Path, is_program: bool) -> Result<(), String> {
         let there = std::fs::metadata(path).map_err(|error| error.to_string())?;

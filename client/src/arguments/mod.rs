@@ -8,7 +8,7 @@ mod data;
 mod deployment;
 mod detached;
 mod ends;
-mod form;
+mod generated_text;
 mod headings;
 mod launchers;
 mod lexer;
@@ -40,7 +40,7 @@ pub(crate) use binding::{BindArguments, ShipArguments};
 pub(crate) use data::{DataArguments, Outgoing};
 pub(crate) use deployment::{DeployMode, Deployment};
 pub(crate) use ends::{Ends, ExitRule};
-pub(crate) use form::Form;
+pub(crate) use generated_text::GeneratedText;
 use headings::{PROGRAM, WHERE};
 pub(crate) use launchers::page;
 pub(crate) use local::LocalArguments;
@@ -218,7 +218,7 @@ pub(crate) struct Arguments {
 
     /// Print the manual page, the completions of a shell, or the page on other launchers' options
     #[arg(long, value_enum, value_name = "FORM", exclusive = true, help_heading = HELP)]
-    pub generate: Option<Form>,
+    pub generate: Option<GeneratedText>,
 
     /// The usual command lines on one screen
     #[arg(short = 'h', long, action = ArgAction::SetTrue, help_heading = HELP)]

@@ -9,7 +9,7 @@ use mapreduce_client::open::read;
 use mapreduce_client::places::Location;
 use storage::{Address, Storage, StorageError};
 
-use super::entries::{Found, MOST};
+use super::entries::{FoundPath, MOST};
 use super::files::{Above, Shell, folder_above};
 use crate::failure::Failure;
 
@@ -156,7 +156,7 @@ impl Shell<'_> {
     }
 
     /// The other way.
-    pub(super) async fn get(&mut self, found: &Found, mut to: PathBuf) -> Result<(), Failure> {
+    pub(super) async fn get(&mut self, found: &FoundPath, mut to: PathBuf) -> Result<(), Failure> {
         if to.is_dir() {
             to.push(found.status.name());
         }

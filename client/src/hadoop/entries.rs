@@ -13,7 +13,7 @@ use crate::failure::Failure;
 pub(super) const MOST: usize = 1_000_000;
 
 /// A path as it was typed, and where it leads.
-pub(super) struct Found {
+pub(super) struct FoundPath {
     pub(super) storage: Arc<Storage>,
     pub(super) place: Location,
     pub(super) status: Status,
@@ -21,7 +21,7 @@ pub(super) struct Found {
     pub(super) origin: String,
 }
 
-impl Found {
+impl FoundPath {
     pub(super) fn shown(&self, path: &str) -> String {
         format!("{}{path}", self.origin)
     }
@@ -68,7 +68,7 @@ pub(super) fn origin(name: &str) -> &str {
 }
 
 /// A line of `-ls`: permissions, copies and group, which are not known here, owner, bytes, when it was changed, path.
-pub(super) fn line(found: &Found, entry: &Status) -> String {
+pub(super) fn line(found: &FoundPath, entry: &Status) -> String {
     let letters = ['r', 'w', 'x'];
     let may = (0..9).map(|bit| match entry.mode & (0o400 >> bit) {
         0 => '-',

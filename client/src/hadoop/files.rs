@@ -9,7 +9,7 @@ use mapreduce_client::trash::Gone;
 use storage::Storage;
 use terminal::{Text, print};
 
-use super::entries::{Found, MOST, line, matching, origin};
+use super::entries::{FoundPath, MOST, line, matching, origin};
 use super::words::FilesTask;
 use crate::failure::Failure;
 
@@ -190,14 +190,14 @@ impl Shell<'_> {
         command: &str,
         paths: &[String],
         is_calm: bool,
-    ) -> Result<Vec<Found>, Failure> {
+    ) -> Result<Vec<FoundPath>, Failure> {
         let mut all = Vec::new();
         for name in paths {
             let (place, storage) = self.place(name)?;
             let origin = origin(name).to_owned();
             let before = all.len();
             for status in matching(&storage, &place.path).await? {
-                all.push(Found {
+                all.push(FoundPath {
                     storage: Arc::clone(&storage),
                     place: Location {
                         path: status.path.clone(),
@@ -214,7 +214,7 @@ impl Shell<'_> {
         Ok(all)
     }
 
-    async fn list(&mut self, found: &Found, is_deep: bool) -> Result<(), Failure> {
+    async fn list(&mut self, found: &FoundPath, is_deep: bool) -> Result<(), Failure> {
         if !found.status.is_folder {
             self.lines.push(line(found, &found.status));
             return Ok(());
@@ -257,7 +257,7 @@ impl Shell<'_> {
     }
 
     /// To the trash, unless it `is_final`.
-    async fn remove(&mut self, found: &Found, is_final: bool) -> Result<(), Failure> {
+    async fn remove(&mut self, found: &FoundPath, is_final: bool) -> Result<(), Failure> {
         let shown = found.shown(&found.place.path);
         let gone = match is_final {
             true => {
@@ -288,7 +288,7 @@ impl Shell<'_> {
     }
 
     /// Bytes of each entry, or of all of them, without copies: how many HDFS keeps is not asked.
-    async fn used(&mut self, found: &Found, is_sum: bool) -> Result<(), Failure> {
+    async fn used(&mut self, found: &FoundPath, is_sum: bool) -> Result<(), Failure> {
         let entries = match found.status.is_folder && !is_sum {
             true => found.storage.list(&found.status.path, MOST).await?,
             false => vec![found.status.clone()],

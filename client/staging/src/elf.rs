@@ -94,7 +94,7 @@ impl fmt::Display for Glibc {
 
 /// What kind of ELF file it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
+pub enum ElfKind {
     /// Linked: a program or a shared library.
     Linked,
     /// A compiler's output, not linked yet (`.o`).
@@ -111,7 +111,7 @@ pub struct Elf {
     /// Which processor runs it.
     pub machine: Machine,
     /// What it is.
-    pub form: Form,
+    pub form: ElfKind,
     /// The dynamic linker that the kernel starts; `None` for libraries and static programs.
     pub interpreter: Option<String>,
     /// Libraries it needs, in its order.
@@ -210,10 +210,10 @@ impl<'a> ElfReader<'a> {
                 big_endian: header.is_big_endian(),
             },
             form: match header.e_type(endian) {
-                ET_EXEC | ET_DYN => Form::Linked,
-                ET_REL => Form::Object,
-                ET_CORE => Form::Core,
-                _ => Form::Unknown,
+                ET_EXEC | ET_DYN => ElfKind::Linked,
+                ET_REL => ElfKind::Object,
+                ET_CORE => ElfKind::Core,
+                _ => ElfKind::Unknown,
             },
             interpreter: None,
             needed: Vec::new(),
@@ -358,7 +358,7 @@ mod tests {
     #[test]
     fn a_real_program_is_read_as_readelf_reads_it() {
         let elf = this_test();
-        assert_eq!(elf.form, Form::Linked);
+        assert_eq!(elf.form, ElfKind::Linked);
         assert_eq!(elf.machine.bits, 64);
         assert!(elf.interpreter.unwrap().contains("ld-linux"));
         assert!(elf.needed.iter().any(|name| name == "libc.so.6"));
@@ -401,7 +401,7 @@ mod tests {
         std::fs::write(&path, header(3, 32, 1)).unwrap();
         let elf = Elf::read(&path).unwrap().unwrap();
         assert_eq!(elf.machine.to_string(), "386 (32 bits)");
-        assert_eq!(elf.form, Form::Object);
+        assert_eq!(elf.form, ElfKind::Object);
     }
 
     #[test]

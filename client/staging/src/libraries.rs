@@ -70,7 +70,7 @@ struct Object {
 ///
 /// [`StageError::LibraryMissing`] for what the program could not start without.
 pub fn closure(program: &Path, elf: &Elf, search: &Search) -> Result<Closure, StageError> {
-    let mut walk = Walk {
+    let mut walk = ClosureWalk {
         search,
         objects: Vec::new(),
         queue: VecDeque::new(),
@@ -94,7 +94,7 @@ pub fn closure(program: &Path, elf: &Elf, search: &Search) -> Result<Closure, St
     Ok(walk.closure)
 }
 
-struct Walk<'a> {
+struct ClosureWalk<'a> {
     search: &'a Search,
     objects: Vec<Object>,
     queue: VecDeque<usize>,
@@ -107,7 +107,7 @@ struct Walk<'a> {
     closure: Closure,
 }
 
-impl Walk<'_> {
+impl ClosureWalk<'_> {
     fn add(&mut self, path: PathBuf, elf: Elf, loader: Option<usize>, optional: bool) {
         if !optional && elf.glibc > self.closure.glibc.as_ref().map(|(version, _)| *version) {
             self.closure.glibc = elf.glibc.map(|version| (version, path.clone()));

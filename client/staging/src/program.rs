@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use nix::unistd::{AccessFlags, access};
 
-use super::elf::{Elf, ElfError, Form, Machine};
+use super::elf::{Elf, ElfError, ElfKind, Machine};
 use super::error::StageError;
 
 /// What the kernel will do with a program.
@@ -101,10 +101,10 @@ pub fn inspect(found: &Path, wanted: Machine) -> Result<ProgramFile, StageError>
     let kind = match Elf::read(&path) {
         Ok(Some(elf)) => {
             let what = match elf.form {
-                Form::Linked => None,
-                Form::Object => Some("an object file that is not linked yet"),
-                Form::Core => Some("the core file of a crash"),
-                Form::Unknown => Some("an ELF file of an unknown type"),
+                ElfKind::Linked => None,
+                ElfKind::Object => Some("an object file that is not linked yet"),
+                ElfKind::Core => Some("the core file of a crash"),
+                ElfKind::Unknown => Some("an ELF file of an unknown type"),
             };
             if let Some(what) = what {
                 return Err(not_a_program(what.into()));

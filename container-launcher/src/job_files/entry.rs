@@ -40,7 +40,7 @@ pub(super) enum Handed {
 
 /// What lies in the cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Found {
+pub(super) enum CachedFile {
     Whole,
     Absent,
     Changed,
@@ -140,11 +140,11 @@ impl Entry {
             entry.copy(&to, broken_off)
         });
         let handed = match copied.await {
-            Ok(Found::Whole) => fs::rename(&copy, &self.link)
+            Ok(CachedFile::Whole) => fs::rename(&copy, &self.link)
                 .map(|()| Handed::Done)
                 .map_err(at(&self.link)),
-            Ok(Found::Absent) => Ok(Handed::Absent),
-            Ok(Found::Changed) => self.retire().await.map(|_room| Handed::Absent),
+            Ok(CachedFile::Absent) => Ok(Handed::Absent),
+            Ok(CachedFile::Changed) => self.retire().await.map(|_room| Handed::Absent),
             Err(error) => Err(error),
         };
         part.remove().await;
@@ -164,31 +164,31 @@ impl Entry {
     }
 
     /// Copies it, and proves the copy.
-    fn copy(&self, to: &Path, broken_off: &CancellationToken) -> io::Result<Found> {
+    fn copy(&self, to: &Path, broken_off: &CancellationToken) -> io::Result<CachedFile> {
         let cached = self.cached();
         match fs::symlink_metadata(&cached) {
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Found::Absent),
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(CachedFile::Absent),
             Err(error) => return Err(error),
             Ok(metadata) if !metadata.is_file() || metadata.len() > COPIED => {
-                return Ok(Found::Changed);
+                return Ok(CachedFile::Changed);
             }
             Ok(_) => {}
         }
         match fs::copy(&cached, to) {
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Found::Absent),
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(CachedFile::Absent),
             copied => copied?,
         };
         Ok(match proof::prove(to, &self.name, false, broken_off)? {
-            Ok(()) => Found::Whole,
-            Err(proof::Otherwise(_)) => Found::Changed,
+            Ok(()) => CachedFile::Whole,
+            Err(proof::Otherwise(_)) => CachedFile::Changed,
         })
     }
 
     /// What lies there.
-    pub(super) fn look(&self, broken_off: &CancellationToken) -> io::Result<Found> {
+    pub(super) fn look(&self, broken_off: &CancellationToken) -> io::Result<CachedFile> {
         let cached = self.cached();
         match fs::symlink_metadata(&cached) {
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Found::Absent),
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(CachedFile::Absent),
             Err(error) => return Err(error),
             Ok(_) => {}
         }
@@ -196,8 +196,8 @@ impl Entry {
         let is_whole = seal.is_some_and(|seal| seal::is_kept(&cached, seal))
             || (self.way != Way::Tree && self.prove(seal, broken_off)?);
         Ok(match is_whole {
-            true => Found::Whole,
-            false => Found::Changed,
+            true => CachedFile::Whole,
+            false => CachedFile::Changed,
         })
     }
 
@@ -244,7 +244,7 @@ impl Entry {
     fn retire_to(&self, to: &Path, broken_off: &CancellationToken) -> io::Result<Retired> {
         let cached = self.cached();
         let _held = self.lock()?;
-        if self.look(broken_off)? == Found::Changed {
+        if self.look(broken_off)? == CachedFile::Changed {
             match self.linked() {
                 Linked::Nobody => fs::rename(&cached, to)?,
                 Linked::ThisJob => return Ok(Retired::ThisJobs),

@@ -21,7 +21,7 @@ use tokio_util::sync::CancellationToken;
 use super::bring::{closed, named_folder, sealed};
 use super::cache::PartialFolder;
 use super::copy::{Copied, copy};
-use super::entry::{Entry, Found, Handed, Retired, TREE, Way};
+use super::entry::{CachedFile, Entry, Handed, Retired, TREE, Way};
 use super::linked::Linked;
 use super::{FetchError, at, proof};
 
@@ -94,9 +94,9 @@ impl Entry {
     /// What lies there, and who has it.
     fn see(&self, shares: bool, broken_off: &CancellationToken) -> io::Result<Seen> {
         Ok(match self.look(broken_off)? {
-            Found::Absent => Seen::Absent,
-            Found::Changed => Seen::Changed,
-            Found::Whole => {
+            CachedFile::Absent => Seen::Absent,
+            CachedFile::Changed => Seen::Changed,
+            CachedFile::Whole => {
                 let lock = self.lock()?;
                 match !shares && self.linked() == Linked::Others {
                     true => Seen::OfOthers,
@@ -140,7 +140,7 @@ impl Entry {
         }
         let is_whole = match self.way {
             // Not changed meanwhile.
-            Way::Tree => from.look(broken_off)? == Found::Whole,
+            Way::Tree => from.look(broken_off)? == CachedFile::Whole,
             Way::Copy | Way::Link => {
                 let file = tree.join(&self.name);
                 closed(&file)?;

@@ -106,7 +106,7 @@ impl FromStr for Function {
 
 /// What a packet asks for, its lengths and offsets checked against each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Shape {
+pub struct PacketShape {
     /// What is computed.
     pub function: Function,
     /// Bytes of data.
@@ -138,10 +138,10 @@ pub struct Shape {
 /// # Errors
 ///
 /// The field that is wrong.
-pub fn shape(header: &Header) -> Result<Shape, Field> {
+pub fn shape(header: &Header) -> Result<PacketShape, Field> {
     let function = Function::of(header.function).ok_or(Field::Function)?;
     let size = |value: u64, field| usize::try_from(value).map_err(|_beyond_memory| field);
-    let mut shape = Shape {
+    let mut shape = PacketShape {
         function,
         data: size(header.data_length, Field::DataLength)?,
         k: size(header.centroids.into(), Field::Centroids)?,
@@ -251,7 +251,7 @@ pub fn shape(header: &Header) -> Result<Shape, Field> {
     Ok(shape)
 }
 
-impl Shape {
+impl PacketShape {
     fn keyed(&self) -> Result<(), Field> {
         if self.key == 0 {
             return Err(Field::KeyType);

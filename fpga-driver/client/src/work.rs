@@ -12,7 +12,7 @@
 //! Client and driver judge alike: the client before it sends, the driver because clients can send
 //! anything.
 
-use crate::function::{Function, Shape};
+use crate::function::{Function, PacketShape};
 use std::fmt;
 
 /// Steps that one packet may ask for.  A card of 200 MHz that takes one step a cycle is done in 1.3 s,
@@ -54,7 +54,7 @@ pub struct TooMuchWork(pub Work);
 
 impl Work {
     /// What a packet asks for; `classes` are those of the table that it names.
-    pub fn of(shape: &Shape, classes: usize) -> Self {
+    pub fn of(shape: &PacketShape, classes: usize) -> Self {
         match shape.function {
             Function::KmeansMap => Self::Vectors {
                 centroids: shape.k,

@@ -8,7 +8,7 @@ use super::{
     Addresses, BUSY, Board, BoardError, ID, READY, RESET, RESULT, Register, SENT, VERSION,
     addresses, error, slot_of,
 };
-use crate::function::{self, Function, Shape};
+use crate::function::{self, Function, PacketShape};
 use crate::packet::{HEADER_LENGTH, Header};
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -31,7 +31,7 @@ pub trait Engine: Send + std::fmt::Debug {
     /// A code of [`error`].
     fn run(
         &mut self,
-        shape: &Shape,
+        shape: &PacketShape,
         data: &[u8],
         table: Option<&CardTable>,
     ) -> Result<EngineAnswer, u32>;
@@ -50,7 +50,7 @@ pub struct EngineAnswer {
 #[derive(Debug, Clone)]
 pub struct CardTable {
     /// What the packet said that loaded it.
-    pub shape: Shape,
+    pub shape: PacketShape,
     /// That packet's data.
     pub data: Arc<Vec<u8>>,
 }
@@ -135,7 +135,7 @@ struct PlacedSlot {
 struct Received {
     number: u64,
     arrived: Instant,
-    header: Result<(Header, Shape), u32>,
+    header: Result<(Header, PacketShape), u32>,
     data: Arc<Vec<u8>>,
 }
 
@@ -344,7 +344,7 @@ fn understand(
     header: &[u8; HEADER_LENGTH],
     at: Addresses,
     data: &[u8],
-) -> Result<(Header, Shape), u32> {
+) -> Result<(Header, PacketShape), u32> {
     let header = Header::decode(header).map_err(|_field| error::HEADER)?;
     let shape = function::shape(&header).map_err(|_field| error::HEADER)?;
     if header.data_address != at.data

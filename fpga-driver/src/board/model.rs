@@ -11,7 +11,7 @@
 
 use super::card::{CardTable, Engine, EngineAnswer};
 use super::error;
-use crate::function::{Function, Shape};
+use crate::function::{Function, PacketShape};
 
 /// The model of a card with all functions.
 #[derive(Debug, Clone, Copy, Default)]
@@ -24,7 +24,7 @@ impl Engine for Model {
 
     fn run(
         &mut self,
-        shape: &Shape,
+        shape: &PacketShape,
         data: &[u8],
         table: Option<&CardTable>,
     ) -> Result<EngineAnswer, u32> {
@@ -74,7 +74,7 @@ fn part(data: &[u8], at: usize, length: usize) -> Result<&[u8], u32> {
         .ok_or(error::DATA)
 }
 
-fn kmeans_map(shape: &Shape, data: &[u8]) -> Result<EngineAnswer, u32> {
+fn kmeans_map(shape: &PacketShape, data: &[u8]) -> Result<EngineAnswer, u32> {
     let (k, d) = (shape.k, shape.dimension);
     let centroids: Vec<i32> = signed(part(data, shape.centroids_at, k * d * 4)?).collect();
     let stride = shape.key + d * 4;
@@ -119,7 +119,7 @@ fn kmeans_map(shape: &Shape, data: &[u8]) -> Result<EngineAnswer, u32> {
     })
 }
 
-fn kmeans_reduce(shape: &Shape, data: &[u8]) -> Result<EngineAnswer, u32> {
+fn kmeans_reduce(shape: &PacketShape, data: &[u8]) -> Result<EngineAnswer, u32> {
     let width = shape.dimension + 1;
     let stride = shape.key + width * 8;
     let pairs = part(data, shape.pairs_at, shape.pairs * stride)?;
@@ -150,7 +150,7 @@ pub fn key(bytes: &[u8]) -> Option<usize> {
     usize::try_from(value).ok()
 }
 
-fn bayes_map(shape: &Shape, data: &[u8], table: &CardTable) -> Result<EngineAnswer, u32> {
+fn bayes_map(shape: &PacketShape, data: &[u8], table: &CardTable) -> Result<EngineAnswer, u32> {
     let classes = table.shape.k;
     let terms = table.shape.dimension;
     if terms != shape.dimension {
@@ -196,7 +196,7 @@ fn bayes_map(shape: &Shape, data: &[u8], table: &CardTable) -> Result<EngineAnsw
 
 /// The documents of a packet: key, and list of term ids as bytes.
 pub fn documents<'a>(
-    shape: &'a Shape,
+    shape: &'a PacketShape,
     data: &'a [u8],
 ) -> impl Iterator<Item = Result<(&'a [u8], &'a [u8]), u32>> {
     let mut rest = data.get(shape.pairs_at..).unwrap_or(&[]);

@@ -30,7 +30,7 @@ mod cores {
     use super::BoardError;
     use crate::board::card::{CardTable, Engine, EngineAnswer};
     use crate::board::{error, model};
-    use crate::function::{Function, Shape};
+    use crate::function::{Function, PacketShape};
     use std::ffi::c_void;
     use std::ptr::NonNull;
     use std::sync::Arc;
@@ -105,7 +105,7 @@ mod cores {
         }
 
         #[expect(unsafe_code, reason = "the simulated cores are C++")]
-        fn kmeans_map(&mut self, shape: &Shape, data: &[u8]) -> Result<EngineAnswer, u32> {
+        fn kmeans_map(&mut self, shape: &PacketShape, data: &[u8]) -> Result<EngineAnswer, u32> {
             let (k, d) = (shape.k, shape.dimension);
             if k > MOST_CENTROIDS || d > MOST_ELEMENTS {
                 return Err(error::TOO_LARGE);
@@ -149,7 +149,7 @@ mod cores {
         }
 
         #[expect(unsafe_code, reason = "the simulated cores are C++")]
-        fn kmeans_reduce(&mut self, shape: &Shape, data: &[u8]) -> Result<EngineAnswer, u32> {
+        fn kmeans_reduce(&mut self, shape: &PacketShape, data: &[u8]) -> Result<EngineAnswer, u32> {
             let (k, d) = (shape.k, shape.dimension);
             if k > MOST_CENTROIDS || d > MOST_ELEMENTS {
                 return Err(error::TOO_LARGE);
@@ -180,7 +180,7 @@ mod cores {
         #[expect(unsafe_code, reason = "the simulated cores are C++")]
         fn bayes_map(
             &mut self,
-            shape: &Shape,
+            shape: &PacketShape,
             data: &[u8],
             table: &CardTable,
         ) -> Result<EngineAnswer, u32> {
@@ -242,7 +242,7 @@ mod cores {
 
         fn run(
             &mut self,
-            shape: &Shape,
+            shape: &PacketShape,
             data: &[u8],
             table: Option<&CardTable>,
         ) -> Result<EngineAnswer, u32> {

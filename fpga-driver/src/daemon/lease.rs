@@ -4,7 +4,7 @@
 //! know for itself it keeps here: which blocks are its own, and the headers as it read them.  Each word
 //! and each byte that decides something is read once, into private memory, and judged there.
 
-use crate::function::{self, Function, Shape};
+use crate::function::{self, Function, PacketShape};
 use crate::packet::{Field, HEADER_LENGTH, Header};
 use crate::ring::layout::Control;
 use crate::ring::{
@@ -72,7 +72,7 @@ pub struct TakenPacket {
     /// Number in its lease.
     pub number: u64,
     /// The header and what it asks for, or the field that is wrong.
-    pub header: Result<(Header, Shape), Field>,
+    pub header: Result<(Header, PacketShape), Field>,
 }
 
 /// Why a lease must end: its holder broke the rules of the rings.
@@ -250,7 +250,7 @@ impl Lease {
         bytes: &[u8; HEADER_LENGTH],
         number: u64,
         index: usize,
-    ) -> Result<(Header, Shape), Field> {
+    ) -> Result<(Header, PacketShape), Field> {
         let header = Header::decode(bytes)?;
         let wrong = [
             (header.function == self.function.number(), Field::Function),

@@ -4,7 +4,7 @@ use super::lease::{Lease, TakenPacket};
 use super::recovery::TRIES;
 use super::rounds::Rounds;
 use crate::board::SLOTS;
-use crate::function::{Shape, TABLES_PER_LEASE};
+use crate::function::{PacketShape, TABLES_PER_LEASE};
 use crate::packet::HEADER_LENGTH;
 use crate::work::Work;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -29,7 +29,7 @@ pub(super) struct QueuedPacket {
 #[derive(Debug)]
 pub(super) struct Flight {
     pub(super) job: QueuedPacket,
-    pub(super) shape: Shape,
+    pub(super) shape: PacketShape,
     pub(super) steps: u64,
     pub(super) slot: usize,
     /// What the card calls it: a number of this try alone.
@@ -134,7 +134,12 @@ impl Lines {
     ///
     /// Cards name tables by numbers that are never used twice, so that one lease can neither use nor
     /// replace what another has loaded.
-    pub(super) fn table(&mut self, owner: u64, model: u64, shape: &Shape) -> Option<LoadedTable> {
+    pub(super) fn table(
+        &mut self,
+        owner: u64,
+        model: u64,
+        shape: &PacketShape,
+    ) -> Option<LoadedTable> {
         let known = self
             .tables
             .iter()

@@ -4,7 +4,7 @@ use super::lease::Lease;
 use super::lines::{Flight, Lines, QueuedPacket};
 use super::queue::{BoardQueue, WAKE};
 use crate::board::{BoardError, READY, Register, addresses};
-use crate::function::Shape;
+use crate::function::PacketShape;
 use crate::packet::{Field, HEADER_LENGTH, Header};
 use crate::status::Status;
 use crate::work::{TooMuchWork, Work};
@@ -138,7 +138,7 @@ impl Sender {
     }
 
     /// A private copy of a packet's data.
-    fn copy(&mut self, lease: &Lease, number: u64, shape: &Shape) -> Arc<Vec<u8>> {
+    fn copy(&mut self, lease: &Lease, number: u64, shape: &PacketShape) -> Arc<Vec<u8>> {
         let reusable = self
             .spare
             .iter()
@@ -215,7 +215,7 @@ fn place(
     slot: usize,
     mut job: QueuedPacket,
     header: Header,
-    shape: &Shape,
+    shape: &PacketShape,
     data: &Arc<Vec<u8>>,
 ) -> Result<Option<QueuedPacket>, BoardError> {
     let Some(lease) = job.lease.upgrade().filter(|it| !it.is_over()) else {

@@ -14,7 +14,7 @@ use super::lock::Lock;
 use super::queue::BoardQueue;
 use crate::function::Function;
 use crate::wire::{self, MappedDevice, Reply, Request};
-use grant::Asked;
+use grant::GrantRequest;
 use inbox::Inbox;
 use rustix::event::epoll;
 use rustix::io::Errno;
@@ -53,7 +53,7 @@ struct ClientConnection {
     lease: Option<u64>,
     holder: String,
     /// What it asked for last.
-    asked: Asked,
+    asked: GrantRequest,
 }
 
 impl Driver {
@@ -105,7 +105,7 @@ impl Driver {
             guest,
             lease: None,
             holder: String::new(),
-            asked: Asked::Own,
+            asked: GrantRequest::Own,
         };
         self.connections.insert(id, connection);
     }
@@ -146,12 +146,12 @@ impl Driver {
                 function,
                 holder,
                 wait,
-            }) => self.asks(id, (&[function], Asked::Own), &holder, wait),
+            }) => self.asks(id, (&[function], GrantRequest::Own), &holder, wait),
             Ok(Request::LeaseAll {
                 functions,
                 holder,
                 wait,
-            }) => self.asks(id, (&functions, Asked::All), &holder, wait),
+            }) => self.asks(id, (&functions, GrantRequest::All), &holder, wait),
         };
         if let Some(reply) = reply {
             self.say(id, &reply);
@@ -161,7 +161,7 @@ impl Driver {
     fn asks(
         &mut self,
         id: u64,
-        (functions, asked): (&[Function], Asked),
+        (functions, asked): (&[Function], GrantRequest),
         holder: &str,
         wait: bool,
     ) -> Option<Reply> {

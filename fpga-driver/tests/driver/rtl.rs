@@ -9,7 +9,7 @@ use fpga_driver::board::model::Model;
 use fpga_driver::board::rtl;
 use fpga_driver::client::SerializePacket;
 use fpga_driver::fixed::Seeded;
-use fpga_driver::function::{Shape, shape};
+use fpga_driver::function::{PacketShape, shape};
 use fpga_driver::kmeans::{self, Keyed, MapPacket, ReducePacket, Sums};
 use fpga_driver::packet::Header;
 use fpga_driver::profile::BoardKind;
@@ -21,7 +21,7 @@ fn cores() -> Box<dyn Engine> {
     rtl::engine("rtl:0").unwrap_or_else(|error| panic!("{error}"))
 }
 
-fn pack(packet: &impl SerializePacket) -> (Shape, Vec<u8>) {
+fn pack(packet: &impl SerializePacket) -> (PacketShape, Vec<u8>) {
     let mut block = vec![0; 4 << 20];
     let layout = packet.serialize(&mut block).unwrap();
     block.truncate(layout.length);

@@ -93,10 +93,10 @@ pub type Answer<'a, T> = Pin<Box<dyn Future<Output = Result<T, StorageError>> + 
 
 /// A client of one file system. Dropping a call gives it up.
 #[derive(Debug)]
-pub struct Storage(Kind);
+pub struct Storage(StorageKind);
 
 #[derive(Debug)]
-enum Kind {
+enum StorageKind {
     Hdfs(Box<Hdfs>),
     Shared,
     #[cfg(feature = "scripted")]
@@ -115,8 +115,8 @@ impl Storage {
                 origin,
                 user,
                 settings,
-            } => Kind::Hdfs(Box::new(Hdfs::new(connect, origin, user, settings)?)),
-            Address::Shared => Kind::Shared,
+            } => StorageKind::Hdfs(Box::new(Hdfs::new(connect, origin, user, settings)?)),
+            Address::Shared => StorageKind::Shared,
         }))
     }
 
@@ -124,7 +124,7 @@ impl Storage {
     #[cfg(feature = "scripted")]
     #[must_use]
     pub fn scripted(script: Script) -> Self {
-        Self(Kind::Scripted(scripted::Scripted::new(script)))
+        Self(StorageKind::Scripted(scripted::Scripted::new(script)))
     }
 
     /// What is at `path`, if anything.
@@ -135,10 +135,10 @@ impl Storage {
     pub fn stat<'a>(&'a self, path: &'a str) -> Answer<'a, Option<Status>> {
         Box::pin(async move {
             match &self.0 {
-                Kind::Hdfs(hdfs) => hdfs.stat(path).await,
-                Kind::Shared => shared::stat(path).await,
+                StorageKind::Hdfs(hdfs) => hdfs.stat(path).await,
+                StorageKind::Shared => shared::stat(path).await,
                 #[cfg(feature = "scripted")]
-                Kind::Scripted(scripted) => Ok(scripted.stat(path)),
+                StorageKind::Scripted(scripted) => Ok(scripted.stat(path)),
             }
         })
     }
@@ -170,10 +170,10 @@ impl Storage {
     fn entries<'a>(&'a self, path: &'a str, most: usize) -> Answer<'a, (Vec<Status>, bool)> {
         Box::pin(async move {
             let (mut entries, whole) = match &self.0 {
-                Kind::Hdfs(hdfs) => hdfs.list(path, most).await?,
-                Kind::Shared => shared::list(path, most).await?,
+                StorageKind::Hdfs(hdfs) => hdfs.list(path, most).await?,
+                StorageKind::Shared => shared::list(path, most).await?,
                 #[cfg(feature = "scripted")]
-                Kind::Scripted(scripted) => scripted.list(path, most),
+                StorageKind::Scripted(scripted) => scripted.list(path, most),
             };
             entries.sort_by(|a, b| a.path.cmp(&b.path));
             Ok((entries, whole))
@@ -220,10 +220,10 @@ impl Storage {
     pub fn make_folder_for<'a>(&'a self, path: &'a str, readers: Readers) -> Answer<'a, ()> {
         Box::pin(async move {
             match &self.0 {
-                Kind::Hdfs(hdfs) => hdfs.make_folder(path, readers).await,
-                Kind::Shared => shared::make_folder(path, readers).await,
+                StorageKind::Hdfs(hdfs) => hdfs.make_folder(path, readers).await,
+                StorageKind::Shared => shared::make_folder(path, readers).await,
                 #[cfg(feature = "scripted")]
-                Kind::Scripted(_) => Ok(()),
+                StorageKind::Scripted(_) => Ok(()),
             }
         })
     }
@@ -236,10 +236,10 @@ impl Storage {
     pub fn make_one_folder<'a>(&'a self, path: &'a str) -> Answer<'a, ()> {
         Box::pin(async move {
             match &self.0 {
-                Kind::Hdfs(hdfs) => hdfs.make_one_folder(path).await,
-                Kind::Shared => shared::make_one_folder(path).await,
+                StorageKind::Hdfs(hdfs) => hdfs.make_one_folder(path).await,
+                StorageKind::Shared => shared::make_one_folder(path).await,
                 #[cfg(feature = "scripted")]
-                Kind::Scripted(_) => Ok(()),
+                StorageKind::Scripted(_) => Ok(()),
             }
         })
     }
@@ -252,10 +252,16 @@ impl Storage {
     pub fn create<'a>(&'a self, path: &'a str, options: CreateOptions) -> Answer<'a, Writer> {
         Box::pin(async move {
             Ok(Writer::new(match &self.0 {
-                Kind::Hdfs(hdfs) => writer::Kind::Hdfs(Box::new(hdfs.create(path, options).await?)),
-                Kind::Shared => writer::Kind::Shared(shared::create(path, options).await?),
+                StorageKind::Hdfs(hdfs) => {
+                    writer::WriterKind::Hdfs(Box::new(hdfs.create(path, options).await?))
+                }
+                StorageKind::Shared => {
+                    writer::WriterKind::Shared(shared::create(path, options).await?)
+                }
                 #[cfg(feature = "scripted")]
-                Kind::Scripted(scripted) => writer::Kind::Scripted(scripted.create(path)),
+                StorageKind::Scripted(scripted) => {
+                    writer::WriterKind::Scripted(scripted.create(path))
+                }
             }))
         })
     }
@@ -268,10 +274,14 @@ impl Storage {
     pub fn append<'a>(&'a self, path: &'a str) -> Answer<'a, Writer> {
         Box::pin(async move {
             Ok(Writer::new(match &self.0 {
-                Kind::Hdfs(hdfs) => writer::Kind::Hdfs(Box::new(hdfs.append(path).await?)),
-                Kind::Shared => writer::Kind::Shared(shared::append(path).await?),
+                StorageKind::Hdfs(hdfs) => {
+                    writer::WriterKind::Hdfs(Box::new(hdfs.append(path).await?))
+                }
+                StorageKind::Shared => writer::WriterKind::Shared(shared::append(path).await?),
                 #[cfg(feature = "scripted")]
-                Kind::Scripted(scripted) => writer::Kind::Scripted(scripted.create(path)),
+                StorageKind::Scripted(scripted) => {
+                    writer::WriterKind::Scripted(scripted.create(path))
+                }
             }))
         })
     }
@@ -284,10 +294,14 @@ impl Storage {
     pub fn read_from<'a>(&'a self, path: &'a str, from: u64) -> Answer<'a, Reader> {
         Box::pin(async move {
             Ok(Reader::new(match &self.0 {
-                Kind::Hdfs(hdfs) => reader::Kind::Hdfs(Box::new(hdfs.open(path, from).await?)),
-                Kind::Shared => reader::Kind::Shared(shared::open(path, from).await?),
+                StorageKind::Hdfs(hdfs) => {
+                    reader::ReaderKind::Hdfs(Box::new(hdfs.open(path, from).await?))
+                }
+                StorageKind::Shared => reader::ReaderKind::Shared(shared::open(path, from).await?),
                 #[cfg(feature = "scripted")]
-                Kind::Scripted(scripted) => reader::Kind::Scripted(scripted.read(path, from)?),
+                StorageKind::Scripted(scripted) => {
+                    reader::ReaderKind::Scripted(scripted.read(path, from)?)
+                }
             }))
         })
     }
@@ -307,9 +321,9 @@ impl Storage {
     ) -> Answer<'a, Reader> {
         Box::pin(async move {
             match &self.0 {
-                Kind::Hdfs(hdfs) => {
+                StorageKind::Hdfs(hdfs) => {
                     let reading = hdfs.open_known(path, (from, end), known).await?;
-                    Ok(Reader::new(reader::Kind::Hdfs(Box::new(reading))))
+                    Ok(Reader::new(reader::ReaderKind::Hdfs(Box::new(reading))))
                 }
                 _ => Ok(self.read_from(path, from).await?.expecting(end)),
             }
@@ -417,10 +431,10 @@ impl Storage {
     pub fn rename<'a>(&'a self, from: &'a str, to: &'a str) -> Answer<'a, ()> {
         Box::pin(async move {
             match &self.0 {
-                Kind::Hdfs(hdfs) => hdfs.rename(from, to).await,
-                Kind::Shared => shared::rename(from, to).await,
+                StorageKind::Hdfs(hdfs) => hdfs.rename(from, to).await,
+                StorageKind::Shared => shared::rename(from, to).await,
                 #[cfg(feature = "scripted")]
-                Kind::Scripted(scripted) => scripted.rename(from, to),
+                StorageKind::Scripted(scripted) => scripted.rename(from, to),
             }
         })
     }
@@ -441,10 +455,10 @@ impl Storage {
     pub fn remove_found<'a>(&'a self, path: &'a str) -> Answer<'a, bool> {
         Box::pin(async move {
             match &self.0 {
-                Kind::Hdfs(hdfs) => hdfs.remove(path).await,
-                Kind::Shared => shared::remove(path).await,
+                StorageKind::Hdfs(hdfs) => hdfs.remove(path).await,
+                StorageKind::Shared => shared::remove(path).await,
                 #[cfg(feature = "scripted")]
-                Kind::Scripted(scripted) => Ok(scripted.remove(path)),
+                StorageKind::Scripted(scripted) => Ok(scripted.remove(path)),
             }
         })
     }
@@ -457,10 +471,10 @@ impl Storage {
     pub fn remove_empty<'a>(&'a self, path: &'a str) -> Answer<'a, bool> {
         Box::pin(async move {
             match &self.0 {
-                Kind::Hdfs(hdfs) => hdfs.remove_empty(path).await,
-                Kind::Shared => shared::remove_empty(path).await,
+                StorageKind::Hdfs(hdfs) => hdfs.remove_empty(path).await,
+                StorageKind::Shared => shared::remove_empty(path).await,
                 #[cfg(feature = "scripted")]
-                Kind::Scripted(scripted) => Ok(scripted.remove(path)),
+                StorageKind::Scripted(scripted) => Ok(scripted.remove(path)),
             }
         })
     }
@@ -469,10 +483,10 @@ impl Storage {
     /// Where that cannot be noted nothing happens, and [`Status::used_ms`] does not tell of it.
     pub async fn mark_used(&self, path: &str, at_ms: i64) {
         match &self.0 {
-            Kind::Hdfs(hdfs) => hdfs.mark_used(path, at_ms).await,
-            Kind::Shared => shared::mark_used(path, at_ms).await,
+            StorageKind::Hdfs(hdfs) => hdfs.mark_used(path, at_ms).await,
+            StorageKind::Shared => shared::mark_used(path, at_ms).await,
             #[cfg(feature = "scripted")]
-            Kind::Scripted(_) => {}
+            StorageKind::Scripted(_) => {}
         }
     }
 
@@ -480,10 +494,10 @@ impl Storage {
     #[must_use]
     pub fn url(&self, path: &str) -> String {
         match &self.0 {
-            Kind::Hdfs(hdfs) => hdfs.url(path),
-            Kind::Shared => Address::Shared.url(path),
+            StorageKind::Hdfs(hdfs) => hdfs.url(path),
+            StorageKind::Shared => Address::Shared.url(path),
             #[cfg(feature = "scripted")]
-            Kind::Scripted(_) => scripted::url(path),
+            StorageKind::Scripted(_) => scripted::url(path),
         }
     }
 }

@@ -9,11 +9,11 @@ use crate::{Answer, StorageError, copy, hdfs, shared};
 
 /// A file that is being read, piece by piece. Dropping it ends the reading.
 #[derive(Debug)]
-pub struct Reader(Kind);
+pub struct Reader(ReaderKind);
 
 /// By kind of file system.
 #[derive(Debug)]
-pub(crate) enum Kind {
+pub(crate) enum ReaderKind {
     Hdfs(Box<hdfs::Reading>),
     Shared(shared::Reading),
     #[cfg(feature = "scripted")]
@@ -29,7 +29,7 @@ pub(crate) struct Scripted {
 }
 
 impl Reader {
-    pub(crate) const fn new(kind: Kind) -> Self {
+    pub(crate) const fn new(kind: ReaderKind) -> Self {
         Self(kind)
     }
 
@@ -38,11 +38,11 @@ impl Reader {
     #[must_use]
     pub fn expecting(mut self, end: u64) -> Self {
         match &mut self.0 {
-            Kind::Hdfs(file) => file.expect(end),
+            ReaderKind::Hdfs(file) => file.expect(end),
             // Nothing is brought before it is asked for.
-            Kind::Shared(_) => {}
+            ReaderKind::Shared(_) => {}
             #[cfg(feature = "scripted")]
-            Kind::Scripted(_) => {}
+            ReaderKind::Scripted(_) => {}
         }
         self
     }
@@ -59,10 +59,10 @@ impl Reader {
     #[must_use]
     pub fn size(&self) -> u64 {
         match &self.0 {
-            Kind::Hdfs(file) => file.size(),
-            Kind::Shared(file) => file.size(),
+            ReaderKind::Hdfs(file) => file.size(),
+            ReaderKind::Shared(file) => file.size(),
             #[cfg(feature = "scripted")]
-            Kind::Scripted(file) => file.size,
+            ReaderKind::Scripted(file) => file.size,
         }
     }
 
@@ -78,10 +78,10 @@ impl Reader {
     pub fn next(&mut self) -> Answer<'_, Bytes> {
         Box::pin(async move {
             match &mut self.0 {
-                Kind::Hdfs(file) => file.next().await,
-                Kind::Shared(file) => file.next().await,
+                ReaderKind::Hdfs(file) => file.next().await,
+                ReaderKind::Shared(file) => file.next().await,
                 #[cfg(feature = "scripted")]
-                Kind::Scripted(file) => Ok(std::mem::take(&mut file.rest)),
+                ReaderKind::Scripted(file) => Ok(std::mem::take(&mut file.rest)),
             }
         })
     }

@@ -17,14 +17,14 @@ const ROOM_MIN: usize = 64 << 10;
 /// A file that is being written. One that is dropped has an end of no meaning.
 #[derive(Debug)]
 pub struct Writer {
-    kind: Kind,
+    kind: WriterKind,
     /// Bytes.
     written: u64,
 }
 
 /// By kind of file system.
 #[derive(Debug)]
-pub(crate) enum Kind {
+pub(crate) enum WriterKind {
     Hdfs(Box<hdfs::Writing>),
     Shared(shared::Writing),
     #[cfg(feature = "scripted")]
@@ -32,7 +32,7 @@ pub(crate) enum Kind {
 }
 
 impl Writer {
-    pub(crate) fn new(kind: Kind) -> Self {
+    pub(crate) fn new(kind: WriterKind) -> Self {
         Self { kind, written: 0 }
     }
 
@@ -48,10 +48,10 @@ impl Writer {
             }
             self.written += piece.len() as u64;
             match &mut self.kind {
-                Kind::Hdfs(file) => file.write(piece).await,
-                Kind::Shared(file) => file.write(piece).await,
+                WriterKind::Hdfs(file) => file.write(piece).await,
+                WriterKind::Shared(file) => file.write(piece).await,
                 #[cfg(feature = "scripted")]
-                Kind::Scripted(file) => {
+                WriterKind::Scripted(file) => {
                     file.write(&piece);
                     Ok(())
                 }
@@ -85,10 +85,10 @@ impl Writer {
     pub fn close(self) -> Answer<'static, u64> {
         Box::pin(async move {
             match self.kind {
-                Kind::Hdfs(file) => file.close().await?,
-                Kind::Shared(file) => file.close().await?,
+                WriterKind::Hdfs(file) => file.close().await?,
+                WriterKind::Shared(file) => file.close().await?,
                 #[cfg(feature = "scripted")]
-                Kind::Scripted(file) => file.close().await?,
+                WriterKind::Scripted(file) => file.close().await?,
             }
             Ok(self.written)
         })

@@ -37,7 +37,7 @@ pub use messages::{
 };
 pub use shortfall::Missing;
 pub use spread::{Spot, Spread, Suspicion};
-pub use suspects::{Suspected, Suspects};
+pub use suspects::{SuspectNodes, Suspected};
 
 use self::members::Members;
 use self::shortfall::Shortfall;

@@ -9,7 +9,7 @@ use crate::{ClusterView, Millis, NodeId, NodeView};
 
 /// What has been noticed so far.
 #[derive(Debug)]
-pub struct Suspects {
+pub struct SuspectNodes {
     silence: Silence,
     chance: Chance,
 }
@@ -26,7 +26,7 @@ impl Suspected {
     }
 }
 
-impl Suspects {
+impl SuspectNodes {
     /// None yet; `seed` is to differ from that of other owners.
     #[must_use]
     pub fn new(seed: u64) -> Self {

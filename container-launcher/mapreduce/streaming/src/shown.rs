@@ -6,7 +6,7 @@ use std::io::Write as _;
 use gerbil_mapreduce::{Bytes, Error, Result, Value};
 
 use crate::form::Form;
-use crate::typed::{self, Shape, number};
+use crate::typed::{self, CodeShape, number};
 
 /// Appends what stands in a part file for a key or a value that a command printed in this `form`.
 pub(crate) fn show(form: Form, bytes: &[u8], out: &mut Vec<u8>) -> Result<()> {
@@ -61,9 +61,9 @@ impl Rank {
 fn value(bytes: &mut &[u8], out: &mut Vec<u8>) -> Result<Rank> {
     let cut = || Error::new("typed bytes are cut off");
     let (code, rest) = bytes.split_first().ok_or_else(cut)?;
-    let (fixed, rest) = match Shape::of(*code) {
-        Some(Shape::Fixed(size)) => rest.split_at_checked(size).ok_or_else(cut)?,
-        Some(Shape::Counted | Shape::Values(_)) => {
+    let (fixed, rest) = match CodeShape::of(*code) {
+        Some(CodeShape::Fixed(size)) => rest.split_at_checked(size).ok_or_else(cut)?,
+        Some(CodeShape::Counted | CodeShape::Values(_)) => {
             let length = number(rest, 0).ok_or_else(cut)?;
             let behind = rest.get(4..).unwrap_or_default();
             *bytes = behind;
@@ -73,11 +73,11 @@ fn value(bytes: &mut &[u8], out: &mut Vec<u8>) -> Result<Rank> {
                 _ => behind.split_at_checked(length as usize).ok_or_else(cut)?,
             }
         }
-        Some(Shape::List) => {
+        Some(CodeShape::List) => {
             *bytes = rest;
             return values(bytes, None, out);
         }
-        Some(Shape::Marker) | None => {
+        Some(CodeShape::Marker) | None => {
             return Err(Error::new(format!("{code} is no code of typed bytes")));
         }
     };

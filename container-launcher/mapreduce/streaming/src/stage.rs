@@ -9,7 +9,7 @@ use crate::form::{self, Form};
 use crate::plan::{Stage, StreamPlan};
 use crate::pump::Pump;
 use crate::settings;
-use crate::suspects::{Culprit, Suspects};
+use crate::suspects::{Culprit, SuspectRecords};
 
 /// A command that runs; its folder goes when it has ended.
 #[derive(Debug)]
@@ -29,7 +29,7 @@ pub(crate) struct Ready {
     pub(crate) aggregates: bool,
     at: At,
     /// What the command was given, where records may be left out.
-    pub(crate) suspects: Option<Suspects>,
+    pub(crate) suspects: Option<SuspectRecords>,
 }
 
 impl Ready {
@@ -113,7 +113,7 @@ pub(crate) fn ready(at: At, context: &Context) -> Result<Ready> {
         At::Combine => false,
     };
     let suspects = match running.is_some() && skips {
-        true => Some(Suspects::new(&plan.job_folder()?)?),
+        true => Some(SuspectRecords::new(&plan.job_folder()?)?),
         false => None,
     };
     let has_reduces = settings.parse_if::<u32>("mapreduce.job.reduces")? != Some(0);

@@ -23,7 +23,7 @@ const PIECE: usize = 256 << 10;
 
 /// What a command was given, record by record or group by group.
 #[derive(Debug)]
-pub(crate) struct Suspects {
+pub(crate) struct SuspectRecords {
     bytes: BufWriter<File>,
     entries: BufWriter<File>,
     length: u64,
@@ -53,7 +53,7 @@ pub(crate) enum Culprit {
     None(&'static str),
 }
 
-impl Suspects {
+impl SuspectRecords {
     /// Nothing yet; its files have no names, and lie where `folder` does.
     pub(crate) fn new(folder: &Path) -> Result<Self> {
         let file = || tempfile::tempfile_in(folder).context(|| folder.display().to_string());
@@ -195,7 +195,7 @@ impl Suspects {
         };
         let (mut from, end) = (place(records.start)?, place(records.end)?);
         let mut running = start(task)?;
-        let mut to = Unheard { task };
+        let mut to = MutedOutput { task };
         let mut done = Ok(());
         let mut piece = vec![0; PIECE];
         while done.is_ok() && from < end {
@@ -215,11 +215,11 @@ impl Suspects {
 }
 
 /// Hears nothing of what a command prints.
-struct Unheard<'a> {
+struct MutedOutput<'a> {
     task: &'a mut Context,
 }
 
-impl Listener for Unheard<'_> {
+impl Listener for MutedOutput<'_> {
     fn line(&mut self, _: &[u8]) -> Result<()> {
         Ok(())
     }

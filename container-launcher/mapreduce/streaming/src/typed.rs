@@ -30,7 +30,7 @@ pub(crate) const DEPTH_MAX: usize = 500;
 
 /// What begins with a code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Shape {
+pub(crate) enum CodeShape {
     /// So many bytes follow the code.
     Fixed(usize),
     /// A length, and that many bytes.
@@ -41,7 +41,7 @@ pub(crate) enum Shape {
     Marker,
 }
 
-impl Shape {
+impl CodeShape {
     /// By its code; none: there is no such type.
     pub(crate) const fn of(code: u8) -> Option<Self> {
         Some(match code {
@@ -67,7 +67,7 @@ enum Open {
 
 /// Finds where a value ends, of which more and more bytes come: none is looked at twice.
 #[derive(Debug, Default)]
-pub(crate) struct Walk {
+pub(crate) struct ValueWalk {
     /// Bytes that have been looked at.
     at: usize,
     open: Vec<Open>,
@@ -82,26 +82,26 @@ pub(crate) struct Odd {
     pub(crate) why: String,
 }
 
-impl Walk {
+impl ValueWalk {
     /// How many of these `bytes`, with which the value begins, belong to it; none: more is needed. Those that were there
     /// the last time have to be the same. No value has more than `longest` bytes.
     pub(crate) fn end(&mut self, bytes: &[u8], longest: usize) -> Result<Option<usize>, Odd> {
         while let Some(code) = bytes.get(self.at).copied() {
             let odd = |at, why: String| Odd { at, code, why };
-            let Some(shape) = Shape::of(code) else {
+            let Some(shape) = CodeShape::of(code) else {
                 return Err(odd(self.at, "there is no such type".to_owned()));
             };
             let count = || number(bytes, self.at + 1);
             let mut opens = None;
             let size = match shape {
-                Shape::Fixed(size) => 1 + size,
-                Shape::Counted | Shape::Values(_) => {
+                CodeShape::Fixed(size) => 1 + size,
+                CodeShape::Counted | CodeShape::Values(_) => {
                     let Some(count) = count() else {
                         return Ok(None);
                     };
                     // Each value within has a byte at the least.
                     let needed = match shape {
-                        Shape::Values(times) => u64::from(count) * times,
+                        CodeShape::Values(times) => u64::from(count) * times,
                         _ => u64::from(count),
                     };
                     let size = usize::try_from(needed).unwrap_or(usize::MAX);
@@ -111,18 +111,18 @@ impl Walk {
                         return Err(odd(self.at, why));
                     }
                     match shape {
-                        Shape::Values(_) => {
+                        CodeShape::Values(_) => {
                             opens = Some(Open::Values(needed));
                             5
                         }
                         _ => 5 + size,
                     }
                 }
-                Shape::List => {
+                CodeShape::List => {
                     opens = Some(Open::Marker);
                     1
                 }
-                Shape::Marker => 1,
+                CodeShape::Marker => 1,
             };
             if bytes.len() - self.at < size {
                 return Ok(None);
@@ -134,7 +134,7 @@ impl Walk {
                         format!("more than {DEPTH_MAX} values lie in one another"),
                     ));
                 }
-                (Some(Open::Values(0)) | None, _) if shape != Shape::Marker => self.closes(),
+                (Some(Open::Values(0)) | None, _) if shape != CodeShape::Marker => self.closes(),
                 (Some(open), _) => self.open.push(open),
                 (None, Some(Open::Marker)) => {
                     self.open.pop();
@@ -172,12 +172,12 @@ pub(crate) fn number(bytes: &[u8], at: usize) -> Option<u32> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Odd, Walk};
+    use super::{Odd, ValueWalk};
 
     /// However its bytes come.
     fn end(bytes: &[u8]) -> Result<Option<usize>, Odd> {
-        let whole = Walk::default().end(bytes, 1000);
-        let mut walk = Walk::default();
+        let whole = ValueWalk::default().end(bytes, 1000);
+        let mut walk = ValueWalk::default();
         let mut pieces = (0..=bytes.len()).map(|length| walk.end(&bytes[..length], 1000));
         let found = pieces.find(|found| *found != Ok(None));
         assert_eq!(found.unwrap_or(Ok(None)), whole);
@@ -226,6 +226,6 @@ mod tests {
             assert_eq!(end(bytes), Err(Odd { at, code, why }), "{bytes:?}");
         }
         let deep = vec![9; 600];
-        assert_eq!(Walk::default().end(&deep, 1000).unwrap_err().at, 500);
+        assert_eq!(ValueWalk::default().end(&deep, 1000).unwrap_err().at, 500);
     }
 }

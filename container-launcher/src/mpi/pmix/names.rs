@@ -28,12 +28,12 @@ const MISSING: &str = "service_not_found";
 /// What the ranks of a container have asked for.
 #[derive(Debug, Default)]
 pub(super) struct Names {
-    by_rank: BTreeMap<u32, VecDeque<Asked>>,
+    by_rank: BTreeMap<u32, VecDeque<PendingCall>>,
 }
 
 /// A call, as far as it is not answered yet.
 #[derive(Debug)]
-struct Asked {
+struct PendingCall {
     /// None: nobody waits for it.
     call: Option<u64>,
     kind: Kind,
@@ -56,7 +56,7 @@ impl Names {
             return Outcome::answer(failed(call));
         }
         let queue = self.by_rank.entry(asked.rank).or_default();
-        queue.push_back(Asked {
+        queue.push_back(PendingCall {
             call: Some(call),
             kind,
             left: asked.entries.into(),
@@ -151,12 +151,12 @@ impl Names {
 }
 
 /// What the first look-up of a name does besides.
-fn taken(name: String) -> Asked {
+fn taken(name: String) -> PendingCall {
     let entry = KeyValue {
         key: name,
         ..KeyValue::default()
     };
-    Asked {
+    PendingCall {
         call: None,
         kind: Kind::Unpublish,
         left: [entry].into(),
@@ -167,7 +167,7 @@ fn taken(name: String) -> Asked {
 }
 
 /// The answer to a call, of which `asked` is what became of it.
-fn told(call: u64, asked: Asked, refused: Option<&str>) -> PmixAnswer {
+fn told(call: u64, asked: PendingCall, refused: Option<&str>) -> PmixAnswer {
     let is_missing = asked.kind == Kind::Lookup && asked.found.is_empty();
     let missing = refused == Some(MISSING) || refused.is_none() && is_missing;
     PmixAnswer {

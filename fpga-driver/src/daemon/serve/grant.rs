@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 /// What a connection asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Asked {
+pub(super) enum GrantRequest {
     /// One device, whose lease is the connection's own.
     Own,
     /// All at the same time, each lease with a socket of its own.
@@ -19,12 +19,12 @@ pub(super) enum Asked {
 }
 
 impl Driver {
-    /// Grants, or lines up, or refuses. What is granted to [`Asked::All`] is said by then: nothing is left to say.
+    /// Grants, or lines up, or refuses. What is granted to [`GrantRequest::All`] is said by then: nothing is left to say.
     pub(super) fn wish(
         &mut self,
         id: u64,
         functions: &[Function],
-        asked: Asked,
+        asked: GrantRequest,
         wait: bool,
     ) -> Option<Reply> {
         if functions.is_empty() || functions.len() > wire::MOST_AT_ONCE {
@@ -65,7 +65,7 @@ impl Driver {
     fn grant_each(&mut self, id: u64, functions: &[Function], found: &[usize]) -> Option<Reply> {
         let asked = self.connections.get(&id)?.asked;
         match (asked, functions, found) {
-            (Asked::Own, [function], [index]) => Some(self.grant(id, *function, *index)),
+            (GrantRequest::Own, [function], [index]) => Some(self.grant(id, *function, *index)),
             _ => self.grant_all(id, functions, found).err(),
         }
     }
@@ -132,7 +132,7 @@ impl Driver {
             guest: Guest { socket, pid, uid },
             lease: None,
             holder,
-            asked: Asked::Own,
+            asked: GrantRequest::Own,
         };
         self.connections.insert(own, connection);
         Ok((own, theirs))

@@ -4,7 +4,7 @@ use gerbil_mapreduce::Result;
 
 use super::{Listener, PIECE, Terms};
 use crate::form::Form;
-use crate::typed::{Walk, number};
+use crate::typed::{ValueWalk, number};
 
 /// What was read of a command's output, from `begun` on without a whole record.
 #[derive(Debug)]
@@ -24,11 +24,11 @@ pub(super) struct Printed {
 struct Next {
     /// Where the key ends, once that is known.
     key: Option<usize>,
-    walk: Walk,
+    walk: ValueWalk,
 }
 
 /// What is found at the front of what was read.
-enum Found {
+enum FoundRecord {
     /// A record: where its key ends, and where the record does.
     Record(usize, usize),
     More,
@@ -130,7 +130,7 @@ impl Printed {
                 _ => self.next.typed(held, begun, terms.record_max),
             };
             match found {
-                Found::Record(key, end) => {
+                FoundRecord::Record(key, end) => {
                     let (key, value) = held.get(..end).unwrap_or_default().split_at(key);
                     match terms.form {
                         Form::Raw => to.pair(behind_length(key), behind_length(value))?,
@@ -140,8 +140,8 @@ impl Printed {
                     self.next = Next::default();
                     whole += end;
                 }
-                Found::Broken(broken) => return Ok((whole, Some(broken))),
-                Found::More if at_end && !held.is_empty() => {
+                FoundRecord::Broken(broken) => return Ok((whole, Some(broken))),
+                FoundRecord::More if at_end && !held.is_empty() => {
                     let (form, code) = (terms.form.name(), held.first().copied().unwrap_or(0));
                     let of = match terms.form {
                         Form::Typed => format!(" (type code {code})"),
@@ -154,7 +154,7 @@ impl Printed {
                     );
                     return Ok((whole, Some(broken)));
                 }
-                Found::More => return Ok((whole, None)),
+                FoundRecord::More => return Ok((whole, None)),
             }
         }
     }
@@ -165,16 +165,16 @@ fn behind_length(field: &[u8]) -> &[u8] {
 }
 
 /// A length and so many bytes, twice.
-fn raw(held: &[u8], begun: u64, longest: usize) -> Found {
+fn raw(held: &[u8], begun: u64, longest: usize) -> FoundRecord {
     let mut at = 0;
     let mut ends = [0; 2];
     for end in &mut ends {
         let Some(length) = number(held, at) else {
-            return Found::More;
+            return FoundRecord::More;
         };
         if length as usize > longest.saturating_sub(at) {
             let at = begun + at as u64;
-            return Found::Broken(format!(
+            return FoundRecord::Broken(format!(
                 "has printed rawbytes that are broken: at byte {at} of its output a length says {length} where a record has \
                  {longest} bytes at most"
             ));
@@ -183,39 +183,39 @@ fn raw(held: &[u8], begun: u64, longest: usize) -> Found {
         *end = at;
     }
     match ends {
-        [key, end] if held.len() >= end => Found::Record(key, end),
-        _ => Found::More,
+        [key, end] if held.len() >= end => FoundRecord::Record(key, end),
+        _ => FoundRecord::More,
     }
 }
 
 impl Next {
-    fn typed(&mut self, held: &[u8], begun: u64, longest: usize) -> Found {
+    fn typed(&mut self, held: &[u8], begun: u64, longest: usize) -> FoundRecord {
         loop {
             let from = self.key.unwrap_or(0);
             let rest = held.get(from..).unwrap_or_default();
             let end = match self.walk.end(rest, longest) {
                 Ok(Some(end)) => from + end,
                 Ok(None) if held.len() > longest => {
-                    return Found::Broken(format!(
+                    return FoundRecord::Broken(format!(
                         "has printed typedbytes that are broken: the record that begins at byte {begun} of its output (type \
                          code {}) has more than {longest} bytes",
                         held.first().copied().unwrap_or(0)
                     ));
                 }
-                Ok(None) => return Found::More,
+                Ok(None) => return FoundRecord::More,
                 Err(odd) => {
                     let at = begun + (from + odd.at) as u64;
-                    return Found::Broken(format!(
+                    return FoundRecord::Broken(format!(
                         "has printed typedbytes that are broken: at byte {at} of its output, type code {}: {}",
                         odd.code, odd.why
                     ));
                 }
             };
             if self.key.is_some() {
-                return Found::Record(from, end);
+                return FoundRecord::Record(from, end);
             }
             self.key = Some(end);
-            self.walk = Walk::default();
+            self.walk = ValueWalk::default();
         }
     }
 }

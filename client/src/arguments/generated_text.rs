@@ -4,7 +4,7 @@ use clap::ValueEnum;
 
 /// A text made from the definition of the command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Form {
+pub(crate) enum GeneratedText {
     /// For man(1)
     Man,
     /// The same of gerbil, this file with a command first
