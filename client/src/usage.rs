@@ -180,6 +180,12 @@ pub(crate) enum UsageError {
         /// Those that are always held.
         containers: NonZeroU32,
     },
+    /// Nothing that could be wanted strictly.
+    #[error(
+        "--strict wants fast and slow cores of each node, and nothing here tells them apart: give --slots or --slots-per-core, \
+         or a policy such as dyscale"
+    )]
+    StrictWithoutCores,
     /// Two amounts for one thing.
     #[error("--local-disk gives {what} twice")]
     DiskTwice {

@@ -9,9 +9,12 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use job::element::core_list;
 use job::wire::{BindUnit, Binding};
 use nix::sched::{CpuSet, sched_getaffinity};
 use nix::unistd::Pid;
+
+use crate::cores;
 
 /// Where the kernel tells of processors and NUMA nodes.
 const SYSTEM: &str = "/sys/devices/system";
@@ -136,29 +139,14 @@ fn sets(binding: &Binding) -> Vec<CpuSet> {
 
 /// Where a rank runs, in words: the numbers of the processors of its set, or of all.
 pub(crate) fn told(set: Option<&CpuSet>) -> String {
-    let numbers = |set: &CpuSet| -> Vec<usize> {
-        let all = 0..CpuSet::count();
-        all.filter(|&number| set.is_set(number).unwrap_or(false))
-            .collect()
-    };
+    let list = |set: &CpuSet| core_list(&cores::numbers(set).into_iter().collect::<Vec<_>>());
     match set {
-        Some(set) => format!("bound to processors {}", ranges(&numbers(set))),
+        Some(set) => format!("bound to processors {}", list(set)),
         None => match sched_getaffinity(Pid::from_raw(0)) {
-            Ok(mask) => format!("not bound, processors {}", ranges(&numbers(&mask))),
+            Ok(mask) => format!("not bound, processors {}", list(&mask)),
             Err(_) => "not bound".to_owned(),
         },
     }
-}
-
-/// Ascending numbers as the kernel writes them: `0-3,8`.
-pub(crate) fn ranges(numbers: &[usize]) -> String {
-    let runs = numbers.chunk_by(|one, next| one.checked_add(1) == Some(*next));
-    let shown = runs.filter_map(|run| match run {
-        [] => None,
-        [one] => Some(one.to_string()),
-        [first, .., last] => Some(format!("{first}-{last}")),
-    });
-    shown.collect::<Vec<_>>().join(",")
 }
 
 /// The numbers of the processors of each set.
@@ -332,7 +320,6 @@ mod tests {
 
     #[test]
     fn processors_are_told_as_the_kernel_does() {
-        assert_eq!(ranges(&[0, 1, 2, 3, 8, 10, 11]), "0-3,8,10-11");
         let mut set = CpuSet::new();
         set.set(0).unwrap();
         set.set(4).unwrap();

@@ -3,6 +3,7 @@
 //! ```text
 //! device files, lists below /sys ([`files`], [`cores`]) ──▶ at once, with the hello
 //! the accelerators' driver ([`crate::functions`]) ──▶ at once, and whenever that changes
+//! the cores that the launcher may use ([`core_watch`]) ──▶ at once, and whenever that changes
 //!   └─ a device file or a library of devices is there ─▶ --as=probe ROOT, beside the launcher
 //!         └─ --as=probe ROOT cuda LIBRARY, --as=probe ROOT opencl LIBRARY ([`api`]), each a child of its own
 //!               └─ what they answered, and what crashed or hung ([`merge`]) ──▶ later, as an event ([`watch`])
@@ -13,6 +14,7 @@
 //! is broken, and nothing else.
 
 mod api;
+mod core_watch;
 mod cores;
 mod cuda;
 mod files;
@@ -22,6 +24,7 @@ mod probe;
 mod read_broker;
 mod watch;
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Duration;
 
@@ -40,14 +43,14 @@ const DEADLINE: Duration = Duration::from_secs(2);
 /// What files below `root` tell, and whether libraries are to be asked before that is all.
 pub(crate) fn at_once(scan: &Scan, around: &Surroundings) -> (Vec<Element>, bool) {
     let (mut elements, asks) = devices_at_once(Path::new(&scan.root), around);
-    elements.splice(0..0, core_classes(scan));
+    elements.splice(0..0, core_classes(scan, &mask()));
     functions::add(&mut elements, &functions::at_once(Path::new(&scan.root)));
     (elements, asks)
 }
 
 /// The classes of the cores that this launcher may use.
-fn core_classes(scan: &Scan) -> Vec<Element> {
-    let classes = cores::classes(Path::new(&scan.root), Some(scan), &mask());
+fn core_classes(scan: &Scan, mask: &BTreeSet<u32>) -> Vec<Element> {
+    let classes = cores::classes(Path::new(&scan.root), Some(scan), mask);
     cores::bindable(classes, cores::may_bind())
 }
 

@@ -120,6 +120,8 @@ pub(crate) async fn live(
     let signals = |source| LifeError::Signals { source };
     let mut endings = Endings::watch().map_err(signals)?;
     let mut children = signal(SignalKind::child()).map_err(signals)?;
+    // Before the hello tells of the same: what changes from then on is told.
+    let elements = Watch::new(place.context.scan.clone(), around);
     let place = Arc::new(place);
     let mut joining = JoinSet::new();
     joining.spawn_on(link::begin(Arc::clone(&place), around.clone()), carriers);
@@ -146,7 +148,7 @@ pub(crate) async fn live(
         calls,
         keys,
         outbox,
-        elements: Watch::new(place.context.scan.clone(), around),
+        elements,
         disks: Disks::of(around, &place.context.container),
         exchange: Exchange::new(place),
         storages: Storages::default(),

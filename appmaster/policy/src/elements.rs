@@ -4,6 +4,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::schedule::Speed;
+
 /// Policies' name of graphics processors.
 pub const GPU: &str = "gpu";
 /// Policies' name of cards of programmable logic.
@@ -24,6 +26,17 @@ pub fn counted_by(type_name: &str) -> Option<&'static str> {
         Some(FPGA)
     } else {
         None
+    }
+}
+
+/// The speed of the cores that a type counts, which sessions with slots on fast and on slow cores take whole; `None`: it counts
+/// something else.
+#[must_use]
+pub fn cores_counted_by(type_name: &str) -> Option<Speed> {
+    match type_name {
+        "slot/fast" => Some(Speed::Fast),
+        "slot/slow" => Some(Speed::Slow),
+        _ => None,
     }
 }
 

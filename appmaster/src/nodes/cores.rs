@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use job::element::Element;
+use job::element::{Element, core_list};
 use policy::lending::{CoreClass, Offer, share_cores};
 use policy::schedule::Speed;
 use policy::{ContainerId, NodeId};
@@ -57,7 +57,11 @@ impl Nodes {
         let all = there.iter().map(|other| self.all_core_classes(other));
         let shares = share_cores(&all.collect::<Vec<_>>());
         let own = at.and_then(|at| shares.into_iter().nth(at));
-        own.unwrap_or_else(|| self.all_core_classes(container))
+        let own = own.unwrap_or_else(|| self.all_core_classes(container));
+        match self.devices.get(container) {
+            Some(known) => known.granted_cores(self.trust, own),
+            None => own,
+        }
     }
 
     /// Those that it may use, though others may, too.
@@ -67,10 +71,11 @@ impl Nodes {
     }
 
     /// Says which of these containers are on nodes without fast and slow cores, once a host; a sentence about one of
-    /// them, where none has had both.
+    /// them, where none has had both, or where each must (`--strict`).
     pub(crate) fn without_both<'a>(
         &mut self,
         offers: impl Iterator<Item = &'a Offer>,
+        is_strict: bool,
     ) -> Option<String> {
         let mut first = None;
         for offer in offers {
@@ -99,14 +104,46 @@ impl Nodes {
             }
             first.get_or_insert(why);
         }
-        first.filter(|_| !self.cores.had_both)
+        first.filter(|_| is_strict || !self.cores.had_both)
     }
+}
+
+/// A launcher may use other cores than before.
+pub(super) fn other_cores(
+    host: &str,
+    container: &ContainerId,
+    before: &[CoreClass],
+    now: &[CoreClass],
+) -> String {
+    let words = |classes: &[CoreClass]| {
+        let classes = classes.iter().map(|of| {
+            let speed = match of.speed {
+                Speed::Fast => "fast ",
+                Speed::Slow => "slow ",
+                Speed::Plain | Speed::Parked => "",
+            };
+            let cores = match of.cpus.is_empty() {
+                true => "none".to_owned(),
+                false => core_list(&of.cpus),
+            };
+            format!("{speed}{cores}")
+        });
+        classes.collect::<Vec<_>>().join(", ")
+    };
+    format!(
+        "{host} lets {container} use other cores than before: {} (before: {})",
+        words(now),
+        words(before)
+    )
 }
 
 /// Why the slots of a node are neither on fast nor on slow cores.
 fn one_class(host: &str, cores: &[&Element]) -> String {
     if let Some(broken) = cores.iter().find_map(|of| of.broken.as_ref()) {
         return format!("{host} has no slots on fast and on slow cores: {broken}");
+    }
+    if let Some(none_left) = cores.iter().find(|of| of.cpus.is_empty()) {
+        return format!("{host} has no {} core left", none_left.model);
     }
     let known = cores.first().and_then(|of| of.evidence.last());
     let known = known.map_or("nothing tells of them", String::as_str);
@@ -120,15 +157,40 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_node_that_loses_cores_says_what_is_left() {
+        let of = |speed, cpus: &[u32]| CoreClass {
+            speed,
+            cpus: cpus.to_vec(),
+        };
+        let container = ContainerId("container_1_0001_01_000002".into());
+        let before = [of(Speed::Fast, &[0, 1]), of(Speed::Slow, &[2, 3, 5])];
+        let now = [of(Speed::Fast, &[]), of(Speed::Slow, &[2, 3])];
+        assert_eq!(
+            other_cores("n1", &container, &before, &now),
+            "n1 lets container_1_0001_01_000002 use other cores than before: fast none, slow 2-3 (before: fast 0-1, slow 2-3,5)"
+        );
+    }
+
+    #[test]
     fn a_node_says_why_its_cores_are_alike() {
         let plain = Element {
             model: "plain".into(),
+            cpus: (0..8).collect(),
             evidence: vec!["/sys".into(), "cpu_capacity 1024 on all 8".into()],
             ..Element::none_of(ElementKind::CoreClass)
         };
         assert_eq!(
             one_class("node1", &[&plain]),
             "node1 has one class of cores (cpu_capacity 1024 on all 8): give --cores, or use --policy fifo"
+        );
+        let lost = Element {
+            model: "fast".into(),
+            cpus: Vec::new(),
+            ..plain.clone()
+        };
+        assert_eq!(
+            one_class("node1", &[&lost, &plain]),
+            "node1 has no fast core left"
         );
         let broken = Element {
             broken: Some("--cores names core 9, and the launcher may use cores 0-1".into()),

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use job::element::{Element, ElementKind, usable};
 use job::wire;
 use policy::elements::{
-    Count, ElementNeed, FPGA, GPU, Trust, counted_by, is_function, is_taken_whole,
+    Count, ElementNeed, FPGA, GPU, Trust, cores_counted_by, counted_by, is_function, is_taken_whole,
 };
 use policy::lending::{CoreClass, Offer};
 use policy::schedule::Speed;
@@ -30,6 +30,8 @@ pub(crate) struct NodeElements {
     is_scanning: bool,
     /// Types that the cluster counts and a session takes whole, with what was granted.
     granted: BTreeMap<String, u64>,
+    /// The same of types that count cores.
+    granted_cores: BTreeMap<Speed, u64>,
     /// What the node's attributes tell.
     attributed: BTreeMap<String, u64>,
 }
@@ -43,8 +45,13 @@ impl NodeElements {
         attributed: BTreeMap<String, u64>,
     ) -> Self {
         let all = types.iter().filter(|(_, name)| is_taken_whole(name));
+        let of_cores = types
+            .iter()
+            .filter_map(|(index, name)| Some((cores_counted_by(name)?, granted.counts.of(index))));
+        let granted_cores = of_cores.collect();
         let granted = all.map(|(index, name)| (name.to_owned(), granted.counts.of(index)));
         Self {
+            granted_cores,
             host: node.hostname.clone(),
             found: node.elements.iter().cloned().map(Into::into).collect(),
             is_scanning: node.scanning,
@@ -131,6 +138,22 @@ impl NodeElements {
             cpus: of.cpus.clone(),
         });
         classes.collect()
+    }
+
+    /// Those of some cores of it, of which YARN lets the container have so many.
+    pub(super) fn granted_cores(
+        &self,
+        trust: Trust,
+        mut classes: Vec<CoreClass>,
+    ) -> Vec<CoreClass> {
+        for class in &mut classes {
+            let most = self.granted_cores.get(&class.speed);
+            if let Some(most) = most.filter(|_| trust != Trust::Scan) {
+                let most = usize::try_from(*most).unwrap_or(usize::MAX);
+                class.cpus.truncate(most);
+            }
+        }
+        classes
     }
 
     /// What its launcher says of its cores.
@@ -369,6 +392,33 @@ mod tests {
             .unwrap(),
             "gpu: no device, acc/kmeans-map: YARN has granted no acc/kmeans-map"
         );
+    }
+
+    #[test]
+    fn yarn_may_let_a_container_have_fewer_cores_than_there_are() {
+        let class = |model: &str, cpus: &[u32]| {
+            let class = Element {
+                model: model.to_owned(),
+                cpus: cpus.to_vec(),
+                ..Element::none_of(ElementKind::CoreClass)
+            };
+            wire::Element::from(class)
+        };
+        let found = || vec![class("fast", &[0, 1, 2]), class("slow", &[3, 4])];
+        let cores = |types: &[&str], trust| {
+            let node = known(found(), types, 1);
+            let classes = node.granted_cores(trust, node.core_classes()).into_iter();
+            let cores = classes.map(|class| class.cpus);
+            (cores.collect::<Vec<_>>(), node.offered(trust, 1))
+        };
+        let of_fast = cores(&["slot/fast"], Trust::Both);
+        assert_eq!(of_fast, (vec![vec![0], vec![3, 4]], BTreeMap::new()));
+        assert_eq!(
+            cores(&["slot/fast"], Trust::Scan).0,
+            [vec![0, 1, 2], vec![3, 4]]
+        );
+        let both = cores(&["slot/fast", "slot/slow"], Trust::Yarn);
+        assert_eq!(both.0, [[0], [3]]);
     }
 
     #[test]

@@ -22,7 +22,7 @@ use policy::ContainerId;
 use policy::elements::{ElementNeed, Trust};
 use policy::lending::Offer;
 
-use cores::Cores;
+use cores::{Cores, other_cores};
 use devices::NO_DEVICE;
 use peers::{Peers, Try, Unreached};
 
@@ -100,6 +100,9 @@ impl Nodes {
         known.hear(found);
         let offered = known.offered(self.trust, self.ways);
         let cores = known.core_classes();
+        if cores != before.1 {
+            tracing::warn!("{}", other_cores(&host, container, &before.1, &cores));
+        }
         say_once(known, self.trust, host, &mut self.differing);
         let after = (offered, cores);
         (after != before).then_some(after.0)

@@ -7,7 +7,7 @@ use policy::Millis;
 pub use policy::elements::Trust;
 use serde::{Deserialize, Serialize};
 
-pub use crate::given_cores::GivenCores;
+pub use crate::given_cores::{GivenCores, core_list};
 use crate::wire;
 
 /// What an element is.

@@ -83,6 +83,18 @@ impl FromStr for GivenCores {
     }
 }
 
+/// Ascending numbers of cores as the kernel writes them, and `--cores` takes them: `0-3,8`.
+#[must_use]
+pub fn core_list(cores: &[u32]) -> String {
+    let runs = cores.chunk_by(|one, next| one.checked_add(1) == Some(*next));
+    let shown = runs.filter_map(|run| match run {
+        [] => None,
+        [one] => Some(one.to_string()),
+        [first, .., last] => Some(format!("{first}-{last}")),
+    });
+    shown.collect::<Vec<_>>().join(",")
+}
+
 fn is_class(name: &str) -> bool {
     matches!(name, "fast" | "slow")
 }
@@ -124,6 +136,12 @@ mod tests {
         assert_eq!(GivenCores::at(&both, "node3"), Some(&one));
         assert_eq!(GivenCores::at(&both, "node4"), Some(&all));
         assert_eq!(GivenCores::at(&both[1..], "node4"), None);
+    }
+
+    #[test]
+    fn cores_are_listed_as_they_are_given() {
+        assert_eq!(core_list(&[0, 1, 2, 3, 8, 10, 11]), "0-3,8,10-11");
+        assert_eq!(core_list(&[]), "");
     }
 
     #[test]

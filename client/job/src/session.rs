@@ -38,6 +38,8 @@ pub struct SessionPlan {
     pub policy: String,
     /// Slots by the classes of their cores; `None`: all run everything, on whatever core.
     pub core_slots: Option<CoreSlots>,
+    /// It ends where a node that joins has no slots on fast and on slow cores, though they are wanted of it.
+    pub is_strict: bool,
     /// Jobs that have slots at the same time at the most, of each queue or user that the policy shares out among, if it
     /// does; `None`: as many as there is room for.
     pub running: Option<NonZeroU32>,

@@ -52,6 +52,10 @@ pub(super) async fn start(
         let text = given.policy;
         return Err(UsageError::Policy { text, source }.into());
     }
+    let core_slots = core_slots(&given);
+    if given.strict && core_slots.is_none() {
+        return Err(UsageError::StrictWithoutCores.into());
+    }
     let most = given.max_containers.unwrap_or(given.containers);
     if most < given.containers {
         let containers = given.containers;
@@ -113,7 +117,6 @@ pub(super) async fn start(
     };
     let rm = cluster.rm();
     let slot = Resources::new(given.memory.map_or_else(|| step_mib(&cluster), Ok)?, 1);
-    let core_slots = core_slots(&given);
     let slots = ContainerSlots::of(&given, core_slots);
     if let Some(remark) = without_room(&given, core_slots) {
         say(remark);
@@ -177,6 +180,7 @@ pub(super) async fn start(
             types: ResourceTypes::default(),
             policy: given.policy.clone(),
             core_slots,
+            is_strict: given.strict,
             running: given.max_running,
             idle: given.session_timeout.0.map(millis),
             scan: Scan {

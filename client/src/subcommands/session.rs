@@ -201,6 +201,12 @@ pub(crate) struct SessionStart {
     #[arg(long, value_name = "[NODE=]fast=CORES,slow=CORES")]
     pub cores: Vec<GivenCores>,
 
+    /// End the session, with code 65, when a node joins that has no slots on fast and on slow cores: it has one class of
+    /// cores, --cores names others than its launcher may use, or its kernel binds nothing to cores [default: such a
+    /// node's slots are neither]
+    #[arg(long)]
+    pub strict: bool,
+
     /// Whose count of a node's GPUs and other elements holds: scan, what its launcher finds; yarn, what YARN
     /// grants, all that the node has free being asked for; both, the smaller, where YARN counts any
     #[arg(long, value_name = "WHOSE", default_value = "both")]

@@ -9,12 +9,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-use job::element::{Element, ElementKind, GivenCores, Scan};
+use job::element::{Element, ElementKind, GivenCores, Scan, core_list};
 use nix::errno::Errno;
 use nix::sched::{sched_getaffinity, sched_setaffinity};
 use nix::unistd::Pid;
-
-use crate::binding;
 
 /// A class ends where the next core has less than so many hundredths of the one before.
 const GAP: u64 = 90;
@@ -106,11 +104,10 @@ fn as_given(given: &GivenCores, mask: &BTreeSet<u32>) -> Vec<Element> {
     let all = given.fast.iter().chain(&given.slow);
     let outside = all.copied().find(|core| !mask.contains(core));
     let broken = outside.map(|core| {
-        let own = mask.iter().filter_map(|core| usize::try_from(*core).ok());
-        let own: Vec<usize> = own.collect();
+        let own: Vec<u32> = mask.iter().copied().collect();
         format!(
             "--cores names core {core}, and the launcher may use cores {}",
-            binding::ranges(&own)
+            core_list(&own)
         )
     });
     let classes = [("fast", &given.fast), ("slow", &given.slow)];

@@ -20,8 +20,9 @@ use tokio::net::unix::pipe;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until, timeout};
 
+use super::core_watch::CoreWatch;
 use super::read_broker;
-use super::{DEADLINE, at_once, core_classes, devices_at_once};
+use super::{DEADLINE, at_once, devices_at_once};
 use crate::devices::{Devices, gpus};
 use crate::functions::{self, FunctionWatch, Loss};
 use crate::surroundings::Surroundings;
@@ -58,6 +59,8 @@ pub(crate) struct Watch {
     functions: Option<FunctionWatch>,
     /// As it was told last.
     leased: Vec<Element>,
+    /// The launcher's cores; none: nobody wants to know.
+    cores: Option<CoreWatch>,
     /// Serves the engines of the node, or stands by; none: no job here has engines.
     broker: Option<Broker>,
 }
@@ -75,12 +78,15 @@ impl Watch {
             looks_again: false,
             functions: None,
             leased: Vec::new(),
+            cores: None,
             broker: None,
         };
         if let Some(scan) = &watch.scan {
             let (all, asks) = at_once(scan, around);
             let (leased, known) = all.into_iter().partition(functions::is_leased);
             watch.known = known;
+            watch.known.retain(is_device);
+            watch.cores = Some(CoreWatch::new(scan));
             watch.leased = leased;
             let root = Path::new(&scan.root);
             watch.functions = Some(FunctionWatch::new(root, watch.leased.clone()));
@@ -110,6 +116,7 @@ impl Watch {
                 self.leased = leased;
                 return self.all();
             }
+            () = other_cores(&mut self.cores, scan) => return self.all(),
         };
         self.known = match asked {
             Ok(elements) => elements,
@@ -123,9 +130,7 @@ impl Watch {
             }
         };
         // A process beside the launcher knows neither what was given nor what was measured.
-        self.known
-            .retain(|of| of.kind != ElementKind::CoreClass && !functions::is_leased(of));
-        self.known.splice(0..0, core_classes(scan));
+        self.known.retain(is_device);
         self.due = self.next_scan();
         self.looks_again = false;
         self.all()
@@ -133,7 +138,8 @@ impl Watch {
 
     /// Everything that is known of the node.
     fn all(&self) -> Vec<Element> {
-        let mut all = self.known.clone();
+        let cores = self.cores.iter().flat_map(CoreWatch::classes);
+        let mut all: Vec<Element> = cores.chain(self.known.iter().cloned()).collect();
         functions::add(&mut all, &self.leased);
         all
     }
@@ -289,6 +295,19 @@ async fn leased(functions: &mut Option<FunctionWatch>) -> Vec<Element> {
         Some(functions) => functions.next().await,
         None => std::future::pending().await,
     }
+}
+
+/// Until the launcher may use other cores than before.
+async fn other_cores(cores: &mut Option<CoreWatch>, scan: &Scan) {
+    match cores {
+        Some(cores) => cores.next(scan).await,
+        None => std::future::pending().await,
+    }
+}
+
+/// Neither cores nor what the driver leases.
+fn is_device(element: &Element) -> bool {
+    element.kind != ElementKind::CoreClass && !functions::is_leased(element)
 }
 
 /// Where tasks queue for the devices of a machine, and find their read broker: where one that is only tried has no memory of its own, with all

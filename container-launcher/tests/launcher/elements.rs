@@ -8,6 +8,8 @@ use std::process::Command;
 
 use job::element::{Element, ElementKind, Scan};
 use job::wire::launcher_event::Event as Told;
+use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
+use nix::unistd::Pid;
 use policy::Millis;
 
 use crate::support::tasks::{Bed, done};
@@ -126,6 +128,61 @@ async fn a_node_is_looked_at_again_as_often_as_its_session_wants() {
     }
     let kinds: Vec<ElementKind> = elements.iter().map(|element| element.kind).collect();
     assert_eq!(kinds, [ElementKind::Fpga]);
+    link.leave().await;
+}
+
+/// Lets every thread of a process run on these cores alone.
+#[cfg(test)]
+fn keep_to(process: u32, cores: &[u32]) {
+    let mut set = CpuSet::new();
+    for core in cores {
+        set.set(usize::try_from(*core).unwrap()).unwrap();
+    }
+    for thread in fs::read_dir(format!("/proc/{process}/task")).unwrap() {
+        let thread = thread.unwrap().file_name();
+        let thread = thread.to_str().unwrap().parse().unwrap();
+        sched_setaffinity(Pid::from_raw(thread), &set).unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_launcher_that_loses_cores_tells_which_are_left() {
+    let mut am = Appmaster::start().await;
+    let root = tempfile::tempdir().unwrap();
+    let own = sched_getaffinity(Pid::this()).unwrap();
+    let own = (0..CpuSet::count()).filter(|core| own.is_set(*core).unwrap());
+    let own: Vec<u32> = own.map(|core| u32::try_from(core).unwrap()).collect();
+    let [fast, slow, ..] = own[..] else {
+        panic!("a machine of two cores at the least is wanted, and these are there: {own:?}");
+    };
+    let with_cores = scan(root.path()).map(|scan| Scan {
+        cores: vec![format!("fast={fast},slow={slow}").parse().unwrap()],
+        ..scan
+    });
+    let launcher = am.launcher_that_scans(with_cores);
+    let mut link = am.link().await;
+    let shown = |elements: Vec<Element>| -> Vec<(String, Vec<u32>, u32)> {
+        let elements = elements.into_iter();
+        elements.map(|of| (of.model, of.cpus, of.count)).collect()
+    };
+    let of = |model: &str, cores: &[u32]| {
+        (
+            model.to_owned(),
+            cores.to_vec(),
+            u32::try_from(cores.len()).unwrap(),
+        )
+    };
+    let both = [of("fast", &[fast]), of("slow", &[slow])];
+    let node = link.hello.node.clone().unwrap();
+    let first = node.elements.into_iter().map(Into::into).collect();
+    assert_eq!(shown(first), both);
+    keep_to(launcher.child.id(), &[slow]);
+    assert_eq!(
+        shown(found(&mut link).await),
+        [of("fast", &[]), of("slow", &[slow])]
+    );
+    keep_to(launcher.child.id(), &own);
+    assert_eq!(shown(found(&mut link).await), both);
     link.leave().await;
 }
 

@@ -1,5 +1,6 @@
 //! What launchers tell of their nodes, for the rooms and jobs that it concerns.
 
+use job::exit::{Exit, diagnostics};
 use job::wire;
 use job::wire::launcher_order::Order;
 use policy::ContainerId;
@@ -40,7 +41,6 @@ impl Session {
             let cut = (self.containers).devices_found(container, &devices, &cores);
             self.with_slots(|slots, now| slots.devices_changed(now, container, devices, cut));
             self.cut_beside(container);
-            self.look_at_cores();
         }
     }
 
@@ -68,16 +68,19 @@ impl Session {
         }
     }
 
-    /// A session whose policy tells fast cores from slow ones ends where no node has both.
+    /// A session whose policy tells fast cores from slow ones ends where no node has both; with `--strict`, where a node
+    /// that joins does not.
     fn look_at_cores(&mut self) {
         if self.plan.core_slots.is_none() {
             return;
         }
+        let is_strict = self.plan.is_strict;
         let offers = self.slots.offers().map(|(offer, _)| offer);
-        let why = self.nodes.without_both(offers);
-        let wants_both = goes_by_speed(&self.plan.policy) && self.containers.missing() == 0;
-        if let Some(why) = why.filter(|_| wants_both) {
-            self.stop(true, FinalApplicationStatus::Failed, why);
+        let why = self.nodes.without_both(offers, is_strict);
+        let are_all_there = goes_by_speed(&self.plan.policy) && self.containers.missing() == 0;
+        if let Some(why) = why.filter(|_| is_strict || are_all_there) {
+            let words = diagnostics(&why, Exit::Impossible.code());
+            self.stop(true, FinalApplicationStatus::Failed, words);
         }
     }
 

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use holding::Asking;
-use policy::elements::{GPU, Trust, counted_by, is_taken_whole};
+use policy::elements::{GPU, Trust, cores_counted_by, counted_by, is_taken_whole};
 use policy::lending::{CoreClass, OfferedSlot};
 use policy::{ContainerId, NodeId, Resources};
 
@@ -37,7 +37,7 @@ impl Pool {
         let mut counts = all.counts;
         let mut has_gpu = false;
         for (index, name) in view.types.iter() {
-            if is_taken_whole(name) {
+            if self.takes_whole(name) {
                 counts.set(index, room.counts.of(index));
                 has_gpu |= counted_by(name) == Some(GPU) && room.counts.of(index) > 0;
             }
@@ -48,6 +48,12 @@ impl Pool {
             true => Resources { counts, ..more },
             false => Resources { counts, ..all },
         }
+    }
+
+    /// Whether all that a node has free of a type is asked for.
+    pub(super) fn takes_whole(&self, type_name: &str) -> bool {
+        let by_cores = self.plan.core_slots.is_some();
+        is_taken_whole(type_name) || (by_cores && cores_counted_by(type_name).is_some())
     }
 
     /// The nodes were read: what is asked for and is not there any more is asked for no longer.

@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use policy::elements::{Trust, is_taken_whole};
+use policy::elements::Trust;
 use policy::gang::{Chosen, GangEvent, Spot, Spread, Suspected};
 use policy::{ClusterView, Demand, MiB, Millis, NodeId, NodeView, Resources};
 
@@ -141,8 +141,9 @@ impl Pool {
     fn has_elements(&self, view: &ClusterView, node: &NodeView) -> bool {
         let mut counts = view.types.iter();
         let counted = self.plan.elements != Trust::Scan
-            && counts
-                .any(|(index, name)| is_taken_whole(name) && node.capability.counts.of(index) > 0);
+            && counts.any(|(index, name)| {
+                self.takes_whole(name) && node.capability.counts.of(index) > 0
+            });
         counted || !node.elements.is_empty()
     }
 }

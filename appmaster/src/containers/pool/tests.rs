@@ -21,6 +21,7 @@ pub(crate) fn plan(containers: u32) -> SessionPlan {
         types: ResourceTypes::default(),
         policy: "fifo".into(),
         core_slots: None,
+        is_strict: false,
         running: None,
         idle: None,
         scan: Scan::default(),

@@ -1,5 +1,6 @@
 //! Attempts of tasks, and the cores that they are bound to.
 
+use job::element::core_list;
 use job::wire;
 use serde::Serialize;
 use terminal::table::{Column, table};
@@ -58,7 +59,7 @@ pub fn attempts(of: &[BoundAttempt]) -> Vec<String> {
                 .map_or_else(|| "-".to_owned(), |pid| pid.to_string()),
             match attempt.parked {
                 true => "stopped".to_owned(),
-                false => ranges(&attempt.cpus),
+                false => core_list(&attempt.cpus),
             },
             attempt.slot.to_string(),
             attempt.host.clone(),
@@ -68,22 +69,6 @@ pub fn attempts(of: &[BoundAttempt]) -> Vec<String> {
         [] => Vec::new(),
         _ => table(2, &columns, rows),
     }
-}
-
-/// Ascending numbers as `--cores` takes them: `0-3,8`.
-fn ranges(numbers: &[u32]) -> String {
-    let mut ranges: Vec<(u32, u32)> = Vec::new();
-    for number in numbers {
-        match ranges.last_mut() {
-            Some((_, last)) if last.checked_add(1) == Some(*number) => *last = *number,
-            _ => ranges.push((*number, *number)),
-        }
-    }
-    let words = ranges.into_iter().map(|(first, last)| match first == last {
-        true => first.to_string(),
-        false => format!("{first}-{last}"),
-    });
-    words.collect::<Vec<_>>().join(",")
 }
 
 #[cfg(test)]

@@ -128,6 +128,7 @@ impl MrApplication {
             types: ResourceTypes::default(),
             policy: "fifo".to_owned(),
             core_slots: None,
+            is_strict: false,
             running: None::<NonZeroU32>,
             // A driver may think as long as it lives; a job that is left comes at once, or not at all.
             idle: self.is_detached.then_some(NO_JOB),
