@@ -104,6 +104,20 @@ pub(crate) enum UsageError {
         "--deadline is for jobs of a session, whose policy goes by it, and --local has none: leave it out"
     )]
     DeadlineHere,
+    /// Nobody goes by it.
+    #[error(
+        "--profile is for jobs of a session, whose policy goes by it: gerbil session start NAME --policy dyscale, then gerbil \
+         mr --session NAME"
+    )]
+    ProfileAlone,
+    /// A file that is no trace.
+    #[error("--profile {}: {why}", path.display())]
+    Profile {
+        /// Its name.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: String,
+    },
     /// Hadoop Streaming has options of its own for that.
     #[error(
         "--files and --archives are for programs; streaming has -files and -archives behind it: gerbil mr streaming -files \

@@ -47,6 +47,7 @@ impl SessionQueue {
             queue: "default",
             priority: 0,
             deadline: None,
+            profile: String::new(),
             runs: Runs::Mpi(&mpi),
             address: &Address::Shared,
             detached: true,

@@ -16,8 +16,8 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use policy::schedule::{
-    Bundle, Container, Cut, Decision, Event, Job, JobIx, Nanos, Need, Node, NodeIx, Session, Slot,
-    SlotIx, Stage, StageState, Task, TaskIx, named,
+    Bundle, Container, Cut, Decision, Event, Job, JobIx, JobProfile, Nanos, Need, Node, NodeIx,
+    Session, Slot, SlotIx, Stage, StageState, Task, TaskIx, named,
 };
 
 const JOBS: u32 = 1_000;
@@ -80,6 +80,7 @@ fn submit_stages(session: &mut Session, number: u32, stages: [(Stage, Need); 2])
         queue: "default".to_owned(),
         tag: String::new(),
         deadline: None,
+        profile: JobProfile::default(),
         node_failures: 0,
         stages: stages
             .map(|(stage, need)| (stage, StageState::wanting(need)))

@@ -7,8 +7,8 @@ use std::time::Duration;
 use anyhow::{Result, bail};
 use policy::lending::{Lending, Offer, OfferedSlot, SlotRequest, Wants, Word};
 use policy::schedule::{
-    AttemptIx, AttemptOutcome, Bundle, Container, Event, Job, JobIx, Nanos, Need, Node, NodeIx,
-    SessionDriver, Slot, Stage, StageState, Task, named,
+    AttemptIx, AttemptOutcome, Bundle, Container, Event, Job, JobIx, JobProfile, Nanos, Need, Node,
+    NodeIx, SessionDriver, Slot, Stage, StageState, Task, named,
 };
 use policy::{ContainerId, Millis, NodeId, ResourceTypes, Resources};
 use rustix::time::{ClockId, clock_gettime};
@@ -130,6 +130,7 @@ fn full(policy: &str, nodes: u32, jobs: u32, tasks: usize) -> Result<(SessionDri
             queue: format!("queue{}", number % 5),
             tag: String::new(),
             deadline: None,
+            profile: JobProfile::default(),
             node_failures: 0,
             stages: [(Stage::Map, StageState::wanting(need))].into(),
         };
@@ -203,6 +204,7 @@ pub fn gangs(policy: &str, nodes: u32, jobs: u32, turns: u32) -> Result<Waiting>
         queue: "default".to_owned(),
         priority: 0,
         deadline: None,
+        profile: JobProfile::default(),
     };
     let (mut run, mut waiting) = (VecDeque::new(), BTreeSet::new());
     let (mut total, mut worst, mut events) = (Duration::ZERO, Duration::ZERO, 0_u32);

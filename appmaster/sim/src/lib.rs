@@ -5,7 +5,8 @@
 //! what their tasks take. A [`WorkloadRun`] feeds a [`policy::schedule::SessionDriver`] with what happens, carries out
 //! what it decides by the workload's own times, and notes when each attempt ran where. Of that [`gantt`] makes charts,
 //! [`report`] tables, and a digest by which the same seed is seen to give the same run; [`record`] keeps it line
-//! by line, and replays what it or an ApplicationMaster has kept, of which [`recorded`] makes a workload. [`hpe`], [`dyscale`] and [`hetero`] play what the figures of
+//! by line, and replays what it or an ApplicationMaster has kept, of which [`recorded`] makes a workload. A [`trace`] has jobs
+//! alone, a line each. [`hpe`], [`dyscale`] and [`hetero`] play what the figures of
 //! three papers show. [`spmario`] does the same of a fourth: a disk and GPUs, driven by [`policy::read_order`].
 //!
 //! Invariants: no clock, no chance but what the workload says; events of one moment are ordered by when
@@ -33,6 +34,7 @@ pub mod recorded;
 pub mod report;
 mod run;
 pub mod spmario;
+pub mod trace;
 mod workload;
 
 pub use chance::Chance;

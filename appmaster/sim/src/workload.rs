@@ -259,6 +259,17 @@ impl Workload {
         Ok(workload)
     }
 
+    /// The same nodes with other jobs.
+    ///
+    /// # Errors
+    ///
+    /// The jobs make no sense, or are too many.
+    pub fn with_jobs(self, jobs: Vec<WorkloadJob>) -> Result<Self> {
+        let workload = Self { jobs, ..self };
+        workload.check()?;
+        Ok(workload)
+    }
+
     fn check(&self) -> Result<()> {
         self.check_size()?;
         for speeds in [self.speeds.fast, self.speeds.slow] {
@@ -345,6 +356,19 @@ impl AlikeTasks {
         let number = usize::try_from(task.0).ok();
         let own = number.and_then(|number| self.each_seconds.get(number));
         own.copied().unwrap_or(self.seconds)
+    }
+
+    /// The same in the mean of all tasks.
+    pub(crate) fn mean_seconds(&self) -> f64 {
+        let (sum, count) = self
+            .each_seconds
+            .iter()
+            .fold((0.0, 0.0), |(sum, count), each| (sum + each, count + 1.0));
+        if count > 0.0 {
+            sum / count
+        } else {
+            self.seconds
+        }
     }
 
     pub(crate) fn need(&self) -> Need {

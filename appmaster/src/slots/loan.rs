@@ -143,6 +143,7 @@ pub(crate) struct LoanTerms {
 mod tests {
     use policy::Resources;
     use policy::lending::Wants;
+    use policy::schedule::JobProfile;
 
     use super::*;
 
@@ -155,6 +156,7 @@ mod tests {
             queue: "default".into(),
             priority: 0,
             deadline: None,
+            profile: JobProfile::default(),
         };
         let given = LoanTerms {
             name: "p".into(),

@@ -24,6 +24,7 @@ mod loan;
 mod misses;
 mod moves;
 mod recorded;
+mod spare;
 mod status;
 mod tasks;
 #[cfg(test)]

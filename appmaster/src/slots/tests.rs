@@ -3,7 +3,7 @@
 use job::wire;
 use job::wire::job_event::Event as ToClient;
 use policy::lending::{OfferedSlot, SlotRequest, StageTerms, TaskInput, Wants};
-use policy::schedule::{AttemptOutcome, Stage, Why, of_session};
+use policy::schedule::{AttemptOutcome, JobProfile, Stage, Why, of_session};
 use policy::{NodeId, ResourceTypes, Resources};
 use tokio::sync::mpsc;
 
@@ -56,6 +56,7 @@ impl Bed {
             queue: "default".into(),
             priority: 0,
             deadline: None,
+            profile: JobProfile::default(),
         };
         let given = LoanTerms {
             name: format!("job-{job}"),

@@ -12,6 +12,7 @@ use job::exit::Exit;
 use job::history::{self, HistoryFolder};
 use job::role::BINARY_LINK;
 use job::{MpiProgram, StageNeed, Staged};
+use policy::schedule::trace::{TracedJob, traced_name};
 use proto_hadoop::ApplicationClient;
 use session::status::short;
 use session::submit::{JobSubmission, Runs};
@@ -59,6 +60,8 @@ pub struct JobRunner {
     staged: Mutex<Option<(Vec<Looked>, Arc<StagedFiles>)>>,
     /// So long after its submission each job wants to be done.
     pub deadline: Option<Duration>,
+    /// What earlier runs were like, by their names; the last one of a name counts.
+    pub profiles: Vec<TracedJob>,
     /// How far the program is on its way.
     pub moved: Arc<Moved>,
     /// What is wished of all jobs.
@@ -146,6 +149,7 @@ impl JobRunner {
             beginning: Mutex::default(),
             staged: Mutex::default(),
             deadline: None,
+            profiles: Vec::new(),
             moved: Arc::default(),
             wishes: watch::channel(JobControl::Run).0,
         }
@@ -274,6 +278,13 @@ impl JobRunner {
         Ok(lines)
     }
 
+    /// What the last run of this name was like, as a line of a trace; empty: nobody says.
+    fn profile(&self, name: &str) -> String {
+        let name = traced_name(name);
+        let last = self.profiles.iter().rev().find(|job| job.name == name);
+        last.map(ToString::to_string).unwrap_or_default()
+    }
+
     /// Brings the program and submits the job; `detached`: no client follows it.
     ///
     /// # Errors
@@ -302,6 +313,7 @@ impl JobRunner {
             queue: order.queue.as_deref().unwrap_or("default"),
             priority: order.priority.unwrap_or_default(),
             deadline: self.deadline,
+            profile: self.profile(&order.name),
             detached,
             runs: Runs::MapReduce(&run),
             address: &staged.address,

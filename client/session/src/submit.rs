@@ -23,6 +23,8 @@ pub struct JobSubmission<'a> {
     pub priority: i32,
     /// So long from now it wants to be done.
     pub deadline: Option<Duration>,
+    /// What an earlier run of it was like, as a line of a trace; empty: nobody says.
+    pub profile: String,
     /// What runs.
     pub runs: Runs<'a>,
     /// Where its files are staged.
@@ -93,6 +95,7 @@ impl Reached {
             deadline_ms: job.deadline.map_or(0, |within| {
                 u64::try_from(within.as_millis()).unwrap_or(u64::MAX).max(1)
             }),
+            profile: job.profile.clone(),
         };
         let submitted = answer(&kept.name, self.client.submit(submission)).await?;
         Ok(submitted.job)

@@ -43,6 +43,9 @@ fn command(given: &MapReduceArguments) -> Result<Command, Failure> {
     if given.deadline.is_some() {
         return Err(UsageError::DeadlineHere.into());
     }
+    if given.profile.is_some() {
+        return Err(UsageError::ProfileAlone.into());
+    }
     let own = streaming::words(&given.words)?;
     let (program, words): (PathBuf, Vec<OsString>) = match (own, given.words.split_first()) {
         (Some(words), _) => {

@@ -4,6 +4,7 @@ mod here;
 mod histories;
 mod mr_application;
 mod past;
+mod profile;
 mod shown;
 mod streaming;
 mod timing;
@@ -53,6 +54,7 @@ use mr_application::MrApplication;
 pub(crate) use past::main as past;
 pub(crate) use watched::{WatchedJob, watch};
 
+use profile::profiles;
 use shown::Shown;
 use timing::Timing;
 
@@ -123,9 +125,24 @@ async fn jobs(
         let name = name.clone();
         return Err(UsageError::SizedSession { option, name }.into());
     }
-    if given.deadline.is_some() && name.is_none() {
-        return Err(UsageError::DeadlineAlone.into());
+    if name.is_none() {
+        if given.deadline.is_some() {
+            return Err(UsageError::DeadlineAlone.into());
+        }
+        if given.profile.is_some() {
+            return Err(UsageError::ProfileAlone.into());
+        }
     }
+    let profiles = match given.profile {
+        Some(path) => match blocking(signals, move || profiles(path))
+            .await
+            .map_err(thread())?
+        {
+            ControlFlow::Continue(read) => read?,
+            ControlFlow::Break(signal) => return Ok(128u8.saturating_add(signal)),
+        },
+        None => Vec::new(),
+    };
     let chosen = streaming::chosen(&given.words)?;
     let words = given.words.split_first();
     let Some((program, words)) = words.filter(|(program, _)| !program.is_empty()) else {
@@ -225,6 +242,7 @@ async fn jobs(
         _ => JobRunner::of_application(hadoops, brought, rm, Arc::clone(&own) as _),
     };
     jobs.deadline = given.deadline;
+    jobs.profiles = profiles;
     let progress = Progress::new(given.quiet);
     let needs = Needs::new(program.clone(), rm_of_types);
     let orders = JobOrders::new(planned, places, needs, given.overwrite)

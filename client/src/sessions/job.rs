@@ -111,6 +111,7 @@ pub(crate) async fn job(
         queue: &plan.deployment.queue,
         priority,
         deadline: None,
+        profile: String::new(),
         runs: Runs::Mpi(&mpi),
         detached,
         address: &staged.address,

@@ -55,6 +55,12 @@ pub(crate) struct MapReduceArguments {
     #[arg(long, value_name = "SPAN", value_parser = span)]
     pub deadline: Option<Duration>,
 
+    /// What earlier runs of the jobs were like, in lines as gerbil-sim trace history prints them: by its job's name, the last
+    /// one counts. A session whose policy tells interactive from batch jobs goes by its class where --queue names none, and
+    /// one that goes by deadlines foresees by its times whether a job keeps its own
+    #[arg(long, value_name = "FILE")]
+    pub profile: Option<PathBuf>,
+
     /// Leave the job to its session, or to an application of its own, print its name, and do not wait for it: gerbil
     /// attach shows it, gerbil logs what its tasks print, gerbil kill ends it. Of programs that run one job
     #[arg(long, conflicts_with_all = ["overwrite", "dry_run", "explain", "report", "timing"])]

@@ -1,8 +1,11 @@
 //! Slots on fast and on slow cores: tasks run on them, and are moved while they run.
 
+use std::process::Command;
+
 use anyhow::{Context as _, Result, ensure};
 use it::bed::{Case, DEADLINE, Given};
-use it::session::{stop, told};
+use it::session::{containers, stop, told};
+use it::victims::launchers;
 use it::{mapreduce, wait};
 use policy::schedule::Decision;
 use policy::schedule::record::What;
@@ -94,8 +97,60 @@ fn moved(given: &Given) -> Result<()> {
     ensure!(moved.matches("slot ").count() >= 3, "{moved}");
     let of_short = history(&format!("{session}.2"))?;
     ensure!(of_short.contains("state SUCCEEDED"), "{of_short}");
+    narrowed(given, &hold)?;
     stop(given, "s")?;
-    replays(given)
+    replays(given)?;
+    strict(given)
+}
+
+/// The launcher loses its fast core: its slots are on the slow one, and an interactive job has what is spare, and says so.
+fn narrowed(given: &Given, hold: &str) -> Result<()> {
+    let slots = || -> Result<u64> {
+        let containers = containers(given)?;
+        let container = containers.first().context("no container")?;
+        container["slots"]
+            .as_u64()
+            .with_context(|| container.to_string())
+    };
+    ensure!(slots()? == 5, "{} slots of fast=1:1,slow=2:1", slots()?);
+    let all = launchers(&given.cluster)?;
+    for launcher in &all {
+        let narrow = Command::new("taskset")
+            .args(["-acp", "1", &launcher.pid.to_string()])
+            .output()?;
+        ensure!(narrow.status.success(), "{narrow:?}");
+    }
+    wait::until("slots on the slow core alone", DEADLINE, || {
+        Ok((slots()? == 3).then_some(()))
+    })?;
+    let job = [
+        "--queue",
+        "interactive",
+        hold,
+        "--load",
+        "0.1",
+        "1",
+        "/cores/spare",
+    ];
+    let run = mr(given, &job)?
+        .finish()?
+        .success("the job without a fast slot")?;
+    let said = run.stderr_text();
+    let spare = "no slot for the job's tasks is on a fast core";
+    ensure!(said.contains(spare), "{said}");
+    Ok(())
+}
+
+/// A session that wants fast and slow cores of each node ends where one has none such.
+fn strict(given: &Given) -> Result<()> {
+    let mut line = session("dyscale", "fast=1:1,slow=2:1").to_vec();
+    line.push("--strict");
+    if let Some(cores) = line.iter_mut().find(|word| **word == "fast=0,slow=1") {
+        *cores = "fast=0,slow=8000";
+    }
+    let said = told(given, &line, 65)?.stderr_text();
+    ensure!(said.contains("--cores names core 8000"), "{said}");
+    told(given, &["start", "s", "--strict"], 64).map(drop)
 }
 
 /// The session's record, told to its policy again, has the same decisions, and its workload is played to its end.
@@ -104,7 +159,7 @@ fn replays(given: &Given) -> Result<()> {
     let record = records.get("s.jsonl").context("no record")?;
     let session = RecordedSession::read(record.as_slice(), "")?;
     let jobs = session.workload.jobs.len();
-    ensure!(jobs == 2, "{jobs} jobs came to an end");
+    ensure!(jobs == 3, "{jobs} jobs came to an end");
     let moved = record::lines(record.as_slice()).filter(|line| {
         let line = line.as_ref().map(|line| &line.what);
         matches!(line, Ok(What::Decision(Decision::Move { .. })))

@@ -119,7 +119,7 @@ mod tests {
 
     use super::*;
     use crate::lending::{Offer, OfferedSlot, SlotRequest, StageTerms, Wants};
-    use crate::schedule::named;
+    use crate::schedule::{JobProfile, named};
     use crate::{NodeId, ResourceTypes, Resources};
 
     const NOW: Millis = Millis(0);
@@ -161,6 +161,7 @@ mod tests {
             queue: "default".into(),
             priority: 0,
             deadline: None,
+            profile: JobProfile::default(),
         };
         lending.wanted(NOW, 1, request);
         lending

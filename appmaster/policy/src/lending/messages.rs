@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::OfferedSlot;
 use crate::elements::ElementNeed;
-use crate::schedule::{AttemptIx, ContainerIx, Level, Nanos, Stage, TaskIx, Why};
+use crate::schedule::{AttemptIx, ContainerIx, JobProfile, Level, Nanos, Stage, TaskIx, Why};
 use crate::{ContainerId, Millis, NodeId, Resources};
 
 /// A container that offers slots.
@@ -50,6 +50,8 @@ pub struct SlotRequest {
     pub priority: i32,
     /// When it wants to be done, where the policy looks at it.
     pub deadline: Option<Millis>,
+    /// What tasks of an earlier run of it took.
+    pub profile: JobProfile,
 }
 
 /// Where a job stands among others that want slots.

@@ -19,6 +19,7 @@
 mod bindings;
 mod core_shares;
 mod core_slots;
+mod foretold;
 mod homes;
 mod messages;
 mod moves;
@@ -35,15 +36,14 @@ use std::sync::Arc;
 use crate::elements::ElementNeed;
 use crate::schedule::record::RecordLine;
 use crate::schedule::{
-    AttemptIx, AttemptOutcome, ContainerIx, DeadlineMiss, Decision, Event, Foreseen, Illegal, Job,
-    JobIx, JobProfile, Nanos, Node, NodeIx, Owner, Scheduler, SessionDriver, Slot, SlotIx, SlotUse,
-    Stage, StageState, Task, deadline_miss, foreseen, level,
+    AttemptIx, AttemptOutcome, ContainerIx, Decision, Event, Illegal, Job, JobIx, Nanos, Node,
+    NodeIx, Owner, Scheduler, SessionDriver, Slot, SlotIx, SlotUse, Stage, StageState, Task, level,
 };
 use bindings::Bindings;
 use moves::PendingSwap;
 
 use crate::{
-    ClusterView, ContainerId, Counted, Few, Millis, NodeId, NodeView, ResourceTypes, Resources,
+    ClusterView, ContainerId, Counted, Millis, NodeId, NodeView, ResourceTypes, Resources,
 };
 
 pub use core_shares::share_cores;
@@ -195,33 +195,6 @@ impl Lending {
         self.driver.goes_by_deadline()
     }
 
-    /// How `job` misses its deadline for certain; `None`: it may keep it, or has none.
-    #[must_use]
-    pub fn deadline_miss(&self, now: Millis, job: u32) -> Option<DeadlineMiss> {
-        let ix = self.jobs.get(&job)?.ix;
-        deadline_miss(self.driver.session(), nanos(now), ix)
-    }
-
-    /// What the tasks of `job` have taken so far; `None`: none has ended well.
-    #[must_use]
-    pub fn profile(&self, job: u32) -> Option<JobProfile> {
-        let job = self.driver.session().job(self.jobs.get(&job)?.ix)?;
-        let measured = job
-            .stages
-            .iter()
-            .filter(|(_, of)| of.measured.iter().len() > 0);
-        let stages: Few<_, _> = measured
-            .map(|(stage, of)| (*stage, of.measured.clone()))
-            .collect();
-        (stages.iter().len() > 0).then_some(JobProfile { stages })
-    }
-
-    /// How long a job of so many maps and reduces will take on all slots that there are now, if it is like one before.
-    #[must_use]
-    pub fn foreseen(&self, profile: &JobProfile, maps: u32, reduces: u32) -> Option<Foreseen> {
-        foreseen(self.driver.session(), profile, maps, reduces)
-    }
-
     /// The queue or user whose a job is, where the policy shares out among them.
     #[must_use]
     pub fn owner_of(&self, request: &SlotRequest) -> Option<Owner> {
@@ -329,6 +302,7 @@ impl Lending {
             queue: request.queue.clone(),
             tag: String::new(),
             deadline: request.deadline.map(nanos),
+            profile: request.profile.clone(),
             node_failures,
             stages,
         };

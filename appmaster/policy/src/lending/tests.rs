@@ -2,12 +2,13 @@ mod idle_slots;
 mod long_session;
 mod misses;
 mod moves;
+mod spare;
 
 use proptest::prelude::*;
 
 use super::*;
 use crate::NodeId;
-use crate::schedule::named;
+use crate::schedule::{JobProfile, named};
 use crate::schedule::{Level, TaskIx};
 
 fn lending(policy: &str) -> Lending {
@@ -42,6 +43,7 @@ fn request(processes: u32) -> SlotRequest {
         queue: "default".into(),
         priority: 0,
         deadline: None,
+        profile: JobProfile::default(),
     }
 }
 

@@ -58,6 +58,7 @@ pub(super) fn turn(job: &Job) -> u64 {
 mod tests {
     use super::*;
     use crate::Few;
+    use crate::schedule::JobProfile;
 
     #[test]
     fn deadlines_come_first_then_the_order_of_submission() {
@@ -69,6 +70,7 @@ mod tests {
             queue: String::new(),
             tag: String::new(),
             deadline: deadline.map(Nanos::from_millis),
+            profile: JobProfile::default(),
             node_failures: 0,
             stages: Few::new(),
         };

@@ -9,6 +9,7 @@ use super::parked::with_places;
 use super::record::{RecordLine, What};
 use super::{
     AttemptIx, By, Decision, Event, JobIx, Nanos, NodeIx, Owner, Saved, Session, Share, Snapshot,
+    Speed,
 };
 
 /// One policy's way of choosing between jobs.
@@ -103,6 +104,11 @@ pub trait Scheduler: std::fmt::Debug + Send + Sync {
     /// Hundredths of a place for stopped attempts that a container has for each of its fast slots.
     fn parks(&self) -> u64 {
         self.inner().map_or(0, |inner| inner.parks())
+    }
+
+    /// The speed of the slots that jobs of a queue, with so many tasks, have before others; `None`: none.
+    fn own_speed(&self, queue: &str, tasks: u32) -> Option<Speed> {
+        self.inner()?.own_speed(queue, tasks)
     }
 
     /// Whether it knows of no elements, and starts tasks on nodes that lack theirs, where they fail.
@@ -218,6 +224,13 @@ impl SessionDriver {
     #[must_use]
     pub fn goes_by_deadline(&self) -> bool {
         self.scheduler.goes_by_deadline()
+    }
+
+    /// The speed of the slots that jobs of a queue, with so many tasks, have before others; `None`: its policy does not
+    /// tell slots apart.
+    #[must_use]
+    pub fn own_speed(&self, queue: &str, tasks: u32) -> Option<Speed> {
+        self.scheduler.own_speed(queue, tasks)
     }
 
     /// Whether its policy knows of no elements.

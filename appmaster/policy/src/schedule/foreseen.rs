@@ -5,15 +5,56 @@
 //!
 //! Cost: O(slots) a stage.
 
+use serde::{Deserialize, Serialize};
+
 use super::misses::AllSlots;
+use super::trace::TracedJob;
 use super::{Measured, Nanos, Need, Session, Speed, Stage, StageSpan};
 use crate::Few;
 
 /// What the tasks of a job have taken, by the speed of their slots.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JobProfile {
     /// Of each stage of which a task has ended well.
     pub stages: Few<Stage, Few<Speed, Measured>>,
+}
+
+impl JobProfile {
+    /// Whether nothing is known.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.stages.iter().len() == 0
+    }
+
+    /// What a task of a stage has taken on slots of a speed; where none was measured there, on those where it took the least.
+    pub(super) fn of(&self, stage: Stage, speed: Speed) -> Option<&Measured> {
+        let measured = self.stages.get(&stage)?;
+        let quickest = || measured.iter().map(|(_, of)| of).min_by_key(|of| of.mean);
+        measured.get(&speed).or_else(quickest)
+    }
+}
+
+/// Of a trace, which does not say on what slots the tasks were.
+impl From<&TracedJob> for JobProfile {
+    fn from(job: &TracedJob) -> Self {
+        let reduce = job.shuffle.plus(job.reduce);
+        let stages = [
+            (Stage::Map, job.maps, job.map),
+            (Stage::Reduce, job.reduces, reduce),
+        ];
+        let stages = stages.into_iter().filter(|(_, tasks, _)| *tasks > 0);
+        let stages = stages.map(|(stage, count, each)| {
+            let measured = Measured {
+                count,
+                mean: each,
+                longest: each,
+            };
+            (stage, [(Speed::Plain, measured)].into_iter().collect())
+        });
+        Self {
+            stages: stages.collect(),
+        }
+    }
 }
 
 /// How long a job will take on all slots.

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Bundle, Nanos, NodeIx, ResourceName, Speed};
+use super::{Bundle, JobProfile, Nanos, NodeIx, ResourceName, Speed};
 use crate::Few;
 
 /// A phase of a job whose tasks are alike.
@@ -45,6 +45,9 @@ pub struct Job {
     /// After so many failed attempts at one node no further one is started there, while there is another node;
     /// 0: none is avoided for that.
     pub node_failures: u32,
+    /// What tasks of an earlier run of it took.
+    #[serde(default, skip_serializing_if = "JobProfile::is_empty")]
+    pub profile: JobProfile,
     /// What is known of each of its stages.
     pub stages: Few<Stage, StageState>,
 }

@@ -72,6 +72,7 @@ mod legal;
 mod maps_fast;
 mod misses;
 mod named;
+mod own_slots;
 mod parked;
 mod place;
 pub mod record;
@@ -80,6 +81,7 @@ mod saved;
 mod session;
 #[cfg(test)]
 mod tests;
+pub mod trace;
 mod wanted;
 pub mod wrapper;
 
@@ -93,7 +95,7 @@ pub use capacity::Capacity;
 pub use cut::Cut;
 pub use dominant::{Share, dominant};
 pub use driver::{Decided, Illegal, Scheduler, SessionDriver};
-pub use dyscale::{DyScale, LiftBatch};
+pub use dyscale::{DyScale, JobClass, LiftBatch};
 pub use element::{element_amounts, has_elements};
 pub use event::{AttemptOutcome, AttemptPhase, Decision, Event, Why};
 pub use fair::{By, Fair};
@@ -111,6 +113,7 @@ pub use misses::{DeadlineMiss, deadline_miss};
 pub use named::{
     POLICIES, UnknownPolicy, WRAPPERS, goes_by_speed, named, names, of_session, parks, session_text,
 };
+pub use own_slots::without_own_slots;
 pub use place::{Container, Node, Reservation, Slot, SlotUse, Speed};
 pub use remaining::remaining;
 pub use saved::{Saved, Snapshot};

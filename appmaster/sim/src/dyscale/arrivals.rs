@@ -6,6 +6,7 @@ use super::clusters::{Cores, FAST, HETEROGENEOUS, SLOW};
 use super::isolated::{CLASSES, of};
 use super::world::{DyScaleWorld, Means, Point, mean};
 use crate::figure::{Claim, FigureRow, FigureTable, PaperFigure};
+use crate::interval::MeanWithin;
 
 /// A line of a figure.
 type Row = (&'static str, Cores, &'static str);
@@ -44,7 +45,7 @@ impl<'a> Played<'a> {
     }
 
     /// One row, at each gap.
-    fn series(&self, nodes: usize, row: usize, class: fn(&Means) -> f64) -> Vec<f64> {
+    fn means(&self, nodes: usize, row: usize, class: fn(&Means) -> f64) -> Vec<MeanWithin> {
         let at = nodes.saturating_mul(self.rows.len()).saturating_add(row);
         let gaps = self
             .seeds
@@ -52,6 +53,11 @@ impl<'a> Played<'a> {
             .nth(at)
             .unwrap_or_default();
         gaps.iter().map(|seeds| of(seeds, class)).collect()
+    }
+
+    fn series(&self, nodes: usize, row: usize, class: fn(&Means) -> f64) -> Vec<f64> {
+        let means = self.means(nodes, row, class).into_iter();
+        means.map(|of| of.mean).collect()
     }
 
     fn tables(&self) -> Vec<FigureTable> {
@@ -64,7 +70,7 @@ impl<'a> Played<'a> {
             unit: "s",
             columns: self.gaps.iter().map(u32::to_string).collect(),
             rows: (self.rows.iter().enumerate())
-                .map(|(row, (name, ..))| FigureRow::new(*name, self.series(size, row, class)))
+                .map(|(row, (name, ..))| FigureRow::of_means(*name, &self.means(size, row, class)))
                 .collect(),
         });
         tables.collect()

@@ -3,8 +3,9 @@
 use anyhow::Result;
 
 use super::clusters::{FAST, HETEROGENEOUS, SLOW};
-use super::world::{DyScaleWorld, Means, Point, mean};
+use super::world::{DyScaleWorld, Means, Point};
 use crate::figure::{Claim, FigureRow, FigureTable, PaperFigure};
+use crate::interval::MeanWithin;
 
 /// Between jobs of Figure 3, in seconds; at as many nodes. The paper does not say.
 const GAP: u32 = 100;
@@ -18,8 +19,8 @@ pub(super) const CLASSES: [(&str, OfClass); 2] = [
     ("batch jobs", |means| means.batch),
 ];
 
-pub(super) fn of(seeds: &[Means], class: OfClass) -> f64 {
-    mean(seeds.iter().map(class))
+pub(super) fn of(seeds: &[Means], class: OfClass) -> MeanWithin {
+    MeanWithin::of(&seeds.iter().map(class).collect::<Vec<_>>())
 }
 
 pub(super) fn figure_11(world: &DyScaleWorld) -> Result<PaperFigure> {
@@ -42,9 +43,13 @@ pub(super) fn figure_11(world: &DyScaleWorld) -> Result<PaperFigure> {
         })
         .collect();
     let played = world.play(&points)?;
-    let series = |row: usize, class: OfClass| -> Vec<f64> {
+    let means = |row: usize, class: OfClass| -> Vec<MeanWithin> {
         let of_row = played.chunks(sizes.len()).nth(row).unwrap_or_default();
         of_row.iter().map(|seeds| of(seeds, class)).collect()
+    };
+    let series = |row: usize, class: OfClass| -> Vec<f64> {
+        let means = means(row, class).into_iter();
+        means.map(|of| of.mean).collect()
     };
     let tables = CLASSES.map(|(title, class)| FigureTable {
         title: format!("mean completion time of {title}, each by itself"),
@@ -53,7 +58,7 @@ pub(super) fn figure_11(world: &DyScaleWorld) -> Result<PaperFigure> {
         rows: rows
             .iter()
             .enumerate()
-            .map(|(row, (name, ..))| FigureRow::new(*name, series(row, class)))
+            .map(|(row, (name, ..))| FigureRow::of_means(*name, &means(row, class)))
             .collect(),
     });
     let [(_, interactive), (_, batch)] = CLASSES;
@@ -127,8 +132,10 @@ pub(super) fn figure_3(world: &DyScaleWorld) -> Result<PaperFigure> {
         lost: None,
     });
     let played = world.play(&points)?;
-    let value =
-        |row: usize, class: OfClass| played.get(row).map_or(f64::NAN, |seeds| of(seeds, class));
+    let point = |row: usize, class: OfClass| {
+        let seeds = played.get(row).map_or(&[][..], Vec::as_slice);
+        of(seeds, class)
+    };
     let [(_, interactive), (_, batch)] = CLASSES;
     let table = FigureTable {
         title: "mean completion time".to_owned(),
@@ -138,12 +145,12 @@ pub(super) fn figure_3(world: &DyScaleWorld) -> Result<PaperFigure> {
             .iter()
             .enumerate()
             .map(|(row, (name, ..))| {
-                FigureRow::new(*name, vec![value(row, interactive), value(row, batch)])
+                FigureRow::of_means(*name, &[point(row, interactive), point(row, batch)])
             })
             .collect(),
     };
-    let best = value(3, interactive);
-    let others = (0..3).map(|row| value(row, interactive));
+    let best = point(3, interactive).mean;
+    let others = (0..3).map(|row| point(row, interactive).mean);
     Ok(PaperFigure {
         name: "fig3",
         title: "why first come, first served does not do",

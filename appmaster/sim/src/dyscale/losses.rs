@@ -112,7 +112,7 @@ impl LossesOfCell<'_> {
     }
 
     /// Mean seconds of a policy without a loss, and with each.
-    fn seconds(&self, policy: usize, class: fn(&Means) -> f64) -> Vec<f64> {
+    fn seconds(&self, policy: usize, class: fn(&Means) -> f64) -> Vec<MeanWithin> {
         let points = self.of_policy(policy).iter();
         points.map(|seeds| of(seeds, class)).collect()
     }
@@ -129,7 +129,9 @@ impl LossesOfCell<'_> {
                 columns: std::iter::once("nothing lost".to_owned())
                     .chain(shares())
                     .collect(),
-                rows: rows(&|policy| FigureRow::new(name(policy), self.seconds(policy, class))),
+                rows: rows(&|policy| {
+                    FigureRow::of_means(name(policy), &self.seconds(policy, class))
+                }),
             });
             let beside =
                 |policy| FigureRow::of_means(name(policy), &self.beside_none(policy, class));
@@ -142,7 +144,7 @@ impl LossesOfCell<'_> {
         }
         let lost = |policy| {
             let mut seconds = self.seconds(policy, |means| means.attempts_lost);
-            FigureRow::new(name(policy), seconds.split_off(1.min(seconds.len())))
+            FigureRow::of_means(name(policy), &seconds.split_off(1.min(seconds.len())))
         };
         tables.push(FigureTable {
             title: format!("attempts that were lost, {place}"),
@@ -237,13 +239,13 @@ fn claims(cells: &[(u32, u32)], by_cell: &[LossesOfCell<'_>]) -> Vec<Claim> {
     let mut best = Vec::new();
     let mut is_best = true;
     for ((nodes, gap), cell) in cells.iter().zip(by_cell) {
-        let seconds: Vec<Vec<f64>> = (0..POLICIES.len())
+        let seconds: Vec<Vec<MeanWithin>> = (0..POLICIES.len())
             .map(|policy| cell.seconds(policy, interactive))
             .collect();
         for (at, share) in cell.shares.iter().enumerate() {
             let with_loss = seconds
                 .iter()
-                .map(|of| of.get(at.saturating_add(1)).copied().unwrap_or(f64::NAN));
+                .map(|of| of.get(at.saturating_add(1)).map_or(f64::NAN, |of| of.mean));
             let least = with_loss
                 .zip(POLICIES)
                 .min_by(|(one, _), (other, _)| one.total_cmp(other));

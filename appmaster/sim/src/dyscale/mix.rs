@@ -1,8 +1,10 @@
 //! Table 1: a thousand jobs as Facebook had them, three times as large.
 //!
 //! How long tasks take is drawn for each job: of a job all maps are alike, and all reduces. The paper gives the
-//! distributions, and does not say whether they are of jobs or of tasks; drawn for each task, jobs of many tasks would all
-//! take the same time.
+//! distributions, and does not say whether they are of jobs or of tasks; drawn for each task ([`Draw::Task`]), jobs of many
+//! tasks all take the same time.
+
+use policy::schedule::JobClass;
 
 use crate::chance::Chance;
 use crate::workload::{AlikeTasks, WorkloadJob};
@@ -35,6 +37,18 @@ pub struct Mix {
     pub maps: u32,
     /// The same of its reduces, which the paper does not state.
     pub reduces: u32,
+    /// For what times are drawn.
+    pub draw: Draw,
+}
+
+/// For what the time of a task is drawn.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Draw {
+    /// For each job.
+    #[default]
+    Job,
+    /// For each task.
+    Task,
 }
 
 impl Default for Mix {
@@ -43,18 +57,19 @@ impl Default for Mix {
             jobs: 1000,
             maps: 3,
             reduces: 3,
+            draw: Draw::Job,
         }
     }
 }
 
-/// Whose queue a job of the mix is in.
-pub(super) const QUEUES: [&str; 2] = ["interactive", "batch"];
-
 impl Mix {
     /// The jobs of a seed, with exponential gaps of this mean between them, in seconds; `None`: each has all the time to
     /// itself.
-    pub(super) fn draw(self, seed: u64, gap: Option<f64>) -> Vec<WorkloadJob> {
+    #[must_use]
+    pub fn draw(self, seed: u64, gap: Option<f64>) -> Vec<WorkloadJob> {
         let mut chance = Chance::seeded(seed);
+        // Of its own, so that jobs are the same, and come at the same times, however tasks are drawn.
+        let mut each = Chance::seeded(!seed);
         let mut bins: Vec<usize> = Vec::new();
         for (bin, (.., share)) in BINS.iter().enumerate() {
             let count = self.jobs.saturating_mul(*share).div_ceil(100);
@@ -74,16 +89,22 @@ impl Mix {
             let pause = chance.exponential(1.0);
             let submit_s = at;
             at += gap.map_or(ALONE, |gap| gap * pause);
+            let maps = maps.saturating_mul(self.maps);
             let reduces = reduces.saturating_mul(self.reduces);
+            let mut tasks = |count, of, alike| match self.draw {
+                Draw::Job => AlikeTasks::of(count, alike),
+                Draw::Task => each_drawn(&mut each, count, of),
+            };
+            let class = JobClass::BOTH[usize::from(bin >= INTERACTIVE)];
             WorkloadJob {
                 name: format!("j{number}"),
                 submit_s,
                 user: String::new(),
-                queue: QUEUES[usize::from(bin >= INTERACTIVE)].to_owned(),
+                queue: class.queue().to_owned(),
                 priority: 0,
                 deadline_s: None,
-                maps: Some(AlikeTasks::of(maps.saturating_mul(self.maps), map)),
-                reduces: (reduces > 0).then(|| AlikeTasks::of(reduces, reduce)),
+                maps: Some(tasks(maps, MAP, map)),
+                reduces: (reduces > 0).then(|| tasks(reduces, REDUCE, reduce)),
                 ranks: None,
             }
         });
@@ -91,13 +112,44 @@ impl Mix {
     }
 }
 
+/// Tasks of which each takes what is drawn for it.
+fn each_drawn(chance: &mut Chance, count: u32, (mean, deviation): (f64, f64)) -> AlikeTasks {
+    let seconds = (0..count).map(|_| chance.log_normal(mean, deviation) / 1000.0);
+    AlikeTasks::each(seconds.collect())
+}
+
 /// Seconds that a job has to itself where each is alone: longer than any takes, and a thousand of them are no more than
 /// the clock can count.
-const ALONE: f64 = 1.0e7;
+pub(super) const ALONE: f64 = 1.0e7;
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn tasks_are_alike_or_drawn_each_by_itself() {
+        let of = |draw| {
+            Mix {
+                draw,
+                jobs: 50,
+                ..Mix::default()
+            }
+            .draw(1, Some(50.0))
+        };
+        let (by_job, by_task) = (of(Draw::Job), of(Draw::Task));
+        for (job, other) in by_job.iter().zip(&by_task) {
+            assert_eq!((job.submit_s, &job.queue), (other.submit_s, &other.queue));
+            let (alike, each) = (job.maps.as_ref().unwrap(), other.maps.as_ref().unwrap());
+            assert_eq!(alike.count, each.count);
+            assert!(alike.each_seconds.is_empty());
+            let first = each.each_seconds[0];
+            assert!(
+                each.each_seconds[1..]
+                    .iter()
+                    .all(|other| (other - first).abs() > 1e-9)
+            );
+        }
+    }
 
     #[test]
     fn a_mix_is_the_tables_and_a_seeds() {

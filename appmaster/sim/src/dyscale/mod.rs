@@ -13,6 +13,7 @@ mod arrivals;
 mod clusters;
 mod core_mixes;
 mod isolated;
+mod jobs;
 mod losses;
 mod mix;
 mod slots;
@@ -24,7 +25,7 @@ use crate::Keys;
 pub use crate::figure::{Claim, Drawing, FigureRow, FigureTable, PaperFigure};
 use crate::figure::{FigureWorld, Figures};
 pub use clusters::{CoreWatts, Cores, FAST, HETEROGENEOUS, SLOW};
-pub use mix::Mix;
+pub use mix::{Draw, Mix};
 pub use world::DyScaleWorld;
 use world::KEYS;
 

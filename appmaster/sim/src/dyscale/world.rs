@@ -1,19 +1,22 @@
 //! What is played: mixes on clusters under policies, several at a time.
 
-use anyhow::{Context as _, Result, ensure};
-use policy::schedule::{Speed, named};
+use anyhow::{Context as _, Result, bail, ensure};
+use policy::schedule::{JobClass, Speed, named};
 
 use super::clusters::Cores;
+use super::jobs::FigureJobs;
 use super::losses::LostShare;
-use super::mix::{Mix, QUEUES};
+use super::mix::{Draw, Mix};
 use crate::run::{WorkloadRun, in_seconds};
-use crate::workload::Workload;
+use crate::workload::{Workload, WorkloadJob};
 use crate::{Keys, at_once, whole};
 
 /// Numbers of the figures.
 #[derive(Clone, Debug)]
 pub struct DyScaleWorld {
-    pub(super) mix: Mix,
+    mix: Mix,
+    /// What is played in its place.
+    trace: Option<FigureJobs>,
     /// Sizes of clusters, where they are set.
     nodes: Option<Vec<u32>>,
     /// Mean gaps between jobs, in seconds, where they are set.
@@ -21,7 +24,7 @@ pub struct DyScaleWorld {
     /// Hundredths of what is lost in a run.
     pub(super) lost: Vec<u32>,
     /// Mixes that are drawn for each point.
-    pub(super) seeds: u64,
+    seeds: u64,
 }
 
 /// The paper's sizes of clusters.
@@ -44,6 +47,7 @@ impl Default for DyScaleWorld {
     fn default() -> Self {
         Self {
             mix: Mix::default(),
+            trace: None,
             nodes: None,
             gaps: None,
             lost: vec![20],
@@ -57,6 +61,14 @@ pub(super) const KEYS: Keys = Keys(&[
     ("jobs", "jobs of a mix (1000)"),
     ("maps.scale", "what Table 1's maps are multiplied by (3)"),
     ("reduces.scale", "the same of its reduces (3)"),
+    (
+        "draw",
+        "for what times are drawn: job, of which all maps are alike, or task (job)",
+    ),
+    (
+        "trace",
+        "a file of jobs that are played in place of mixes: see gerbil-sim trace",
+    ),
     (
         "nodes",
         "sizes of clusters (all: 75+120+210; of mix and losses 120)",
@@ -85,6 +97,14 @@ impl DyScaleWorld {
             "jobs" => self.mix.jobs = whole(key, value, 1..=1_000)?,
             "maps.scale" => self.mix.maps = whole(key, value, 1..=SCALE)?,
             "reduces.scale" => self.mix.reduces = whole(key, value, 1..=SCALE)?,
+            "draw" => {
+                self.mix.draw = match value {
+                    "job" => Draw::Job,
+                    "task" => Draw::Task,
+                    _ => bail!("draw={value}: job or task is wanted"),
+                }
+            }
+            "trace" => self.trace = Some(FigureJobs::traced(value)?),
             "nodes" if value == "all" => self.nodes = Some(NODES.into()),
             "nodes" => self.nodes = Some(several(key, value, SIZE)?),
             "gaps" if value == "all" => self.gaps = Some(all_gaps()),
@@ -117,28 +137,47 @@ impl DyScaleWorld {
         self.gaps.clone().unwrap_or_else(|| vec![100, 300])
     }
 
+    /// The jobs that are played.
+    pub(super) fn jobs(&self) -> FigureJobs {
+        let drawn = || FigureJobs::Drawn(self.mix);
+        self.trace.clone().unwrap_or_else(drawn)
+    }
+
+    /// The jobs of a seed, as many seconds apart in the mean.
+    #[must_use]
+    pub fn drawn(&self, seed: u64, gap: u32) -> Vec<WorkloadJob> {
+        self.jobs().of(seed, Some(f64::from(gap)))
+    }
+
+    /// How many mixes are drawn for each point: a trace is one.
+    pub(super) fn seeds(&self) -> u64 {
+        match self.trace {
+            Some(_) => 1,
+            None => self.seeds,
+        }
+    }
+
     /// Under which numbers a figure was played.
     pub(super) fn caption(&self) -> String {
-        let Mix {
-            jobs,
-            maps,
-            reduces,
-        } = self.mix;
+        let within = match self.seeds() {
+            1 => "",
+            _ => "; after ± stands half of the 95 % interval (Student's t)",
+        };
         format!(
-            "{jobs} jobs of Table 1's bins, maps times {maps}, reduces times {reduces}; times drawn for each job; means of {} \
-             mixes, the same ones for each row; a map and a reduce slot a core; reduces begin when all maps are done",
-            self.seeds
+            "{}{within}; a map and a reduce slot a core; reduces begin when all maps are done",
+            self.jobs().words(self.seeds())
         )
     }
 
     /// Mean completion times at each point, by class, of each seed.
     pub(super) fn play(&self, points: &[Point]) -> Result<Vec<Vec<Means>>> {
         let runs: Vec<(usize, u64)> = (0..points.len())
-            .flat_map(|point| (1..=self.seeds).map(move |seed| (point, seed)))
+            .flat_map(|point| (1..=self.seeds()).map(move |seed| (point, seed)))
             .collect();
+        let jobs = self.jobs();
         let played = at_once::each(&runs, |(point, seed)| {
             let point = points.get(*point).context("a point that is not there")?;
-            point.play(self.mix, *seed)
+            point.play(&jobs, *seed)
         })?;
         let mut by_point: Vec<Vec<Means>> = points.iter().map(|_| Vec::new()).collect();
         for ((point, _), means) in runs.iter().zip(played) {
@@ -199,13 +238,13 @@ pub(super) struct Means {
 }
 
 impl Point {
-    fn play(&self, mix: Mix, seed: u64) -> Result<Means> {
-        let jobs = mix.draw(seed, self.gap.map(f64::from));
-        for queue in QUEUES {
+    fn play(&self, of: &FigureJobs, seed: u64) -> Result<Means> {
+        let jobs = of.of(seed, self.gap.map(f64::from));
+        for queue in JobClass::BOTH.map(JobClass::queue) {
             ensure!(
                 jobs.iter().any(|job| job.queue == queue),
-                "no {queue} job is in the mix of seed {seed}, which has {} in all, and a mean of none says nothing: \
-                 ask for more with -D jobs=",
+                "no {queue} job is in {}, which has {} in all, and a mean of none says nothing: ask for more with -D jobs=",
+                of.source(seed),
                 jobs.len()
             );
         }
@@ -227,9 +266,9 @@ impl Point {
             let times = jobs.filter(|(job, _)| job.queue == queue);
             mean(times.map(|(_, times)| times.end_s - times.submit_s))
         };
-        let [interactive, batch] = QUEUES.map(mean);
+        let [interactive, batch] = JobClass::BOTH.map(JobClass::queue).map(mean);
         let Cores { watts, .. } = self.cores;
-        let of_job = |joules: f64| joules / 1000.0 / f64::from(mix.jobs);
+        let of_job = |joules: f64| joules / 1000.0 / f64::from(of.count());
         let of_node = u32::try_from(self.cores.watts_of_node())?;
         let up = f64::from(of_node) * f64::from(self.nodes) * in_seconds(result.end);
         let busy = |speed, watts| f64::from(watts) * in_seconds(result.busy.of(speed));

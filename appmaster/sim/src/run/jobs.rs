@@ -1,7 +1,7 @@
 //! Jobs of a run: submitted, released stage by stage, done.
 
 use anyhow::Result;
-use policy::schedule::{Event, JobIx, NodeIx, Stage, StageState, Task};
+use policy::schedule::{Event, JobIx, JobProfile, NodeIx, Stage, StageState, Task};
 
 use super::attempts::STOP;
 use super::{Due, Times, WorkloadRun};
@@ -39,6 +39,7 @@ impl<'a> WorkloadRun<'a> {
             queue: job.queue.clone(),
             tag: String::new(),
             deadline: within.map(|within| self.now.plus(within)),
+            profile: JobProfile::default(),
             node_failures: 0,
             stages: stages.collect(),
         };

@@ -3,13 +3,13 @@
 mod attempts;
 mod busy;
 mod devices;
+mod digest;
 mod jobs;
 mod losses;
 mod nodes;
 mod outcome;
 mod speed;
 mod timing;
-mod trace;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -26,12 +26,12 @@ use crate::clock::Clock;
 use crate::workload::{Workload, seconds};
 pub use busy::BusyTime;
 use devices::DeviceLines;
+use digest::DecisionDigest;
 pub(crate) use outcome::in_seconds;
 pub use outcome::{Bar, JobTimes, RunResult};
 pub(crate) use speed::CoreSpeed;
 use timing::CallTiming;
 pub use timing::TIMED_OF;
-use trace::Trace;
 
 /// Something that happens at a time.
 #[derive(Clone, Copy, Debug)]
@@ -112,7 +112,7 @@ pub struct WorkloadRun<'a> {
     /// All jobs are submitted before anything is decided.
     queued: bool,
     outcome: RunResult,
-    trace: Trace,
+    digest: DecisionDigest,
 }
 
 impl<'a> WorkloadRun<'a> {
@@ -152,7 +152,7 @@ impl<'a> WorkloadRun<'a> {
             timing: None,
             queued: false,
             outcome,
-            trace: Trace::default(),
+            digest: DecisionDigest::default(),
         }
     }
 
@@ -268,7 +268,7 @@ impl<'a> WorkloadRun<'a> {
             bail!("the policy decided {:?}: {}", illegal.decision, illegal.why);
         }
         for decision in decisions {
-            self.trace.decided(self.now, &decision);
+            self.digest.decided(self.now, &decision);
             self.carry_out(&decision);
             self.record(|| What::Decision(decision.clone()));
             if !self.lean {
@@ -315,7 +315,7 @@ impl<'a> WorkloadRun<'a> {
         }
         self.outcome.events = self.clock.count();
         self.outcome.deciding = self.timing.map_or(Duration::ZERO, |timing| timing.all());
-        self.outcome.digest = self.trace.digest();
+        self.outcome.digest = self.digest.digest();
         Ok(self.outcome)
     }
 }

@@ -3,7 +3,7 @@
 use policy::schedule::{Decision, named};
 use sim::dyscale::{DyScaleWorld, PaperFigure};
 use sim::figure::FigureWorld;
-use sim::{Workload, WorkloadRun};
+use sim::{Workload, WorkloadRun, trace};
 
 fn figure(name: &str, settings: &[&str]) -> PaperFigure {
     let mut world = DyScaleWorld::default();
@@ -139,6 +139,35 @@ fn what_makes_no_sense_is_refused() {
             .unwrap_err()
             .to_string()
             .contains("losses or all")
+    );
+}
+
+#[test]
+fn a_trace_of_a_mix_makes_the_figure_of_the_mix() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("mix.csv");
+    let mut world = DyScaleWorld::default();
+    FEW.iter().for_each(|setting| world.set(setting).unwrap());
+    let jobs = trace::traced(&world.drawn(1, 20)).unwrap();
+    std::fs::write(&path, trace::text(&jobs)).unwrap();
+    let of_trace = format!("trace={}", path.display());
+    let settings = [FEW.as_slice(), &[of_trace.as_str()]].concat();
+    let rows = |figure: PaperFigure| -> Vec<Vec<f64>> {
+        let rows = figure.tables.into_iter().flat_map(|table| table.rows);
+        rows.map(|row| row.values).collect()
+    };
+    let (drawn, traced) = (figure("fig11", &FEW), figure("fig11", &settings));
+    assert!(traced.markdown().contains("20 jobs of a trace"));
+    let (drawn, traced) = (rows(drawn), rows(traced));
+    assert_eq!(drawn.len(), traced.len());
+    for (drawn, traced) in drawn.iter().flatten().zip(traced.iter().flatten()) {
+        assert!((drawn - traced).abs() < 1e-6, "{drawn} {traced}");
+    }
+    // Ever denser.
+    let dense = rows(figure("fig12", &settings));
+    assert!(
+        dense.iter().all(|row| row.iter().all(|value| *value > 0.0)),
+        "{dense:?}"
     );
 }
 

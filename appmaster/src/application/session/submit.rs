@@ -7,6 +7,8 @@ use holding::same_build;
 use job::wire;
 use job::wire::submission::Kind;
 use policy::lending::{SlotRequest, Wants};
+use policy::schedule::JobProfile;
+use policy::schedule::trace::TracedJob;
 use policy::{Millis, Resources};
 use tonic::Status;
 
@@ -50,7 +52,8 @@ impl Session {
             )));
         }
         let policy = &self.plan.policy;
-        let queue = queue(&submission.queue, policy, self.slots.queues())?;
+        let mut queue = queue(&submission.queue, policy, self.slots.queues())?;
+        let traced = traced(&submission.profile)?;
         let within = Millis(submission.deadline_ms);
         let deadline = deadline(now, within, policy, self.slots.goes_by_deadline())?;
         let (job, attempt) = (self.jobs.next_number(), self.edge.attempt);
@@ -65,10 +68,27 @@ impl Session {
             None => return Err(Status::invalid_argument("a job of no kind")),
         };
         let name: String = submission.name.chars().take(NAME_MAX).collect();
-        if let (Some(_), JobWork::MapReduce(work)) = (deadline, &mut taken.work) {
+        let mut profile = JobProfile::default();
+        if let JobWork::MapReduce(work) = &mut taken.work {
             let [maps, reduces] = work.task_counts();
-            if let Some(sentence) = self.slots.foresee(&name, within, maps, reduces) {
+            let earlier = self.slots.earlier(&name, traced.as_ref());
+            let class = earlier.as_ref().and_then(|earlier| earlier.class);
+            // An explicit queue stands, and one that the policy does not have is none.
+            let class = class.filter(|class| {
+                queue == DEFAULT_QUEUE && self.slots.own_speed(class.queue()).is_some()
+            });
+            if let (Some(class), Some(earlier)) = (class, &earlier) {
+                class.queue().clone_into(&mut queue);
+                work.notice(earlier.of_queue(class));
+            }
+            if let Some(sentence) = self.slots.spare_alone(&queue, maps, reduces) {
                 work.notice(sentence);
+            }
+            if let (Some(_), Some(earlier)) = (deadline, earlier) {
+                if let Some(sentence) = self.slots.foresee(&earlier, within, maps, reduces) {
+                    work.notice(sentence);
+                }
+                profile = earlier.profile;
             }
         }
         let given = LoanTerms {
@@ -82,6 +102,7 @@ impl Session {
                 queue,
                 priority: submission.priority,
                 deadline,
+                profile,
             },
             explain: taken.explain,
         };
@@ -111,6 +132,14 @@ fn queue(named: &str, policy: &str, queues: Option<Vec<&str>>) -> Result<String,
             queues.join(", ")
         ))),
         Some(_) | None => Ok(queue.to_owned()),
+    }
+}
+
+/// The earlier run that a client knows of; none where it says nothing.
+fn traced(line: &str) -> Result<Option<TracedJob>, Status> {
+    match line {
+        "" => Ok(None),
+        line => line.parse().map(Some).map_err(senseless),
     }
 }
 

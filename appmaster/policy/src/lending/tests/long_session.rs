@@ -1,8 +1,8 @@
 //! What a session keeps of jobs that are over: nothing, however many there were.
 
 use super::*;
-use crate::schedule::of_session;
 use crate::schedule::record::Replay;
+use crate::schedule::{JobProfile, of_session};
 
 /// All that is known, the policy's own notes included, in letters.
 fn size(lending: &Lending) -> usize {
@@ -18,6 +18,7 @@ fn of(number: u32, wants: Wants) -> SlotRequest {
         queue: "default".into(),
         priority: i32::try_from(number).unwrap(),
         deadline: None,
+        profile: JobProfile::default(),
     }
 }
 

@@ -2,8 +2,8 @@
 //! (`order=deadline`): they have slow slots before batch does.
 //!
 //! Whether a job would is ARIA's estimate ([`StageSpan`]) of what it has left of its stage, on all fast slots, after the work of
-//! jobs with earlier deadlines. Its first tasks on fast slots tell their mean and their longest; a stage that has ended no such
-//! task is not estimated. What runs on slow slots already is no work for fast ones.
+//! jobs with earlier deadlines. Its first tasks on fast slots tell their mean and their longest, and before they have ended those
+//! of an earlier run of the job; a stage of which nothing is known is not estimated. What runs on slow slots already is no work for fast ones.
 //!
 //! Cost of a slow slot, where interactive jobs with deadlines wait: O(such jobs + attempts). Where a container comes, goes or is
 //! cut anew: O(slots).
@@ -69,7 +69,8 @@ impl DyScale {
         with_deadline.into_iter().find_map(|(_, job, deadline)| {
             let state = session.stage(job, stage)?;
             let measured = |speed| state.measured.get(&speed);
-            let known = measured(Speed::Fast)?;
+            let before_it = || session.job(job)?.profile.of(stage, Speed::Fast);
+            let known = measured(Speed::Fast).or_else(before_it)?;
             let on_fast = state
                 .running
                 .saturating_sub(on_slow.get(&job).copied().unwrap_or(0));

@@ -59,7 +59,7 @@ const DEFAULT: &str = "default";
 
 /// Whom a job belongs with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-enum JobClass {
+pub enum JobClass {
     /// Small, and somebody waits for it.
     Interactive,
     /// Large.
@@ -67,7 +67,23 @@ enum JobClass {
 }
 
 impl JobClass {
-    const BOTH: [Self; 2] = [Self::Interactive, Self::Batch];
+    /// Each of them.
+    pub const BOTH: [Self; 2] = [Self::Interactive, Self::Batch];
+
+    /// The queue of such jobs.
+    #[must_use]
+    pub const fn queue(self) -> &'static str {
+        match self {
+            Self::Interactive => INTERACTIVE,
+            Self::Batch => BATCH,
+        }
+    }
+
+    /// Of the jobs of a queue; `None`: of both.
+    #[must_use]
+    pub fn of_queue(queue: &str) -> Option<Self> {
+        Self::BOTH.into_iter().find(|class| class.queue() == queue)
+    }
 
     const fn own(self) -> Speed {
         match self {
@@ -138,11 +154,16 @@ impl DyScale {
 
     /// Whom a job belongs with. One that grows beyond the size becomes batch.
     fn class(&self, session: &Session, job: JobIx) -> JobClass {
-        match session.job(job).map(|job| job.queue.as_str()) {
-            Some(INTERACTIVE) => JobClass::Interactive,
-            Some(BATCH) => JobClass::Batch,
-            _ if session.task_count(job) <= self.most => JobClass::Interactive,
-            _ => JobClass::Batch,
+        let queue = session.job(job).map(|job| job.queue.as_str());
+        self.class_in(queue.unwrap_or_default(), || session.task_count(job))
+    }
+
+    /// The same of one in this queue, with so many tasks.
+    fn class_in(&self, queue: &str, tasks: impl FnOnce() -> u32) -> JobClass {
+        match JobClass::of_queue(queue) {
+            Some(named) => named,
+            None if tasks() <= self.most => JobClass::Interactive,
+            None => JobClass::Batch,
         }
     }
 
@@ -281,6 +302,10 @@ impl Scheduler for DyScale {
 
     fn parks(&self) -> u64 {
         self.park
+    }
+
+    fn own_speed(&self, queue: &str, tasks: u32) -> Option<Speed> {
+        Some(self.class_in(queue, || tasks).own())
     }
 
     fn wakes_at(&self, asked: Nanos) -> Option<Nanos> {

@@ -1,8 +1,8 @@
 //! A session to try policies on.
 
 use crate::schedule::{
-    AttemptIx, AttemptOutcome, Bundle, Container, Decision, Event, Job, JobIx, Nanos, Need, Node,
-    NodeIx, SessionDriver, Slot, SlotIx, Stage, StageState, Task, named,
+    AttemptIx, AttemptOutcome, Bundle, Container, Decision, Event, Job, JobIx, JobProfile, Nanos,
+    Need, Node, NodeIx, SessionDriver, Slot, SlotIx, Stage, StageState, Task, named,
 };
 
 pub(super) struct Bed {
@@ -12,6 +12,9 @@ pub(super) struct Bed {
     pub(super) speculative: bool,
     /// Failures at a node that keep those jobs off it; 0: any number.
     pub(super) node_failures: u32,
+    /// When the jobs that come want to be done, and what earlier runs of theirs took.
+    pub(super) deadline: Option<Nanos>,
+    pub(super) profile: JobProfile,
     jobs: u32,
     started: u32,
 }
@@ -28,6 +31,8 @@ impl Bed {
             now: Nanos(0),
             speculative: true,
             node_failures: 3,
+            deadline: None,
+            profile: JobProfile::default(),
             jobs: 0,
             started: 0,
         };
@@ -134,7 +139,8 @@ impl Bed {
             tenant: user.to_owned(),
             queue: user.to_owned(),
             tag: String::new(),
-            deadline: None,
+            deadline: self.deadline,
+            profile: self.profile.clone(),
             node_failures: self.node_failures,
             stages,
         };

@@ -1,9 +1,10 @@
 //! DyScale on one node of fast and slow slots, and between nodes.
 
 use super::bed::{Bed, started};
+use crate::schedule::trace::TracedJob;
 use crate::schedule::{
-    AttemptIx, AttemptOutcome, Bundle, Decision, Event, Nanos, Slot, SlotIx, Speed, Stage,
-    goes_by_speed, of_session,
+    AttemptIx, AttemptOutcome, Bundle, Decision, Event, JobProfile, Nanos, Slot, SlotIx, Speed,
+    Stage, goes_by_speed, of_session,
 };
 
 /// A node of so many fast slots, and then so many slow ones, that run maps.
@@ -222,6 +223,26 @@ fn what_is_nearly_done_stays() {
     bed.tell(&progress(990));
     let none = done(&mut bed, 0);
     assert!(none.is_empty(), "{none:?}");
+}
+
+/// One fast slot, and a slow one on which a batch task ends: six maps of 10 s are wanted 25 s later.
+#[test]
+fn an_earlier_run_tells_who_would_be_late_before_a_task_has_ended() {
+    let next_on_slow = |profile: JobProfile| {
+        let mut bed = joined("dyscale-basic:order=deadline", 1, 1, 1);
+        bed.submit("batch", Stage::Map, 3);
+        bed.begin_all();
+        bed.deadline = Some(Nanos::from_secs(45));
+        bed.profile = profile;
+        bed.submit("interactive", Stage::Map, 6);
+        places(&done(&mut bed, 1))
+    };
+    assert_eq!(next_on_slow(JobProfile::default()), [(0, 1)]);
+    let traced: TracedJob = "sort,0,,6,0,10000,0,0".parse().unwrap();
+    assert_eq!(next_on_slow(JobProfile::from(&traced)), [(1, 1)]);
+    // Quick ones are done in time.
+    let traced: TracedJob = "sort,0,,6,0,1000,0,0".parse().unwrap();
+    assert_eq!(next_on_slow(JobProfile::from(&traced)), [(0, 1)]);
 }
 
 #[test]

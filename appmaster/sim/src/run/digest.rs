@@ -10,13 +10,13 @@ const PIECE: usize = 4096;
 
 /// Lines, `NANOSECOND DECISION`, as Rust shows a decision.
 #[derive(Debug, Default)]
-pub(super) struct Trace {
+pub(super) struct DecisionDigest {
     digest: Sha256,
     /// Lines that are not digested yet.
     lines: String,
 }
 
-impl Trace {
+impl DecisionDigest {
     pub(super) fn decided(&mut self, at: Nanos, decision: &Decision) {
         let lines = &mut self.lines;
         number(lines, at.0);
@@ -83,7 +83,7 @@ mod tests {
 
     #[test]
     fn a_line_is_a_decision_as_rust_shows_it() {
-        let mut trace = Trace::default();
+        let mut digest = DecisionDigest::default();
         let mut lines = String::new();
         for (index, number) in (0_u64..).zip([0, 1, 9, 10, 4_294_967_295].repeat(60)) {
             let (at, number) = (Nanos(index * 1_234_567_891), number);
@@ -103,13 +103,13 @@ mod tests {
                 },
             ];
             for decision in decisions {
-                trace.decided(at, &decision);
+                digest.decided(at, &decision);
                 lines.push_str(&format!("{} {decision:?}\n", at.0));
             }
         }
         assert!(lines.len() > 3 * PIECE);
-        let digest = Sha256::digest(&lines);
-        let digits: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
-        assert_eq!(trace.digest(), digits);
+        let whole = Sha256::digest(&lines);
+        let digits: String = whole.iter().map(|byte| format!("{byte:02x}")).collect();
+        assert_eq!(digest.digest(), digits);
     }
 }
