@@ -60,7 +60,7 @@ impl RunSettings {
             };
             let value = cluster.hadoop(set).unwrap_or_default();
             let value = match [CODEC, CODEC_MAP].contains(&name) {
-                true => codec(&value),
+                true => codec(name, &value),
                 false => Some(value.trim().to_owned()),
             };
             if let Some(value) = value.filter(|value| !value.is_empty()) {
@@ -69,7 +69,7 @@ impl RunSettings {
         }
         for name in [CODEC, CODEC_MAP] {
             if let Some(value) = settings.given.get_mut(name)
-                && let Some(known) = codec(value)
+                && let Some(known) = codec(name, value)
             {
                 *value = known;
             }
@@ -170,21 +170,23 @@ pub fn priority(settings: &Settings) -> Result<Option<i32>, MapReduceError> {
     })
 }
 
-/// Our name of one of Hadoop's classes; of another name that itself, of another class nothing.
-fn codec(value: &str) -> Option<String> {
+/// Our name of one of Hadoop's classes, where the setting `name` may have it; of another name that itself, of another
+/// class nothing.
+fn codec(name: &str, value: &str) -> Option<String> {
     let value = value.trim();
     let Some(class) = value.strip_prefix("org.apache.hadoop.io.compress.") else {
         return Some(value.to_owned());
     };
-    let name = match class {
+    let short = match class {
         "GzipCodec" => "gzip",
         "BZip2Codec" => "bzip2",
         "ZStandardCodec" => "zstd",
         "DefaultCodec" | "DeflateCodec" => "deflate",
         "Lz4Codec" => "lz4",
+        "SnappyCodec" if name == CODEC => "snappy",
         _ => return None,
     };
-    Some(name.to_owned())
+    Some(short.to_owned())
 }
 
 #[cfg(test)]
@@ -264,6 +266,20 @@ mod tests {
             "my.own=a=b",
         ];
         assert_eq!(all, wanted);
+    }
+
+    #[test]
+    fn codecs_are_called_as_here_where_they_are_there() {
+        let snappy = "org.apache.hadoop.io.compress.SnappyCodec";
+        let given = given(&[
+            &format!("mapreduce.output.fileoutputformat.compress.codec={snappy}"),
+            &format!("mapreduce.map.output.compress.codec={snappy}"),
+        ]);
+        let given = given.unwrap().given;
+        let output = &given["mapreduce.output.fileoutputformat.compress.codec"];
+        assert_eq!(output, "snappy");
+        // Map output has none of that name, and the whole one is in the sentence that says so.
+        assert_eq!(given["mapreduce.map.output.compress.codec"], snappy);
     }
 
     #[test]

@@ -28,6 +28,9 @@ pub use avro::{Avro, AvroReader};
 pub use blocks::LineBlocks;
 pub(crate) use decompress::Compression;
 pub use fixed::FixedLength;
+#[cfg(test)]
+pub(crate) use framed::Framed;
+pub(crate) use framed::Inner;
 pub use key_value::KeyValueText;
 pub use lines::{NLines, TextLines};
 pub use marked::MarkedRecords;

@@ -4,6 +4,7 @@
 mod avro;
 mod compress;
 mod fixed;
+mod framed;
 #[cfg(feature = "parquet")]
 mod parquet;
 mod sequence_file;

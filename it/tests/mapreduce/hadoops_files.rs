@@ -206,10 +206,10 @@ fn sequences(given: &Given) -> Result<()> {
             .collect();
         put(given, &at("in"), &[("rows", &rows)])?;
         ours("write", &[], "in", "plain")?;
-        // With the codec that Hadoop compresses with, where it is one that is written here.
+        // With the codec that Hadoop compresses with.
         let output = "mapreduce.output.fileoutputformat.compress";
         let codec = match pair.codec {
-            "SnappyCodec" | "Lz4Codec" | "" => "deflate".to_owned(),
+            "" => "deflate".to_owned(),
             codec => format!("org.apache.hadoop.io.compress.{codec}"),
         };
         let compress = [
@@ -260,12 +260,14 @@ fn sequences(given: &Given) -> Result<()> {
     stop(given, "s")
 }
 
-/// SequenceFiles in a SequenceFile of the same types are its values, for Hadoop, too, whose splits begin within them.
+/// SequenceFiles in a SequenceFile of the same types are its values, for Hadoop, too, whose splits begin within them. They
+/// are longer than what is compressed at a time.
 fn packed(given: &Given, writables: &str) -> Result<()> {
     let at = |name: &str| format!("/sequences/packed/{name}");
-    let ours = |job: &str, from: &str, to: &str| {
+    let ours = |job: &str, options: &[&str], from: &str, to: &str| {
         let what = ["--job", job, "--types", "text-bytes", &at(from), &at(to)];
-        succeeds(given, &[&["-q"], &CUT[..], &[writables], &what].concat())
+        let line = [&["-q"], &CUT[..], options, &[writables], &what].concat();
+        succeeds(given, &line)
     };
     let rows: String = (0..ROWS).map(|n| format!("key {n}\tvalue {n}\n")).collect();
     put(
@@ -273,39 +275,59 @@ fn packed(given: &Given, writables: &str) -> Result<()> {
         &at("in"),
         &[("a", &rows), ("b", &rows), ("c", &rows)],
     )?;
-    ours("write", "in", "inner")?;
+    ours("write", &[], "in", "inner")?;
     let inner = files(given, &at("inner"))?.into_iter();
     let inner: Vec<String> = inner
         .filter(|(name, _)| name.starts_with("part-"))
         .map(|(_, bytes)| hexadecimal(&bytes))
         .collect();
-    ours("pack", "inner", "packed")?;
     let classes = ["Text", "BytesWritable"].map(|name| format!("org.apache.hadoop.io.{name}"));
     let formats = ["SequenceFileInputFormat", "SequenceFileOutputFormat"];
-    sort(
-        given,
+    let output = "mapreduce.output.fileoutputformat.compress";
+    for (codec, at_once) in [
         ("", "NONE"),
-        formats,
-        &classes,
-        &at("packed"),
-        &at("theirs"),
-    )?;
-    ours("read", "theirs", "back")?;
-    let back: Vec<u8> = files(given, &at("back"))?
-        .into_iter()
-        .filter(|(name, _)| name.starts_with("part-"))
-        .flat_map(|(_, bytes)| bytes)
-        .collect();
-    let back = String::from_utf8(back)?;
-    let values = back
-        .lines()
-        .map(|line| line.split_once('\t').map_or("", |(_, value)| value));
-    ensure!(
-        values.eq(inner.iter().map(String::as_str)),
-        "{} files were packed, and {} records are there",
-        inner.len(),
-        back.lines().count()
-    );
+        ("SnappyCodec", "RECORD"),
+        ("Lz4Codec", "BLOCK"),
+    ] {
+        let to = |name: &str| format!("{name}-{at_once}");
+        let compress = [
+            format!("{output}={}", !codec.is_empty()),
+            format!("{output}.codec=org.apache.hadoop.io.compress.{codec}"),
+            format!("{output}.type={at_once}"),
+        ];
+        let compress: Vec<&str> = match codec {
+            "" => Vec::new(),
+            _ => compress
+                .iter()
+                .flat_map(|setting| ["-D", setting])
+                .collect(),
+        };
+        ours("pack", &compress, "inner", &to("packed"))?;
+        sort(
+            given,
+            (codec, at_once),
+            formats,
+            &classes,
+            &at(&to("packed")),
+            &at(&to("theirs")),
+        )?;
+        ours("read", &[], &to("theirs"), &to("back"))?;
+        let back: Vec<u8> = files(given, &at(&to("back")))?
+            .into_iter()
+            .filter(|(name, _)| name.starts_with("part-"))
+            .flat_map(|(_, bytes)| bytes)
+            .collect();
+        let back = String::from_utf8(back)?;
+        let values = back
+            .lines()
+            .map(|line| line.split_once('\t').map_or("", |(_, value)| value));
+        ensure!(
+            values.eq(inner.iter().map(String::as_str)),
+            "{codec} {at_once}: {} files were packed, and {} records are there",
+            inner.len(),
+            back.lines().count()
+        );
+    }
     Ok(())
 }
 
@@ -346,22 +368,16 @@ fn compressed(given: &Given) -> Result<()> {
         ("gzip", "gz", "GzipCodec"),
         ("bzip2", "bz2", "BZip2Codec"),
         ("deflate", "deflate", "DefaultCodec"),
-        ("", "", "SnappyCodec"),
-        ("", "", "Lz4Codec"),
+        ("snappy", "snappy", "SnappyCodec"),
+        ("lz4", "lz4", "Lz4Codec"),
     ] {
-        let read = match codec {
-            "" => "in",
-            _ => {
-                ours(codec, "in", ending, &format!("part-r-00000.{ending}"))?;
-                ending
-            }
-        };
+        ours(codec, "in", ending, &format!("part-r-00000.{ending}"))?;
         sort(
             given,
             (class, "NONE"),
             classes,
             &text,
-            &at(read),
+            &at(ending),
             &at(class),
         )?;
         let back = ours("gzip", class, &format!("{class}-back"), "part-r-00000")?;

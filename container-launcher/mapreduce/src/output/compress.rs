@@ -5,9 +5,11 @@ use std::io::{self, BufWriter, Write};
 
 use flate2::write::{GzEncoder, ZlibEncoder};
 
+use super::framed::Frames;
 use super::sink::Sink;
 use crate::codecs::{Encode, bzip2, zstd};
 use crate::error::{Context as _, Error, Result};
+use crate::input::Inner;
 use crate::settings::{CODEC, COMPRESS, Settings};
 
 /// Bytes that are written at once.
@@ -48,8 +50,10 @@ pub(super) fn short(name: &str) -> Result<&'static str> {
         | "org.apache.hadoop.io.compress.DeflateCodec" => Ok("deflate"),
         "bzip2" | "org.apache.hadoop.io.compress.BZip2Codec" => bzip2::there().map(|()| "bzip2"),
         "zstd" | "org.apache.hadoop.io.compress.ZStandardCodec" => zstd::there().map(|()| "zstd"),
+        "lz4" | "org.apache.hadoop.io.compress.Lz4Codec" => Ok("lz4"),
+        "snappy" | "org.apache.hadoop.io.compress.SnappyCodec" => Ok("snappy"),
         other => Err(Error::new(format!(
-            "{CODEC}={other}: output is written as gzip, deflate, bzip2 or zstd"
+            "{CODEC}={other}: output is written as gzip, deflate, bzip2, zstd, lz4 or snappy"
         ))),
     }
 }
@@ -66,6 +70,8 @@ impl Encoder {
             "gzip" => Self::Coded(Box::new(GzEncoder::new(file, level))),
             "deflate" => Self::Coded(Box::new(ZlibEncoder::new(file, level))),
             "bzip2" => Self::Coded(bzip2::writer(file)?),
+            "lz4" => Self::Coded(Box::new(Frames::new(file, Inner::Lz4))),
+            "snappy" => Self::Coded(Box::new(Frames::new(file, Inner::Snappy))),
             _ => Self::Coded(zstd::writer(file)?),
         })
     }
@@ -76,6 +82,8 @@ impl Encoder {
             "deflate" => ".deflate",
             "bzip2" => ".bz2",
             "zstd" => ".zst",
+            "lz4" => ".lz4",
+            "snappy" => ".snappy",
             _ => "",
         }
         .to_owned())

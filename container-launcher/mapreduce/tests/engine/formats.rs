@@ -99,11 +99,19 @@ fn values_of_sequence_files_are_compressed_as_settings_say() {
         ("deflate", "", "DefaultCodec"),
         ("org.apache.hadoop.io.compress.BZip2Codec", "", "BZip2Codec"),
         ("zstd", "", "ZStandardCodec"),
+        ("lz4", "", "Lz4Codec"),
+        (
+            "org.apache.hadoop.io.compress.SnappyCodec",
+            "RECORD",
+            "SnappyCodec",
+        ),
         ("gzip", "NONE", ""),
         ("", "BLOCK", "DefaultCodec"),
         ("gzip", "BLOCK", "GzipCodec"),
         ("bzip2", "BLOCK", "BZip2Codec"),
         ("zstd", "BLOCK", "ZStandardCodec"),
+        ("lz4", "BLOCK", "Lz4Codec"),
+        ("snappy", "BLOCK", "SnappyCodec"),
     ] {
         let (seq, out) = (format!("{codec}{kind}-seq"), format!("{codec}{kind}-out"));
         let settings = [

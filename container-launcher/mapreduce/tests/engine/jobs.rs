@@ -180,6 +180,8 @@ fn compressed_input_and_output() {
         ("bzip2", "bz2"),
         ("zstd", "zst"),
         ("deflate", "deflate"),
+        ("lz4", "lz4"),
+        ("org.apache.hadoop.io.compress.SnappyCodec", "snappy"),
     ] {
         let codec = format!("mapreduce.output.fileoutputformat.compress.codec={codec}");
         let options = [

@@ -97,7 +97,7 @@ fn text_compressed_or_not_and_output_with_each_codec() {
     let reduces = [CUT.as_slice(), &["--reduces", "3"]].concat();
     let parts = both(&bed, "wordcount", &reduces, &bed.at("in"), "plain");
     assert_eq!(parts.len(), 3);
-    for codec in ["gzip", "bzip2", "zstd", "deflate"] {
+    for codec in ["gzip", "bzip2", "zstd", "deflate", "lz4", "snappy"] {
         let codec_is = format!("mapreduce.output.fileoutputformat.compress.codec={codec}");
         let compressed = [
             "-D",

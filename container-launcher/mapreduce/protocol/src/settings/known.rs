@@ -44,7 +44,7 @@ pub const KNOWN: &[KnownSetting] = &[
     KnownSetting {
         name: CODEC,
         default: "gzip",
-        meaning: "with what: gzip, bzip2, zstd, deflate; SequenceFiles, where it is not given, deflate",
+        meaning: "with what: gzip, bzip2, zstd, deflate, lz4, snappy; SequenceFiles, where it is not given, deflate",
     },
     KnownSetting {
         name: COMPRESS_TYPE,

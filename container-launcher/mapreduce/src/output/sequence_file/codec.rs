@@ -7,7 +7,9 @@ use flate2::write::{GzEncoder, ZlibEncoder};
 
 use crate::codecs::{bzip2, zstd};
 use crate::error::{Error, Result};
+use crate::input::Inner;
 use crate::output::compress::short;
+use crate::output::framed;
 use crate::settings::{CODEC, COMPRESS, COMPRESS_TYPE, SEQUENCE_FILE_BLOCK, Settings};
 
 /// What is compressed at a time.
@@ -63,6 +65,8 @@ pub(super) enum Codec {
     Gzip,
     Bzip2,
     Zstd,
+    Lz4,
+    Snappy,
 }
 
 impl Codec {
@@ -74,6 +78,8 @@ impl Codec {
             "gzip" => Self::Gzip,
             "bzip2" => Self::Bzip2,
             "zstd" => Self::Zstd,
+            "lz4" => Self::Lz4,
+            "snappy" => Self::Snappy,
             _ => Self::Deflate,
         })
     }
@@ -84,6 +90,8 @@ impl Codec {
             Self::Gzip => "org.apache.hadoop.io.compress.GzipCodec",
             Self::Bzip2 => "org.apache.hadoop.io.compress.BZip2Codec",
             Self::Zstd => "org.apache.hadoop.io.compress.ZStandardCodec",
+            Self::Lz4 => "org.apache.hadoop.io.compress.Lz4Codec",
+            Self::Snappy => "org.apache.hadoop.io.compress.SnappyCodec",
         }
     }
 
@@ -102,6 +110,8 @@ impl Codec {
             }
             Self::Bzip2 => bzip2::compress(raw, out)?,
             Self::Zstd => zstd::compress(raw, out)?,
+            Self::Lz4 => framed::compress(Inner::Lz4, raw, out)?,
+            Self::Snappy => framed::compress(Inner::Snappy, raw, out)?,
         }
         Ok(())
     }
