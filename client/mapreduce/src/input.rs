@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use gerbil_task::inputs::{as_part, is_hidden, paths};
+use gerbil_task::inputs::{Folders, MAP_FILE_DATA, as_part, is_hidden, is_map_file, paths};
 use gerbil_task::pattern::{braces, is_pattern, matches, unescaped};
 use gerbil_task::settings::RECURSIVE;
 use proto_hadoop::{FileBlocks, ListingEntry, NameNodeClient};
@@ -74,12 +74,12 @@ impl From<ListingEntry> for FolderEntry {
 /// The files that `inputs` name, in the order of the inputs and, within each, of their names.
 ///
 /// # Errors
-/// One is empty; there are none of a name; a folder is inside of a folder, and that is not `recursive`; the file system
+/// One is empty; there are none of a name; a folder is inside of a folder, and neither is read; the file system
 /// refuses.
 pub async fn files(
     places: &FileSystems,
     inputs: &[String],
-    recursive: bool,
+    folders: Folders,
 ) -> Result<Vec<InputFile>, MapReduceError> {
     let mut found = Vec::new();
     for input in paths(inputs)? {
@@ -90,7 +90,7 @@ pub async fn files(
             storage: &storage,
             name_node: name_node.as_deref(),
             address: &place.address,
-            recursive,
+            folders,
         };
         if !looked.named(input, &place.path, &mut found).await? {
             return Err(absent(inputs, input, &place));
@@ -165,7 +165,7 @@ struct Looked<'a> {
     /// Tells with what a folder has where its files lie, by the same calls.
     name_node: Option<&'a NameNodeClient>,
     address: &'a Address,
-    recursive: bool,
+    folders: Folders,
 }
 
 impl Looked<'_> {
@@ -323,6 +323,7 @@ impl Looked<'_> {
         mut open: Vec<FolderEntry>,
         into: &mut Vec<InputFile>,
     ) -> Result<(), MapReduceError> {
+        self.keep_data(&mut open);
         // Those that come next are last; a folder's files stand where its name does.
         while let Some(entry) = open.pop() {
             if !entry.is_folder {
@@ -335,15 +336,27 @@ impl Looked<'_> {
                 }
                 continue;
             }
-            if !self.recursive {
+            let mut inside = self.entries(&entry.path).await?;
+            if !self.keep_data(&mut inside) && !self.folders.recursive {
                 return Err(MapReduceError::Asked(format!(
                     "{} is a folder inside of an input folder: -D {RECURSIVE}=true reads those, too",
                     self.storage.url(&entry.path)
                 )));
             }
-            open.extend(self.entries(&entry.path).await?);
+            open.extend(inside);
         }
         Ok(())
+    }
+
+    /// Leaves the data alone of a folder that is a MapFile; whether it is one.
+    fn keep_data(&self, entries: &mut Vec<FolderEntry>) -> bool {
+        let is_map_file = self.folders.map_files
+            && is_map_file(entries.iter().map(FolderEntry::name))
+            && entries.iter().all(|entry| !entry.is_folder);
+        if is_map_file {
+            entries.retain(|entry| entry.name() == MAP_FILE_DATA);
+        }
+        is_map_file
     }
 
     /// What a folder has that counts, the last name first.
@@ -368,6 +381,7 @@ mod tests {
     use std::os::unix::ffi::OsStrExt as _;
     use std::sync::Arc;
 
+    use gerbil_task::inputs::Folders;
     use job::exit::Exit;
     use proto_hadoop::conf::Configuration;
 
@@ -391,8 +405,8 @@ mod tests {
         make(root);
         let places = places();
         let at = |text: &str| format!("file:{}/{text}", root.display());
-        let named = async |inputs: &[String], recursive| {
-            let found = files(&places, inputs, recursive).await?;
+        let named = async |inputs: &[String], folders| {
+            let found = files(&places, inputs, folders).await?;
             let names = found.iter().map(|file| {
                 let path = std::path::Path::new(&file.place.path);
                 path.strip_prefix(root).unwrap().display().to_string()
@@ -404,21 +418,31 @@ mod tests {
             root.display().to_string(),
         ] {
             for listing in listings(&root) {
-                let found = named(&listing.inputs, false).await;
+                let found = named(&listing.inputs, listing.folders).await;
                 if let Err(error) = &found {
                     assert_eq!(error.exit(), Exit::Usage, "{error}");
                 }
                 check(&listing, found.map_err(|error| error.to_string()));
             }
         }
-        let all = named(&[at("in")], true).await.unwrap();
+        let recursive = Folders {
+            recursive: true,
+            ..Folders::default()
+        };
+        let all = named(&[at("in")], recursive).await.unwrap();
         assert_eq!(all, ["in/a", "in/b", "in/deep/c"]);
-        let refused = named(&[at("in")], false).await.unwrap_err().to_string();
+        let refused = named(&[at("in")], Folders::default())
+            .await
+            .unwrap_err()
+            .to_string();
         assert!(refused.contains("input.dir.recursive=true"), "{refused}");
         let name = std::ffi::OsStr::from_bytes(b"k\xf6ln");
         std::fs::write(root.join("in").join(name), "x").unwrap();
         for input in ["in", "in/k*"] {
-            let refused = named(&[at(input)], true).await.unwrap_err().to_string();
+            let refused = named(&[at(input)], recursive)
+                .await
+                .unwrap_err()
+                .to_string();
             assert!(refused.contains("is not UTF-8"), "{refused}");
         }
         std::fs::remove_file(root.join("in").join(name)).unwrap();

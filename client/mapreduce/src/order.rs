@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::sync::PoisonError;
 
-use gerbil_task::inputs::{check_output, paths};
+use gerbil_task::inputs::{Folders, check_output, paths};
 use gerbil_task::renamed::{current, remark};
 use gerbil_task::settings::{
     AM_ATTEMPTS, JOB_NAME, KNOWN, MAP_ATTEMPTS, MAP_MEMORY, MAP_SPECULATIVE, NODE_FAILURES, QUEUE,
@@ -164,9 +164,9 @@ impl JobOrders {
     pub async fn files(
         &self,
         inputs: &[String],
-        recursive: bool,
+        folders: Folders,
     ) -> Result<Vec<Listed>, MapReduceError> {
-        let found = input::files(&self.places, inputs, recursive).await?;
+        let found = input::files(&self.places, inputs, folders).await?;
         let mut files = Vec::with_capacity(found.len());
         let mut listed = self.listed.lock().unwrap_or_else(PoisonError::into_inner);
         for file in found {
@@ -332,7 +332,11 @@ impl JobOrders {
             false => made,
             true => {
                 let recursive = number(settings, RECURSIVE)?.unwrap_or_default();
-                let files = self.files(inputs, recursive).await?;
+                let folders = Folders {
+                    recursive,
+                    map_files: false,
+                };
+                let files = self.files(inputs, folders).await?;
                 splits::text(&files, settings).map_err(MapReduceError::Setting)?
             }
         };

@@ -64,6 +64,7 @@ pub enum Granule {
 pub(crate) struct Cutting {
     pub(crate) granule: fn(&Settings) -> Result<Granule>,
     pub(crate) takes: fn(&str) -> Result<()>,
+    pub(crate) map_files: bool,
 }
 
 impl Cutting {
@@ -71,6 +72,7 @@ impl Cutting {
         Self {
             granule: I::granule,
             takes: I::takes,
+            map_files: I::MAP_FILES,
         }
     }
 }
@@ -90,6 +92,10 @@ pub trait InputFormat: 'static {
     /// Whether the format goes to [places](Source::places) of its files instead of reading each from where the piece begins:
     /// then nothing is opened before the format asks for it.
     const PLACES: bool = false;
+
+    /// Whether a folder with `data` and `index`, a MapFile of Hadoop's, stands for its data alone: the format reads
+    /// SequenceFiles. Such folders are read inside of an input folder, too.
+    const MAP_FILES: bool = false;
 
     /// The splits of inputs that are no files.
     ///

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use gerbil_task::inputs::Folders;
 use gerbil_task::{FromDriver, Submission, ToDriver, VERSION, said};
 
 use super::under_way::Submitted;
@@ -51,10 +52,18 @@ impl Serving<'_> {
                 self.waited_for = Some(submission);
                 self.answer_wait();
             }
-            FromDriver::Files { inputs, recursive } => {
+            FromDriver::Files {
+                inputs,
+                recursive,
+                map_files,
+            } => {
+                let folders = Folders {
+                    recursive,
+                    map_files,
+                };
                 let orders = Arc::clone(&self.run.orders);
                 self.begin(async move {
-                    let files = orders.files(&inputs, recursive).await?;
+                    let files = orders.files(&inputs, folders).await?;
                     Ok(ToDriver::Listed { files }.into())
                 });
             }

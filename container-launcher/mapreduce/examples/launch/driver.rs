@@ -122,7 +122,9 @@ impl Driver<'_> {
             FromDriver::List { path } => ToDriver::Listed {
                 files: job::files(&[path], false)?,
             },
-            FromDriver::Files { inputs, recursive } => ToDriver::Listed {
+            FromDriver::Files {
+                inputs, recursive, ..
+            } => ToDriver::Listed {
                 files: job::files(&inputs, recursive)?,
             },
             FromDriver::Open { path, from } => {

@@ -35,6 +35,8 @@ tagged! {
             inputs: Vec<String>,
             /// Folders inside of folders are read, too.
             recursive: bool,
+            /// Of a folder that is a MapFile of Hadoop's the data are a file, wherever it is.
+            map_files: bool = default,
         },
         /// A file is to be read; answered by `opened`. Several may be open at once: a pipe is filled beside what is said.
         "open" Open {

@@ -103,9 +103,36 @@ pub fn is_hidden(name: &str) -> bool {
     name.starts_with(['_', '.'])
 }
 
+/// Which folders inside of input folders are read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Folders {
+    /// All.
+    pub recursive: bool,
+    /// MapFiles, of which there are the data alone, wherever they are.
+    pub map_files: bool,
+}
+
+/// The file of a MapFile that has its records.
+pub const MAP_FILE_DATA: &str = "data";
+
+/// Whether a folder of these files, apart from hidden ones, is a MapFile of Hadoop's: a SequenceFile of sorted keys, and
+/// one that says where some of them are. A `BloomMapFile` has a third.
+pub fn is_map_file<'a>(names: impl IntoIterator<Item = &'a str>) -> bool {
+    let (mut has_data, mut has_index) = (false, false);
+    for name in names {
+        match name {
+            MAP_FILE_DATA => has_data = true,
+            "index" => has_index = true,
+            "bloom" => {}
+            _ => return false,
+        }
+    }
+    has_data && has_index
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{InputError, as_part, check_output, escaped, paths};
+    use super::{InputError, as_part, check_output, escaped, is_map_file, paths};
     use crate::pattern::{is_pattern, unescaped};
 
     #[test]
@@ -136,6 +163,23 @@ mod tests {
         }
         assert_eq!(check_output(""), Err(InputError::EmptyOutput));
         assert_eq!(check_output("out"), Ok(()));
+    }
+
+    #[test]
+    fn a_map_file_has_data_and_index_and_nothing_else() {
+        for (names, expected) in [
+            (&["data", "index"][..], true),
+            (&["index", "data"], true),
+            (&["bloom", "data", "index"], true),
+            (&["data"], false),
+            (&["index"], false),
+            (&["bloom", "data"], false),
+            (&["data", "index", "part-r-00000"], false),
+            (&["Data", "index"], false),
+            (&[], false),
+        ] {
+            assert_eq!(is_map_file(names.iter().copied()), expected, "{names:?}");
+        }
     }
 
     #[test]

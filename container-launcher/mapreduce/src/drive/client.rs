@@ -101,9 +101,18 @@ impl DriverSocket {
     }
 
     /// The files of a job's input.
-    pub(crate) fn files(&self, inputs: &[String], recursive: bool) -> Result<Vec<Listed>> {
-        let inputs = inputs.to_vec();
-        match self.ask(&FromDriver::Files { inputs, recursive })? {
+    pub(crate) fn files(
+        &self,
+        inputs: &[String],
+        recursive: bool,
+        map_files: bool,
+    ) -> Result<Vec<Listed>> {
+        let asked = FromDriver::Files {
+            inputs: inputs.to_vec(),
+            recursive,
+            map_files,
+        };
+        match self.ask(&asked)? {
             ToDriver::Listed { files } => Ok(files),
             other => Err(confused("files", &other)),
         }

@@ -238,7 +238,7 @@ impl<'a> Submit<'a> {
     ) -> Result<Vec<Vec<Piece>>> {
         let granule = (cutting.granule)(settings)?;
         let recursive = settings.parse(RECURSIVE)?;
-        let files = self.client.files(words, recursive)?;
+        let files = self.client.files(words, recursive, cutting.map_files)?;
         files
             .iter()
             .try_for_each(|file| (cutting.takes)(&file.path))?;

@@ -269,6 +269,8 @@ impl<K: Key, V: Value> InputFormat for SequenceFile<K, V> {
     type Value<'a> = V::View<'a>;
     type Reader = SequenceReader;
 
+    const MAP_FILES: bool = true;
+
     fn granule(_: &Settings) -> Result<Granule> {
         Ok(Granule::Byte)
     }

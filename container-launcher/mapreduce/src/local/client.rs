@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::Instant;
 
-use gerbil_task::inputs::check_output;
+use gerbil_task::inputs::{Folders, check_output};
 use gerbil_task::{FrameError, FromDriver, Submission, ToDriver, VERSION, said};
 
 use super::interrupt::{Interrupts, with_interrupts};
@@ -162,8 +162,16 @@ impl<'a> LocalClient<'a> {
                     continue;
                 }
                 FromDriver::Wait { submission } => self.wait(submission),
-                FromDriver::Files { inputs, recursive } => {
-                    paths::files(&inputs, recursive).map(|files| ToDriver::Listed { files })
+                FromDriver::Files {
+                    inputs,
+                    recursive,
+                    map_files,
+                } => {
+                    let folders = Folders {
+                        recursive,
+                        map_files,
+                    };
+                    paths::files(&inputs, folders).map(|files| ToDriver::Listed { files })
                 }
                 FromDriver::List { path } => {
                     files::list(&path).map(|files| ToDriver::Listed { files })

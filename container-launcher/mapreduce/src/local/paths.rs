@@ -5,13 +5,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use gerbil_task::Listed;
-use gerbil_task::inputs::{as_part, is_hidden, paths};
+use gerbil_task::inputs::{Folders, MAP_FILE_DATA, as_part, is_hidden, is_map_file, paths};
 use gerbil_task::pattern::{braces, is_pattern, matches, unescaped};
 
 use crate::error::{Context as _, Error, Result};
 
 /// The files that `inputs` name, in the order of the inputs and, within each, of their names.
-pub(super) fn files(inputs: &[String], recursive: bool) -> Result<Vec<Listed>> {
+pub(super) fn files(inputs: &[String], folders: Folders) -> Result<Vec<Listed>> {
     let mut found = Vec::new();
     for given in paths(inputs)? {
         let input = of_this_machine(given)?;
@@ -28,7 +28,7 @@ pub(super) fn files(inputs: &[String], recursive: bool) -> Result<Vec<Listed>> {
             )));
         }
         for path in matches {
-            take(&path, true, recursive, &mut found)?;
+            take(&path, true, folders, &mut found)?;
         }
     }
     Ok(found)
@@ -58,7 +58,7 @@ pub(super) fn text(path: &Path) -> Result<&str> {
     })
 }
 
-fn take(path: &Path, named: bool, recursive: bool, found: &mut Vec<Listed>) -> Result<()> {
+fn take(path: &Path, named: bool, folders: Folders, found: &mut Vec<Listed>) -> Result<()> {
     let shown = || path.display().to_string();
     let about = fs::metadata(path).context(shown)?;
     if !about.is_dir() {
@@ -77,21 +77,28 @@ fn take(path: &Path, named: bool, recursive: bool, found: &mut Vec<Listed>) -> R
         });
         return Ok(());
     }
-    if !named && !recursive {
+    let mut names = Vec::new();
+    for entry in fs::read_dir(path).context(shown)? {
+        let name = entry.context(shown)?.file_name();
+        if !is_hidden(&name.to_string_lossy()) {
+            names.push(name);
+        }
+    }
+    if folders.map_files
+        && is_map_file(names.iter().map(|name| name.to_str().unwrap_or_default()))
+        && names.iter().all(|name| path.join(name).is_file())
+    {
+        return take(&path.join(MAP_FILE_DATA), false, folders, found);
+    }
+    if !named && !folders.recursive {
         return Err(Error::new(format!(
             "{} is a folder inside of an input folder: --recursive reads those, too",
             shown()
         )));
     }
-    let mut names = Vec::new();
-    for entry in fs::read_dir(path).context(shown)? {
-        names.push(entry.context(shown)?.file_name());
-    }
     names.sort();
     for name in names {
-        if !is_hidden(&name.to_string_lossy()) {
-            take(&path.join(name), false, recursive, found)?;
-        }
+        take(&path.join(name), false, folders, found)?;
     }
     Ok(())
 }
@@ -176,22 +183,26 @@ mod listings;
 mod tests {
     use std::fs;
 
-    use super::files;
     use super::listings::{check, listings, make};
+    use super::{Folders, files};
 
     #[test]
     fn inputs_are_what_hadoop_takes() {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path();
         make(root);
-        let names = |inputs: &[String], recursive| {
-            let found = files(inputs, recursive).map_err(|error| error.to_string())?;
+        let names = |inputs: &[String], folders| {
+            let found = files(inputs, folders).map_err(|error| error.to_string())?;
             let name = |path: &str| {
                 let name = std::path::Path::new(path).strip_prefix(root);
                 name.unwrap().display().to_string()
             };
             let names = found.iter().map(|file| name(&file.path));
             Ok::<_, String>(names.collect::<Vec<_>>())
+        };
+        let recursive = Folders {
+            recursive: true,
+            ..Folders::default()
         };
         let root = root.display().to_string();
         for root in [
@@ -200,14 +211,17 @@ mod tests {
             format!("file://{root}"),
         ] {
             for listing in listings(&root) {
-                check(&listing, names(&listing.inputs, false));
+                check(&listing, names(&listing.inputs, listing.folders));
             }
             let all = [format!("{root}/in")];
-            assert_eq!(names(&all, true).unwrap(), ["in/a", "in/b", "in/deep/c"]);
-            let refused = names(&all, false).unwrap_err();
+            assert_eq!(
+                names(&all, recursive).unwrap(),
+                ["in/a", "in/b", "in/deep/c"]
+            );
+            let refused = names(&all, Folders::default()).unwrap_err();
             assert!(refused.contains("--recursive"), "{refused}");
         }
-        assert!(names(&["hdfs://n/x".into()], false).is_err());
+        assert!(names(&["hdfs://n/x".into()], Folders::default()).is_err());
     }
 
     #[test]
@@ -222,7 +236,7 @@ mod tests {
             "/dev/zero".into(),
             pipe,
         ] {
-            let refused = files(std::slice::from_ref(&input), false).unwrap_err();
+            let refused = files(std::slice::from_ref(&input), Folders::default()).unwrap_err();
             let refused = refused.to_string();
             assert!(
                 refused.contains("a pipe or a device is no input"),
@@ -239,7 +253,7 @@ mod tests {
         fs::write(folder.path().join(name), "x").unwrap();
         let all = folder.path().display().to_string();
         for input in [all.clone(), format!("{all}/k*")] {
-            let refused = files(&[input], false).unwrap_err().to_string();
+            let refused = files(&[input], Folders::default()).unwrap_err().to_string();
             assert!(refused.contains("is not UTF-8"), "{refused}");
         }
         assert!(
@@ -254,6 +268,6 @@ mod tests {
             folder.path().join(std::ffi::OsStr::from_bytes(b"_k\xf6ln")),
         )
         .unwrap();
-        assert!(files(&[all], false).unwrap().is_empty());
+        assert!(files(&[all], Folders::default()).unwrap().is_empty());
     }
 }

@@ -219,7 +219,10 @@ fn files_of_another_file_system_are_listed_by_the_client_and_cut_by_the_driver()
         FromDriver::Hello { .. }
     ));
     client.send(&welcome(VERSION)).unwrap();
-    let FromDriver::Files { inputs, recursive } = client.receive().unwrap() else {
+    let FromDriver::Files {
+        inputs, recursive, ..
+    } = client.receive().unwrap()
+    else {
         panic!("the driver asks for no files");
     };
     assert_eq!(inputs, ["hdfs://nn:8020/in", "/more*"]);

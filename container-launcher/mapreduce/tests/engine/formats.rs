@@ -253,6 +253,34 @@ fn blocks_of_sequence_files_are_cut_into_splits_and_a_broken_one_is_named() {
     assert!(code == 1 && said.contains(words), "{said}");
 }
 
+#[test]
+fn the_data_of_a_map_file_are_read_and_not_its_index() {
+    let bed = Bed::new();
+    bed.write("one", "one line\nanother\n");
+    bed.write("two", "more\n");
+    for (part, input) in ["one", "two"].iter().enumerate() {
+        let seq = format!("{input}-seq");
+        let (code, said) = run("writeseq", &[], &[&bed.at(input), &bed.at(&seq)]);
+        assert_eq!(code, 0, "{said}");
+        let written = std::fs::read(bed.path(&seq).join("part-m-00000")).unwrap();
+        bed.write(&format!("maps/part-r-0000{part}/data"), &written);
+        // One of other types, as far as the format is concerned.
+        bed.write(&format!("maps/part-r-0000{part}/index"), "SEQ\x06");
+    }
+    let all = "0\tone line\n9\tanother\n0\tmore\n";
+    let one = "0\tone line\n9\tanother\n";
+    for (input, wanted) in [("maps", all), ("maps/*", all), ("maps/part-r-00000", one)] {
+        let out = format!("out-{}", input.len());
+        let (code, said) = run("readseq", &[], &[&bed.at(input), &bed.at(&out)]);
+        assert_eq!(code, 0, "{said}");
+        assert_eq!(bed.parts(&out), wanted.as_bytes(), "{input}");
+    }
+    // Of no other format's is such a folder anything but a folder.
+    let (code, said) = run("keyvalue", &[], &[&bed.at("maps"), &bed.at("none")]);
+    let words = "maps/part-r-00000 is a folder inside of an input folder: --recursive";
+    assert!(code == 64 && said.contains(words), "{code}: {said}");
+}
+
 /// `tests/hadoop` holds what Hadoop 3.4.2's own `Sort` made of `lines.txt`: plain, its records compressed, with zlib,
 /// Snappy and LZ4, in blocks.
 #[test]

@@ -81,6 +81,8 @@ impl InputFormat for SequenceFileAsText {
     type Value<'a> = &'a [u8];
     type Reader = AsTextReader;
 
+    const MAP_FILES: bool = true;
+
     fn granule(_: &Settings) -> Result<Granule> {
         Ok(Granule::Byte)
     }

@@ -28,6 +28,8 @@ impl InputFormat for SequenceFileRaw {
     type Value<'a> = Wire<'a>;
     type Reader = SequenceReader;
 
+    const MAP_FILES: bool = true;
+
     fn granule(_: &Settings) -> Result<Granule> {
         Ok(Granule::Byte)
     }

@@ -3,8 +3,10 @@
 
 use std::path::Path;
 
+use gerbil_task::inputs::Folders;
+
 /// The files of the folder.
-const FILES: [&str; 16] = [
+const FILES: [&str; 23] = [
     "in/b",
     "in/a",
     "in/_log",
@@ -21,10 +23,17 @@ const FILES: [&str; 16] = [
     "odd/ünï.txt",
     "odd/a*",
     "odd/ab",
+    "maps/part-r-00001/index",
+    "maps/part-r-00001/data",
+    "maps/part-r-00000/.data.crc",
+    "maps/part-r-00000/data",
+    "maps/part-r-00000/index",
+    "maps/part-r-00000/bloom",
+    "maps/plain",
 ];
 
 /// Inputs, and the files that they name.
-const FOUND: [(&[&str], &str); 20] = [
+const FOUND: [(&[&str], &str); 21] = [
     (&["@/x1,@/y1"], "x1 y1"),
     (&["@/{x,y}1", "@/x*"], "x1 y1 x1 x2"),
     (&["@/[x-y]1"], "x1 y1"),
@@ -44,7 +53,42 @@ const FOUND: [(&[&str], &str); 20] = [
     (&["@/odd/a*"], "odd/a* odd/ab"),
     (&["@/odd/a{b,}"], "odd/ab"),
     (&["@/y1", "@/x1"], "y1 x1"),
+    (
+        &["@/maps/part-r-00001"],
+        "maps/part-r-00001/data maps/part-r-00001/index",
+    ),
     (&[r"@/odd/*\**"], "odd/a*"),
+];
+
+/// Inputs, and the files that they name where a folder may be a MapFile, and other folders are read as `recursive` says.
+const MAP_FILES: [(&[&str], bool, &str); 7] = [
+    (
+        &["@/maps"],
+        false,
+        "maps/part-r-00000/data maps/part-r-00001/data maps/plain",
+    ),
+    (
+        &["@/maps"],
+        true,
+        "maps/part-r-00000/data maps/part-r-00001/data maps/plain",
+    ),
+    (&["@/maps/part-r-00001"], false, "maps/part-r-00001/data"),
+    (
+        &["@/maps/part-r-00001/index"],
+        false,
+        "maps/part-r-00001/index",
+    ),
+    (
+        &["@/maps/*"],
+        false,
+        "maps/part-r-00000/data maps/part-r-00001/data maps/plain",
+    ),
+    (
+        &["@/maps/*/data"],
+        false,
+        "maps/part-r-00000/data maps/part-r-00001/data",
+    ),
+    (&["@/in"], true, "in/a in/b in/deep/c"),
 ];
 
 /// Inputs that name nothing, and what is said of them.
@@ -78,6 +122,7 @@ pub(crate) fn make(root: &Path) {
 /// A row of inputs, and what is to come of them.
 pub(crate) struct Listing {
     pub(crate) inputs: Vec<String>,
+    pub(crate) folders: Folders,
     /// The names of the files, or a part of a sentence.
     pub(crate) expected: Result<String, String>,
 }
@@ -85,15 +130,36 @@ pub(crate) struct Listing {
 /// All rows, of a folder that is called so.
 pub(crate) fn listings(root: &str) -> Vec<Listing> {
     let of = |text: &str| text.replace('@', root);
+    let all = |inputs: &[&str]| inputs.iter().map(|input| of(input)).collect();
     let found = FOUND.iter().map(|(inputs, names)| Listing {
-        inputs: inputs.iter().map(|input| of(input)).collect(),
+        inputs: all(inputs),
+        folders: Folders::default(),
+        expected: Ok((*names).to_owned()),
+    });
+    let map_files = MAP_FILES.iter().map(|(inputs, recursive, names)| Listing {
+        inputs: all(inputs),
+        folders: Folders {
+            recursive: *recursive,
+            map_files: true,
+        },
         expected: Ok((*names).to_owned()),
     });
     let refused = REFUSED.iter().map(|(input, said)| Listing {
         inputs: vec![of(input)],
+        folders: Folders::default(),
         expected: Err(of(said)),
     });
-    found.chain(refused).collect()
+    let inside = ["@/in", "@/maps"].map(|input| Listing {
+        inputs: vec![of(input)],
+        folders: Folders {
+            recursive: false,
+            // A folder of MapFiles is one of folders where they are none.
+            map_files: input == "@/in",
+        },
+        expected: Err("is a folder inside of an input folder".to_owned()),
+    });
+    let refused = refused.chain(inside);
+    found.chain(map_files).chain(refused).collect()
 }
 
 /// Whether a launcher has found what a row says; else what it found.
