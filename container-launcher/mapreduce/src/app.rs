@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::process::ExitCode;
+use std::rc::Rc;
 
 use gerbil_task::{Plan, ROLE_VARIABLE};
 
@@ -22,7 +23,7 @@ type Prepare = dyn for<'a> Fn(Submit<'a>) -> Result<Submit<'a>>;
 /// Only the client's driver drives, a process of its own beside it; loops and chains of jobs are plain Rust there.
 pub struct App {
     name: String,
-    specs: Vec<Spec>,
+    specs: Vec<Rc<Spec>>,
     driver: Option<Box<DriverFunction>>,
     /// What is added to the only job where there is no driver.
     prepare: Option<Box<Prepare>>,
@@ -57,7 +58,7 @@ impl App {
     /// Registers a job.
     #[must_use]
     pub fn job<K, V>(mut self, job: Ready<K, V>) -> Self {
-        self.specs.push(job.spec);
+        self.specs.push(Rc::new(job.spec));
         self
     }
 
@@ -126,13 +127,14 @@ impl App {
         self.driver.as_deref()
     }
 
-    pub(crate) fn specs(&self) -> &[Spec] {
+    pub(crate) fn specs(&self) -> &[Rc<Spec>] {
         &self.specs
     }
 
     pub(crate) fn spec(&self, name: &str) -> Result<&Spec> {
         self.specs
             .iter()
+            .map(Rc::as_ref)
             .find(|spec| spec.planned.name == name)
             .ok_or_else(|| {
                 let names: Vec<_> = self
@@ -208,6 +210,13 @@ impl App {
             ));
             return ExitCode::from(64);
         }
+        if role.is_some() && arguments.inline {
+            crate::say(&format!(
+                "{}: --inline is of a program that is started by itself, without gerbil mr",
+                self.name
+            ));
+            return ExitCode::from(64);
+        }
         if role.is_some() {
             arguments.remark(&self.name);
             return crate::drive::drive(&self, &arguments).unwrap_or_else(|error| {
@@ -222,7 +231,11 @@ impl App {
             crate::say(&format!("{}: {error}", self.name));
             return ExitCode::from(64);
         }
-        match local::client::serve(&self, &arguments) {
+        let served = match arguments.inline {
+            true => local::inline::serve(&self, &arguments),
+            false => local::client::serve(&self, &arguments),
+        };
+        match served {
             Ok(()) => ExitCode::SUCCESS,
             Err((error, code)) => {
                 let said = error.to_string();

@@ -25,6 +25,8 @@ use crate::settings::{KNOWN, QUIET, RECURSIVE, REDUCES, SKIP, SKIP_GROUPS, Setti
 pub(crate) struct Arguments {
     pub(crate) help: bool,
     pub(crate) local: bool,
+    /// On one thread of this process.
+    pub(crate) inline: bool,
     pub(crate) quiet: bool,
     pub(crate) slots: Option<usize>,
     pub(crate) report: Option<PathBuf>,
@@ -38,6 +40,10 @@ pub(crate) struct Arguments {
 
 const OPTIONS: &[(&str, &str)] = &[
     ("--local", "run on this machine, without a cluster"),
+    (
+        "--inline",
+        "the same on one thread of one process, one task after the other, for a debugger",
+    ),
     (
         "--slots N",
         "tasks at a time, with --local; without it one a core",
@@ -85,6 +91,10 @@ impl Arguments {
             match word {
                 Long("help") | Short('h') => arguments.help = true,
                 Long("local") => arguments.local = true,
+                Long("inline") => {
+                    arguments.local = true;
+                    arguments.inline = true;
+                }
                 Long("quiet") => {
                     arguments.quiet = true;
                     arguments.set(QUIET, "true");
@@ -209,6 +219,11 @@ impl Arguments {
                 "--{} is needed: {}",
                 missing.name, missing.meaning
             )));
+        }
+        if self.inline && self.slots.is_some() {
+            return Err(Error::new(
+                "--slots and --inline: one task at a time is all that one thread has",
+            ));
         }
         let Some((output, inputs)) = self
             .operands

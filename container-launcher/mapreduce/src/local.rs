@@ -1,5 +1,6 @@
 //! Jobs on this machine alone: a client and launcher that starts the executable itself.
 
+mod answers;
 mod blame;
 pub(crate) mod client;
 mod commit;
@@ -8,6 +9,7 @@ pub(crate) mod elsewhere;
 mod files;
 #[cfg(feature = "fpga")]
 mod fpgad;
+pub(crate) mod inline;
 mod interrupt;
 mod memory;
 mod paths;
@@ -23,9 +25,10 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Instant;
 
-use gerbil_task::Piece;
+use gerbil_task::inputs::check_output;
+use gerbil_task::{Piece, Submission};
 
-use crate::context::Counters;
+use crate::context::{Counters, brought_setting};
 use crate::error::{Context as _, Result};
 use crate::job::Spec;
 use crate::settings::{COMPRESS_MAP, REDUCES, Settings};
@@ -51,8 +54,40 @@ pub(crate) struct LocalJob<'a> {
     pub(crate) report: Option<PathBuf>,
 }
 
+impl<'a> LocalJob<'a> {
+    /// What was submitted, one task at a time.
+    fn of(spec: &'a Spec, submission: Submission) -> Result<Self> {
+        check_output(&submission.output)?;
+        let mut settings = Settings::new(submission.settings);
+        for file in &submission.brings {
+            settings.set(&brought_setting(&file.name), &files::brought(file)?);
+        }
+        Ok(Self {
+            spec,
+            digest: String::new(),
+            choice: Vec::new(),
+            settings,
+            params: submission.params,
+            inputs: submission.inputs,
+            splits: submission.splits,
+            output: files::path(&submission.output)?,
+            slots: Some(1),
+            quiet: false,
+            report: None,
+        })
+    }
+}
+
 /// Why a job is ended before its time, if it is.
 type Stop<'a> = dyn Fn() -> Option<String> + 'a;
+
+/// Who works on the tasks.
+pub(crate) enum Workers<'a> {
+    /// Processes, until something stops them.
+    Processes(&'a Stop<'a>),
+    /// This thread.
+    Here,
+}
 
 /// A job that nothing stands in the way of: its output folder is its own.
 pub(crate) struct LocalRun {
@@ -110,8 +145,12 @@ impl LocalRun {
         self.committer.abort();
     }
 
-    /// Runs it, unless `stop` says why not; its counters.
-    pub(crate) fn finish(mut self, order: &LocalJob<'_>, stop: &Stop<'_>) -> Result<Counters> {
+    /// Runs it; its counters.
+    pub(crate) fn finish(
+        mut self,
+        order: &LocalJob<'_>,
+        workers: &Workers<'_>,
+    ) -> Result<Counters> {
         let name = &order.spec.planned.name;
         let (bytes, slots) = (self.bytes, self.slots);
         if !order.quiet {
@@ -130,7 +169,12 @@ impl LocalRun {
             committer: &self.committer,
             outputs: &outputs,
         };
-        let ended = slot::work(order, &self.settings, (slots, bytes), stop, ground);
+        let ended = match workers {
+            Workers::Processes(stop) => {
+                slot::work(order, &self.settings, (slots, bytes), stop, ground)
+            }
+            Workers::Here => inline::tasks::work(order, &self.settings, ground),
+        };
         let done = ended.and_then(|scratch| Ok((self.queue.verdict()?, scratch)));
         let done = done.and_then(|done| self.committer.commit().map(|()| done));
         if done.is_err() {

@@ -11,12 +11,22 @@ use crate::context::Counters;
 use crate::error::{Context as _, Error, Result};
 use crate::input::Opened;
 use crate::input::splits::OpenNamed;
+use crate::local::inline::{self, InlineClient};
 use crate::sentence::bounded;
+
+/// Who answers.
+#[derive(Debug)]
+enum Client {
+    /// The process at the other end of the socket.
+    Process(Rc<RefCell<Connection>>),
+    /// This one.
+    Here(Rc<RefCell<InlineClient>>),
+}
 
 /// The other end of a driver's socket.
 #[derive(Debug)]
 pub(crate) struct DriverSocket {
-    connection: Rc<RefCell<Connection>>,
+    client: Client,
     submissions: Cell<u32>,
     /// Settings of the cluster, below those of the plan.
     pub(crate) defaults: BTreeMap<String, String>,
@@ -37,7 +47,7 @@ impl DriverSocket {
                 given,
                 split_max,
             } if version == VERSION => Ok(Some(Self {
-                connection: Rc::new(RefCell::new(connection)),
+                client: Client::Process(Rc::new(RefCell::new(connection))),
                 submissions: Cell::new(0),
                 defaults,
                 given,
@@ -51,8 +61,22 @@ impl DriverSocket {
         }
     }
 
-    fn ask(&self, message: &FromDriver) -> Result<ToDriver> {
-        ask(&mut self.connection.borrow_mut(), message)
+    /// A client that is this very process.
+    pub(crate) fn inline(client: Rc<RefCell<InlineClient>>) -> Self {
+        Self {
+            client: Client::Here(client),
+            submissions: Cell::new(0),
+            defaults: BTreeMap::new(),
+            given: BTreeMap::new(),
+            split_max: BTreeMap::new(),
+        }
+    }
+
+    fn ask(&self, message: FromDriver) -> Result<ToDriver> {
+        match &self.client {
+            Client::Process(connection) => ask(&mut connection.borrow_mut(), &message),
+            Client::Here(client) => client.borrow_mut().answer(message),
+        }
     }
 
     /// Hands a job over; its number.
@@ -60,7 +84,7 @@ impl DriverSocket {
         let number = self.submissions.get();
         submission.submission = number;
         self.submissions.set(number + 1);
-        match self.ask(&FromDriver::Submit(submission))? {
+        match self.ask(FromDriver::Submit(submission))? {
             ToDriver::Accepted { .. } => Ok(number),
             other => Err(confused("submit", &other)),
         }
@@ -68,7 +92,7 @@ impl DriverSocket {
 
     /// Waits for a job's end.
     pub(crate) fn wait(&self, submission: u32) -> Result<Counters> {
-        match self.ask(&FromDriver::Wait { submission })? {
+        match self.ask(FromDriver::Wait { submission })? {
             ToDriver::Ended {
                 failure: Some(sentence),
                 ..
@@ -80,7 +104,7 @@ impl DriverSocket {
 
     /// Waits for a job's output, whatever becomes of its counters.
     pub(crate) fn wait_for_output(&self, submission: u32) -> Result<()> {
-        match self.ask(&FromDriver::Wait { submission })? {
+        match self.ask(FromDriver::Wait { submission })? {
             ToDriver::Ended {
                 failure: Some(sentence),
                 has_output: false,
@@ -94,7 +118,7 @@ impl DriverSocket {
     /// The files of a folder, or the file of that name.
     pub(crate) fn list(&self, path: &str) -> Result<Vec<Listed>> {
         let path = path.to_owned();
-        match self.ask(&FromDriver::List { path })? {
+        match self.ask(FromDriver::List { path })? {
             ToDriver::Listed { files } => Ok(files),
             other => Err(confused("list", &other)),
         }
@@ -112,7 +136,7 @@ impl DriverSocket {
             recursive,
             map_files,
         };
-        match self.ask(&asked)? {
+        match self.ask(asked)? {
             ToDriver::Listed { files } => Ok(files),
             other => Err(confused("files", &other)),
         }
@@ -120,7 +144,10 @@ impl DriverSocket {
 
     /// What opens the client's files.
     pub(crate) fn opener(&self) -> OpenNamed {
-        let connection = Rc::clone(&self.connection);
+        let Client::Process(connection) = &self.client else {
+            return Rc::new(|path, _| inline::open(path).map(Opened::File));
+        };
+        let connection = Rc::clone(connection);
         Rc::new(move |path, from| {
             let file = open(&mut connection.borrow_mut(), path, from)?;
             let kind = rustix::fs::FileType::from_raw_mode(rustix::fs::fstat(&file)?.st_mode);
@@ -136,7 +163,10 @@ impl DriverSocket {
     pub(crate) fn read(&self, files: &[Listed]) -> Result<String> {
         let mut text = String::new();
         for file in files {
-            let file_itself = open(&mut self.connection.borrow_mut(), &file.path, 0)?;
+            let file_itself = match &self.client {
+                Client::Process(connection) => open(&mut connection.borrow_mut(), &file.path, 0)?,
+                Client::Here(_) => inline::open(&file.path)?,
+            };
             text.push_str(&std::io::read_to_string(file_itself).context(|| file.path.clone())?);
         }
         Ok(text)
@@ -145,7 +175,7 @@ impl DriverSocket {
     /// Removes the output of a job of this driver.
     pub(crate) fn remove(&self, path: &str) -> Result<()> {
         let path = path.to_owned();
-        match self.ask(&FromDriver::Remove { path })? {
+        match self.ask(FromDriver::Remove { path })? {
             ToDriver::Removed => Ok(()),
             other => Err(confused("remove", &other)),
         }
@@ -153,7 +183,7 @@ impl DriverSocket {
 
     /// Says that all is done, and waits for jobs that nobody waited for.
     pub(crate) fn done(&self) -> Result<()> {
-        match self.ask(&FromDriver::Done)? {
+        match self.ask(FromDriver::Done)? {
             ToDriver::Leave => Ok(()),
             other => Err(confused("done", &other)),
         }
@@ -162,10 +192,13 @@ impl DriverSocket {
     /// Says why the driver has failed.
     pub(crate) fn failed(&self, sentence: &str) -> Result<()> {
         let sentence = bounded(sentence).into_owned();
-        Ok(self
-            .connection
-            .borrow_mut()
-            .send(&FromDriver::Failed { sentence })?)
+        match &self.client {
+            Client::Process(connection) => {
+                let mut connection = connection.borrow_mut();
+                Ok(connection.send(&FromDriver::Failed { sentence })?)
+            }
+            Client::Here(_) => Err(Error::new(sentence)),
+        }
     }
 }
 

@@ -4,24 +4,21 @@
 //! heard when the job has ended.
 
 use std::cell::Cell;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::os::fd::AsFd as _;
-use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::Instant;
 
-use gerbil_task::inputs::{Folders, check_output};
 use gerbil_task::{FrameError, FromDriver, Submission, ToDriver, VERSION, said};
 
+use super::answers::Answers;
 use super::interrupt::{Interrupts, with_interrupts};
 use super::process::{HELLO, LEAVE, LOOK, RoleProcess};
-use super::{LocalJob, LocalRun, descent, files, paths};
+use super::{LocalJob, LocalRun, Workers, descent, files};
 use crate::app::App;
 use crate::arguments::Arguments;
-use crate::context::{Counters, brought_setting};
 use crate::error::{Error, Result};
-use crate::settings::Settings;
 
 /// A driver, and what became of the jobs that it submitted.
 struct LocalClient<'a> {
@@ -29,22 +26,13 @@ struct LocalClient<'a> {
     arguments: &'a Arguments,
     interrupts: &'a Interrupts,
     driver: RoleProcess,
-    ended: BTreeMap<u32, Result<Counters, String>>,
-    /// Jobs that were waited for.
-    waited: BTreeSet<u32>,
-    outputs: BTreeSet<PathBuf>,
-    /// What the driver was refused last, and the exit code of a driver that does not get over it.
-    refused: Option<(String, u8)>,
-    /// That of this one, if it has not.
+    answers: Answers,
+    /// The exit code of a driver that does not get over a refusal.
     code: &'a Cell<Option<u8>>,
 }
 
 /// In the environment of a driver whose client runs its jobs on this machine.
 pub(crate) const LOCAL_VARIABLE: &str = "GERBIL_LOCAL";
-/// What was asked for makes no sense (`EX_USAGE`).
-const USAGE: u8 = 64;
-/// A file cannot be read or written (`EX_IOERR`).
-const FILE: u8 = 74;
 
 /// Starts the driver and serves it to its end; an error comes with the exit code.
 pub(crate) fn serve(app: &App, arguments: &Arguments) -> Result<(), (Error, u8)> {
@@ -61,10 +49,7 @@ pub(crate) fn serve(app: &App, arguments: &Arguments) -> Result<(), (Error, u8)>
             arguments,
             interrupts,
             driver,
-            ended: BTreeMap::new(),
-            waited: BTreeSet::new(),
-            outputs: BTreeSet::new(),
-            refused: None,
+            answers: Answers::default(),
             code: &refusal,
         };
         let served = client.greet().and_then(|()| client.serve());
@@ -147,7 +132,7 @@ impl<'a> LocalClient<'a> {
     /// A driver that ended without a word.
     fn gone(&self) -> Error {
         let how = super::blame::how(self.driver.ended(LEAVE));
-        Error::new(match self.ended.len() {
+        Error::new(match self.answers.jobs() {
             0 => format!("the driver {how} before it submitted a job"),
             jobs => format!("the driver {how} in the middle, after {jobs} submitted jobs"),
         })
@@ -161,21 +146,10 @@ impl<'a> LocalClient<'a> {
                     self.submit(submission)?;
                     continue;
                 }
-                FromDriver::Wait { submission } => self.wait(submission),
-                FromDriver::Files {
-                    inputs,
-                    recursive,
-                    map_files,
-                } => {
-                    let folders = Folders {
-                        recursive,
-                        map_files,
-                    };
-                    paths::files(&inputs, folders).map(|files| ToDriver::Listed { files })
-                }
-                FromDriver::List { path } => {
-                    files::list(&path).map(|files| ToDriver::Listed { files })
-                }
+                asked @ (FromDriver::Wait { .. }
+                | FromDriver::Files { .. }
+                | FromDriver::List { .. }
+                | FromDriver::Remove { .. }) => self.answers.of(asked),
                 FromDriver::Open { path, .. } => match files::open(&path) {
                     Ok(file) => {
                         let given = [file.as_fd()];
@@ -186,17 +160,10 @@ impl<'a> LocalClient<'a> {
                     }
                     Err(error) => Err(error),
                 },
-                FromDriver::Remove { path } => {
-                    let output = files::path(&path);
-                    let removed = output.and_then(|output| files::remove(&output, &self.outputs));
-                    removed.map(|()| ToDriver::Removed)
-                }
                 FromDriver::Done => return self.leave(),
                 FromDriver::Failed { sentence } => {
                     // One that does not get over a refusal has failed for that.
-                    let refused = self.refused.as_ref();
-                    let refused = refused.filter(|(refused, _)| *refused == sentence);
-                    self.code.set(refused.map(|(_, code)| *code));
+                    self.code.set(self.answers.code(&sentence));
                     return Err(failed(&said::sentence(&sentence)));
                 }
                 other => {
@@ -214,9 +181,7 @@ impl<'a> LocalClient<'a> {
     }
 
     fn refuse(&mut self, error: &Error) -> Result<()> {
-        let sentence = error.to_string();
-        let code = if error.is_io() { FILE } else { USAGE };
-        self.refused = Some((sentence.clone(), code));
+        let sentence = self.answers.refuse(error);
         self.say(&ToDriver::Refused { sentence })
     }
 
@@ -238,72 +203,34 @@ impl<'a> LocalClient<'a> {
         }
         let interrupts = self.interrupts;
         let driver = &self.driver;
-        let done = run.finish(&order, &|| {
+        let stop = || {
             if let Some(signal) = interrupts.signal() {
                 return Some(format!("ended by signal {signal}"));
             }
             let ended = driver.has_ended()?;
             let how = super::blame::how(Some(ended));
             Some(format!("the driver {how} while the job ran"))
-        });
+        };
+        let done = run.finish(&order, &Workers::Processes(&stop));
         // Nobody would hear of it.
         if self.interrupts.signal().is_some() || self.driver.has_ended().is_some() {
             done?;
             return Err(self.gone());
         }
-        if done.is_ok() {
-            self.outputs.insert(order.output.clone());
-        }
-        self.ended
-            .insert(number, done.map_err(|error| error.to_string()));
+        self.answers.ended(number, order.output, done);
         Ok(())
     }
 
     fn order(&self, submission: Submission) -> Result<LocalJob<'a>> {
         let (app, arguments) = (self.app, self.arguments);
-        let number = submission.submission;
-        if self.ended.contains_key(&number) {
-            return Err(Error::new(format!(
-                "submission {number} has been there already: each has a number of its own"
-            )));
-        }
-        check_output(&submission.output)?;
-        let mut settings = Settings::new(submission.settings);
-        for file in &submission.brings {
-            settings.set(&brought_setting(&file.name), &files::brought(file)?);
-        }
+        self.answers.check(submission.submission)?;
         Ok(LocalJob {
-            spec: app.spec(&submission.job)?,
             digest: app.digest(),
             choice: app.choice(),
-            settings,
-            params: submission.params,
-            inputs: submission.inputs,
-            splits: submission.splits,
-            output: files::path(&submission.output)?,
             slots: arguments.slots,
             quiet: arguments.quiet,
             report: arguments.report.clone(),
-        })
-    }
-
-    fn wait(&mut self, submission: u32) -> Result<ToDriver> {
-        let ended = self
-            .ended
-            .get(&submission)
-            .ok_or_else(|| Error::new(format!("there is no submission {submission}")))?;
-        self.waited.insert(submission);
-        Ok(match ended {
-            Ok(counters) => ToDriver::Ended {
-                counters: counters.clone(),
-                failure: None,
-                has_output: true,
-            },
-            Err(sentence) => ToDriver::Ended {
-                counters: Counters::new(),
-                failure: Some(sentence.clone()),
-                has_output: false,
-            },
+            ..LocalJob::of(app.spec(&submission.job)?, submission)?
         })
     }
 
@@ -311,13 +238,8 @@ impl<'a> LocalClient<'a> {
     fn leave(&mut self) -> Result<()> {
         self.say(&ToDriver::Leave)?;
         self.driver.ended(LEAVE);
-        let unheard = self
-            .ended
-            .iter()
-            .filter(|(number, _)| !self.waited.contains(number))
-            .find_map(|(_, ended)| ended.as_ref().err());
-        match unheard {
-            Some(sentence) => Err(Error::new(sentence.clone())),
+        match self.answers.unheard() {
+            Some(sentence) => Err(Error::new(sentence)),
             None => Ok(()),
         }
     }

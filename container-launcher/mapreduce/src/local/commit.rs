@@ -26,6 +26,18 @@ fn at<'a>(path: &'a Path) -> impl FnOnce() -> String + use<'a> {
     move || path.display().to_string()
 }
 
+/// A new file in the folder of an attempt at the task `of`.
+pub(crate) fn create(folder: &Path, of: OutputOf, name: &str) -> Result<File> {
+    of.check(name).map_err(Error::new)?;
+    fs::create_dir_all(folder).context(at(folder))?;
+    let path = folder.join(name);
+    OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .open(&path)
+        .context(at(&path))
+}
+
 impl Committer {
     /// Makes `output`, which must not be there.
     pub(crate) fn begin(output: &Path) -> Result<Self> {
@@ -88,21 +100,13 @@ impl Committer {
     }
 
     /// The folder of an attempt.
-    fn attempt(&self, attempt: &str) -> PathBuf {
+    pub(crate) fn attempt(&self, attempt: &str) -> PathBuf {
         self.output.join("_temporary/0/_temporary").join(attempt)
     }
 
     /// A new file of an attempt at the task `of`.
     pub(crate) fn create(&self, attempt: &str, of: OutputOf, name: &str) -> Result<File> {
-        of.check(name).map_err(Error::new)?;
-        let folder = self.attempt(attempt);
-        fs::create_dir_all(&folder).context(at(&folder))?;
-        let path = folder.join(name);
-        OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .open(&path)
-            .context(at(&path))
+        create(&self.attempt(attempt), of, name)
     }
 
     /// An attempt has ended well: its files are the task's. How many bytes they have; none: it has written no files.

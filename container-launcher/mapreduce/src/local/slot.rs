@@ -6,8 +6,8 @@ use std::os::fd::{AsFd as _, OwnedFd};
 use std::time::{Duration, Instant};
 
 use gerbil_task::{
-    Footprint, FrameError, FromTask, Page, ToTask, VERSION, Welcome, check_index, count_written,
-    said,
+    Footprint, FrameError, FromTask, Page, Piece, ToTask, VERSION, Welcome, check_index,
+    count_written, said,
 };
 
 use super::blame::AttemptFailure;
@@ -63,9 +63,7 @@ pub(super) fn work(
         outputs,
     } = ground;
     let (page, footprint, page_descriptor) = Footprint::create()?;
-    let folder = std::env::var_os("TMPDIR").unwrap_or_else(|| "/var/tmp".into());
-    let scratch =
-        File::open(&folder).context(|| format!("the folder for spills {}", folder.display()))?;
+    let scratch = scratch()?;
     let timeout: u64 = settings.parse(TIMEOUT)?;
     let memory: u64 = settings.parse(MEMORY)?;
     raise_descriptors();
@@ -108,8 +106,14 @@ pub(super) fn work(
     Ok(footprint.most())
 }
 
+/// The folder for spills.
+pub(super) fn scratch() -> Result<File> {
+    let folder = std::env::var_os("TMPDIR").unwrap_or_else(|| "/var/tmp".into());
+    File::open(&folder).context(|| format!("the folder for spills {}", folder.display()))
+}
+
 /// Each map's output is a descriptor: as many as the kernel lets a process have.
-fn raise_descriptors() {
+pub(super) fn raise_descriptors() {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
     let limit = getrlimit(Resource::Nofile);
     // Refused or not: what is too little is said by whoever runs out.
@@ -121,6 +125,17 @@ fn raise_descriptors() {
         },
     )
     .ok();
+}
+
+/// The file of a piece, unless it has changed since it was cut.
+pub(super) fn open(piece: &Piece) -> Result<File> {
+    let file = File::open(&piece.name).context(|| piece.name.clone())?;
+    let size = file.metadata().context(|| piece.name.clone())?.len();
+    if size != piece.size {
+        let words = gerbil_task::changed(&piece.name, piece.size, size);
+        return Err(Error::new(words));
+    }
+    Ok(file)
 }
 
 impl Slot<'_> {
@@ -270,13 +285,7 @@ impl Slot<'_> {
             .pieces
             .get(piece as usize)
             .ok_or_else(|| Error::new("a piece that is none"))?;
-        let file = File::open(&piece.name).context(|| piece.name.clone())?;
-        let size = file.metadata().context(|| piece.name.clone())?.len();
-        if size != piece.size {
-            let words = gerbil_task::changed(&piece.name, piece.size, size);
-            return Err(Error::new(words));
-        }
-        Ok(file.into())
+        Ok(open(piece)?.into())
     }
 
     fn source(&self, work: &LocalTask, source: u32) -> Result<OwnedFd> {

@@ -14,6 +14,7 @@ mod edges;
 mod failures;
 mod formats;
 mod how_it_fails;
+mod inline;
 mod inputs;
 mod jobs;
 mod kernels;

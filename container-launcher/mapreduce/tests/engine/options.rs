@@ -19,6 +19,7 @@ Options of the job:
 
 Options:
   --local              run on this machine, without a cluster
+  --inline             the same on one thread of one process, one task after the other, for a debugger
   --slots N            tasks at a time, with --local; without it one a core
   --reduces N          number of reduces; without it one a GiB of input, 0: none
   --recursive          read folders inside of input folders, too
