@@ -20,6 +20,15 @@ pub(super) struct Cores {
     beside: Vec<(NodeId, ContainerId)>,
 }
 
+/// Why nodes have no fast and slow cores.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct WithoutBoth {
+    /// That of the container which must have both.
+    pub(crate) joined: Option<String>,
+    /// One of those of all, where none has had both.
+    pub(crate) all: Option<String>,
+}
+
 impl Cores {
     fn on_node_of(&self, container: &ContainerId) -> impl Iterator<Item = &ContainerId> {
         let mut all = self.beside.iter();
@@ -71,13 +80,13 @@ impl Nodes {
     }
 
     /// Says which of these containers are on nodes without fast and slow cores, once a host; a sentence about one of
-    /// them, where none has had both, or where each must (`--strict`).
+    /// them, where none has had both, and one about `must`, which is to have both (`--strict`).
     pub(crate) fn without_both<'a>(
         &mut self,
         offers: impl Iterator<Item = &'a Offer>,
-        is_strict: bool,
-    ) -> Option<String> {
-        let mut first = None;
+        must: Option<&ContainerId>,
+    ) -> WithoutBoth {
+        let (mut first, mut joined) = (None, None);
         for offer in offers {
             if offer.slots.is_empty() && self.cores.said_of.insert(offer.container.0.clone()) {
                 tracing::warn!(
@@ -102,9 +111,15 @@ impl Nodes {
             if self.cores.said_of.insert(offer.host.clone()) {
                 tracing::warn!("{why}");
             }
+            if must == Some(&offer.container) {
+                joined = Some(why.clone());
+            }
             first.get_or_insert(why);
         }
-        first.filter(|_| is_strict || !self.cores.had_both)
+        WithoutBoth {
+            joined,
+            all: first.filter(|_| !self.cores.had_both),
+        }
     }
 }
 

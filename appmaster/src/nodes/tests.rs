@@ -134,6 +134,52 @@ fn a_launcher_that_is_not_reached_is_told_of_until_it_is_gone() {
     assert!(nodes.between(&id(2), &[id(3)]).is_empty() && nodes.unreached().is_empty());
 }
 
+/// What a session is told of nodes whose launchers have joined, and of the one that must have both classes.
+#[test]
+fn a_node_that_loses_its_fast_cores_is_no_reason_against_one_that_joins() {
+    let mut nodes = Nodes::new(Trust::Both, 1);
+    let class = |model: &str, cpus: &[u32]| -> wire::Element {
+        let class = Element {
+            model: model.to_owned(),
+            cpus: cpus.to_vec(),
+            evidence: vec!["--cores".to_owned()],
+            ..Element::none_of(ElementKind::CoreClass)
+        };
+        class.into()
+    };
+    let both = || vec![class("fast", &[0]), class("slow", &[1])];
+    let offer = |number| Offer {
+        container: id(number),
+        node: policy::NodeId(format!("n{number}:1")),
+        host: format!("n{number}"),
+        rack: "/default-rack".into(),
+        slots: policy::lending::OfferedSlot::alike(2),
+        pool: Resources::new(1024, 1),
+        elements: BTreeMap::new(),
+    };
+    let offers = [offer(2), offer(3), offer(4)];
+    nodes.joined(&id(2), "n2".into(), node(both(), 0, false));
+    let of_first = nodes.without_both(offers[..1].iter(), Some(&id(2)));
+    assert_eq!((of_first.joined, of_first.all), (None, None));
+    let lost = wire::NodeElements {
+        elements: vec![class("fast", &[]), class("slow", &[1])],
+        scanning: false,
+    };
+    assert!(nodes.found(&id(2), "n2".into(), lost).is_some());
+    nodes.joined(&id(3), "n3".into(), node(both(), 0, false));
+    let of_second = nodes.without_both(offers[..2].iter(), Some(&id(3)));
+    assert_eq!((of_second.joined, of_second.all), (None, None));
+    nodes.joined(
+        &id(4),
+        "n4".into(),
+        node(vec![class("plain", &[0, 1])], 0, false),
+    );
+    let of_third = nodes.without_both(offers.iter(), Some(&id(4)));
+    let why = "n4 has one class of cores (--cores): give --cores, or use --policy fifo";
+    assert_eq!(of_third.joined.as_deref(), Some(why));
+    assert_eq!(nodes.without_both(offers.iter(), None).joined, None);
+}
+
 #[test]
 fn launchers_of_a_node_share_its_cores_out_until_one_is_gone() {
     let mut nodes = Nodes::new(Trust::Both, 1);

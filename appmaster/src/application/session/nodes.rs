@@ -28,7 +28,7 @@ impl Session {
         let cores = self.nodes.core_classes(container);
         let wants = self.containers.joined(container, devices, &cores);
         self.want(wants);
-        self.look_at_cores();
+        self.look_at_cores(container);
         let first = self.nodes.opens_port(container, host);
         self.carry_out_for_nodes(vec![first]);
     }
@@ -70,15 +70,16 @@ impl Session {
 
     /// A session whose policy tells fast cores from slow ones ends where no node has both; with `--strict`, where a node
     /// that joins does not.
-    fn look_at_cores(&mut self) {
+    fn look_at_cores(&mut self, joined: &ContainerId) {
         if self.plan.core_slots.is_none() {
             return;
         }
-        let is_strict = self.plan.is_strict;
+        let must = self.plan.is_strict.then_some(joined);
         let offers = self.slots.offers().map(|(offer, _)| offer);
-        let why = self.nodes.without_both(offers, is_strict);
+        let without = self.nodes.without_both(offers, must);
         let are_all_there = goes_by_speed(&self.plan.policy) && self.containers.missing() == 0;
-        if let Some(why) = why.filter(|_| is_strict || are_all_there) {
+        let of_all = without.all.filter(|_| are_all_there);
+        if let Some(why) = without.joined.or(of_all) {
             let words = diagnostics(&why, Exit::Impossible.code());
             self.stop(true, FinalApplicationStatus::Failed, words);
         }
