@@ -59,19 +59,31 @@ impl RunSettings {
                 continue;
             };
             let value = cluster.hadoop(set).unwrap_or_default();
-            let value = match [CODEC, CODEC_MAP].contains(&name) {
-                true => codec(name, &value),
-                false => Some(value.trim().to_owned()),
+            let value = match name {
+                CODEC => output_codec(&value),
+                // What a cluster prefers fails no program that is built without it.
+                CODEC_MAP => map_codec(&value).filter(|codec| codec != "zstd"),
+                _ => Some(value.trim().to_owned()),
             };
             if let Some(value) = value.filter(|value| !value.is_empty()) {
                 settings.defaults.insert(name.to_owned(), value);
             }
         }
-        for name in [CODEC, CODEC_MAP] {
-            if let Some(value) = settings.given.get_mut(name)
-                && let Some(known) = codec(name, value)
-            {
-                *value = known;
+        if let Some(value) = settings.given.get_mut(CODEC)
+            && let Some(known) = output_codec(value)
+        {
+            *value = known;
+        }
+        if let Some(value) = settings.given.get(CODEC_MAP).cloned() {
+            match map_codec(&value) {
+                Some(known) => drop(settings.given.insert(CODEC_MAP.to_owned(), known)),
+                None => {
+                    settings.given.remove(CODEC_MAP);
+                    let value = value.trim();
+                    let note =
+                        format!("{CODEC_MAP}={value}: map output is compressed with lz4 here");
+                    settings.notes.push(note);
+                }
             }
         }
         Ok(settings)
@@ -170,11 +182,13 @@ pub fn priority(settings: &Settings) -> Result<Option<i32>, MapReduceError> {
     })
 }
 
-/// Our name of one of Hadoop's classes, where the setting `name` may have it; of another name that itself, of another
-/// class nothing.
-fn codec(name: &str, value: &str) -> Option<String> {
+/// Before the names of Hadoop's codecs.
+const CODECS: &str = "org.apache.hadoop.io.compress.";
+
+/// Our name of one of Hadoop's classes; of another name that itself, of another class nothing.
+fn output_codec(value: &str) -> Option<String> {
     let value = value.trim();
-    let Some(class) = value.strip_prefix("org.apache.hadoop.io.compress.") else {
+    let Some(class) = value.strip_prefix(CODECS) else {
         return Some(value.to_owned());
     };
     let short = match class {
@@ -183,10 +197,23 @@ fn codec(name: &str, value: &str) -> Option<String> {
         "ZStandardCodec" => "zstd",
         "DefaultCodec" | "DeflateCodec" => "deflate",
         "Lz4Codec" => "lz4",
-        "SnappyCodec" if name == CODEC => "snappy",
+        "SnappyCodec" => "snappy",
         _ => return None,
     };
     Some(short.to_owned())
+}
+
+/// The same of map output, which nobody else reads: a class that it cannot have here is nothing.
+fn map_codec(value: &str) -> Option<String> {
+    let value = value.trim();
+    match value.strip_prefix(CODECS) {
+        Some("Lz4Codec") => Some("lz4".to_owned()),
+        Some("ZStandardCodec") => Some("zstd".to_owned()),
+        // Some other class.
+        Some(_) => None,
+        None if value.contains('.') => None,
+        None => Some(value.to_owned()),
+    }
 }
 
 #[cfg(test)]
@@ -269,17 +296,41 @@ mod tests {
     }
 
     #[test]
-    fn codecs_are_called_as_here_where_they_are_there() {
-        let snappy = "org.apache.hadoop.io.compress.SnappyCodec";
-        let given = given(&[
-            &format!("mapreduce.output.fileoutputformat.compress.codec={snappy}"),
-            &format!("mapreduce.map.output.compress.codec={snappy}"),
-        ]);
-        let given = given.unwrap().given;
-        let output = &given["mapreduce.output.fileoutputformat.compress.codec"];
-        assert_eq!(output, "snappy");
-        // Map output has none of that name, and the whole one is in the sentence that says so.
-        assert_eq!(given["mapreduce.map.output.compress.codec"], snappy);
+    fn a_codec_of_hadoops_that_map_output_has_not_is_said_and_passed_over() {
+        let (output, map) = (
+            "mapreduce.output.fileoutputformat.compress.codec",
+            "mapreduce.map.output.compress.codec",
+        );
+        let of = |class: &str| format!("org.apache.hadoop.io.compress.{class}");
+        for (class, of_output, of_map) in [
+            ("SnappyCodec", "snappy", None),
+            ("GzipCodec", "gzip", None),
+            ("DefaultCodec", "deflate", None),
+            ("ZStandardCodec", "zstd", Some("zstd")),
+            ("Lz4Codec", "lz4", Some("lz4")),
+        ] {
+            let class = of(class);
+            let settings = given(&[&format!("{output}={class}"), &format!("{map}={class}")]);
+            let RunSettings { given, notes, .. } = settings.unwrap();
+            assert_eq!(given[output], of_output);
+            assert_eq!(given.get(map).map(String::as_str), of_map, "{class}");
+            let note = format!("{map}={class}: map output is compressed with lz4 here");
+            assert_eq!(notes, of_map.map_or_else(|| vec![note], |_| Vec::new()));
+        }
+        // A name of ours stands, and what is none is for the program to refuse.
+        assert_eq!(given(&[&format!("{map}=zstd")]).unwrap().given[map], "zstd");
+        // Of old scripts, and of a library of somebody's.
+        let old =
+            given(&["mapred.map.output.compression.codec=com.hadoop.compression.lzo.LzoCodec"]);
+        let old = old.unwrap();
+        assert!(!old.given.contains_key(map));
+        assert!(
+            old.notes
+                .iter()
+                .any(|note| note.contains("LzoCodec: map output")),
+            "{:?}",
+            old.notes
+        );
     }
 
     #[test]
