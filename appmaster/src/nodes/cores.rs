@@ -59,18 +59,34 @@ impl Nodes {
         beside
     }
 
-    /// The cores of a container's node that are its own, by their classes.
+    /// The cores of a container's node that are its own, by their classes. One that YARN lets have none of a class has no part
+    /// in sharing it out.
     pub(crate) fn core_classes(&self, container: &ContainerId) -> Vec<CoreClass> {
         let there: Vec<&ContainerId> = self.cores.on_node_of(container).collect();
         let at = there.iter().position(|other| *other == container);
-        let all = there.iter().map(|other| self.all_core_classes(other));
+        let all = there.iter().map(|other| {
+            let mut classes = self.all_core_classes(other);
+            for class in &mut classes {
+                if self.granted_cores(other, class.speed) == 0 {
+                    class.cpus.clear();
+                }
+            }
+            classes
+        });
         let shares = share_cores(&all.collect::<Vec<_>>());
         let own = at.and_then(|at| shares.into_iter().nth(at));
-        let own = own.unwrap_or_else(|| self.all_core_classes(container));
-        match self.devices.get(container) {
-            Some(known) => known.granted_cores(self.trust, own),
-            None => own,
+        let mut own = own.unwrap_or_else(|| self.all_core_classes(container));
+        for class in &mut own {
+            let most = self.granted_cores(container, class.speed);
+            class.cpus.truncate(most);
         }
+        own
+    }
+
+    /// How many of them YARN lets a container have.
+    fn granted_cores(&self, container: &ContainerId, speed: Speed) -> usize {
+        let known = self.devices.get(container);
+        known.map_or(usize::MAX, |known| known.granted_cores(self.trust, speed))
     }
 
     /// Those that it may use, though others may, too.

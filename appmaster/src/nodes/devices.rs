@@ -140,20 +140,13 @@ impl NodeElements {
         classes.collect()
     }
 
-    /// Those of some cores of it, of which YARN lets the container have so many.
-    pub(super) fn granted_cores(
-        &self,
-        trust: Trust,
-        mut classes: Vec<CoreClass>,
-    ) -> Vec<CoreClass> {
-        for class in &mut classes {
-            let most = self.granted_cores.get(&class.speed);
-            if let Some(most) = most.filter(|_| trust != Trust::Scan) {
-                let most = usize::try_from(*most).unwrap_or(usize::MAX);
-                class.cpus.truncate(most);
-            }
-        }
-        classes
+    /// How many cores of this speed YARN lets the container have.
+    pub(super) fn granted_cores(&self, trust: Trust, speed: Speed) -> usize {
+        let granted = self.granted_cores.get(&speed);
+        let granted = granted.filter(|_| trust != Trust::Scan);
+        granted.map_or(usize::MAX, |most| {
+            usize::try_from(*most).unwrap_or(usize::MAX)
+        })
     }
 
     /// What its launcher says of its cores.
@@ -392,33 +385,6 @@ mod tests {
             .unwrap(),
             "gpu: no device, acc/kmeans-map: YARN has granted no acc/kmeans-map"
         );
-    }
-
-    #[test]
-    fn yarn_may_let_a_container_have_fewer_cores_than_there_are() {
-        let class = |model: &str, cpus: &[u32]| {
-            let class = Element {
-                model: model.to_owned(),
-                cpus: cpus.to_vec(),
-                ..Element::none_of(ElementKind::CoreClass)
-            };
-            wire::Element::from(class)
-        };
-        let found = || vec![class("fast", &[0, 1, 2]), class("slow", &[3, 4])];
-        let cores = |types: &[&str], trust| {
-            let node = known(found(), types, 1);
-            let classes = node.granted_cores(trust, node.core_classes()).into_iter();
-            let cores = classes.map(|class| class.cpus);
-            (cores.collect::<Vec<_>>(), node.offered(trust, 1))
-        };
-        let of_fast = cores(&["slot/fast"], Trust::Both);
-        assert_eq!(of_fast, (vec![vec![0], vec![3, 4]], BTreeMap::new()));
-        assert_eq!(
-            cores(&["slot/fast"], Trust::Scan).0,
-            [vec![0, 1, 2], vec![3, 4]]
-        );
-        let both = cores(&["slot/fast", "slot/slow"], Trust::Yarn);
-        assert_eq!(both.0, [[0], [3]]);
     }
 
     #[test]

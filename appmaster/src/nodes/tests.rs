@@ -134,6 +134,55 @@ fn a_launcher_that_is_not_reached_is_told_of_until_it_is_gone() {
     assert!(nodes.between(&id(2), &[id(3)]).is_empty() && nodes.unreached().is_empty());
 }
 
+#[test]
+fn a_container_has_as_many_cores_of_a_class_as_yarn_lets_it_have() {
+    let class = |model: &str, cpus: &[u32]| -> wire::Element {
+        let class = Element {
+            model: model.to_owned(),
+            cpus: cpus.to_vec(),
+            ..Element::none_of(ElementKind::CoreClass)
+        };
+        class.into()
+    };
+    let types = ResourceTypes::new(["slot/fast", "slot/slow"]);
+    let of = |fast: u64, slow: u64| {
+        let facts = wire::NodeFacts {
+            hostname: "n1".into(),
+            elements: vec![class("fast", &[0, 1, 2]), class("slow", &[3, 4])],
+            ..wire::NodeFacts::default()
+        };
+        let count = |name: &str| Some(if name == "slot/fast" { fast } else { slow });
+        let granted = Resources {
+            counts: types.counts(count),
+            ..Resources::new(1024, 1)
+        };
+        NodeElements::new(&facts, granted, &types, BTreeMap::new())
+    };
+    let cores = |trust, grants: &[(u64, u64)]| -> Vec<Vec<Vec<u32>>> {
+        let mut nodes = Nodes::new(trust, 1);
+        let ids: Vec<ContainerId> = (2..).take(grants.len()).map(id).collect();
+        for (id, (fast, slow)) in ids.iter().zip(grants) {
+            let offered = nodes.joined(id, "n1".into(), of(*fast, *slow));
+            assert!(offered.is_empty(), "cores are no devices");
+            nodes.shares_cores(id, policy::NodeId("n1:1".into()));
+        }
+        let of = |id| nodes.core_classes(id).into_iter().map(|class| class.cpus);
+        ids.iter().map(|id| of(id).collect()).collect()
+    };
+    assert_eq!(cores(Trust::Both, &[(1, 2)]), [[vec![0], vec![3, 4]]]);
+    assert_eq!(cores(Trust::Yarn, &[(9, 1)]), [[vec![0, 1, 2], vec![3]]]);
+    assert_eq!(cores(Trust::Scan, &[(0, 0)]), [[vec![0, 1, 2], vec![3, 4]]]);
+    // The first container of a node has taken all that YARN counts there.
+    assert_eq!(
+        cores(Trust::Both, &[(3, 2), (0, 0)]),
+        [[vec![0, 1, 2], vec![3, 4]], [vec![], vec![]]]
+    );
+    assert_eq!(
+        cores(Trust::Both, &[(2, 1), (1, 1)]),
+        [[vec![0, 2], vec![3]], [vec![1], vec![4]]]
+    );
+}
+
 /// What a session is told of nodes whose launchers have joined, and of the one that must have both classes.
 #[test]
 fn a_node_that_loses_its_fast_cores_is_no_reason_against_one_that_joins() {
