@@ -270,7 +270,7 @@ impl Workload {
         Ok(workload)
     }
 
-    fn check(&self) -> Result<()> {
+    pub(crate) fn check(&self) -> Result<()> {
         self.check_size()?;
         for speeds in [self.speeds.fast, self.speeds.slow] {
             ensure!(

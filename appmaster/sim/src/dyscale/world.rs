@@ -257,6 +257,7 @@ impl Point {
             speeds: self.cores.speeds,
             start_ms: 20,
         };
+        workload.check()?;
         let run = WorkloadRun::new(&workload, named(self.policy)?).lean();
         let result = run
             .play()

@@ -1,5 +1,6 @@
 //! DyScale's figures, of few jobs: what is exact is so, and all play to their end.
 
+use policy::schedule::trace::HEADER;
 use policy::schedule::{Decision, named};
 use sim::dyscale::{DyScaleWorld, PaperFigure};
 use sim::figure::FigureWorld;
@@ -169,6 +170,21 @@ fn a_trace_of_a_mix_makes_the_figure_of_the_mix() {
         dense.iter().all(|row| row.iter().all(|value| *value > 0.0)),
         "{dense:?}"
     );
+}
+
+/// No memory has room for it.
+#[test]
+fn a_trace_of_too_many_tasks_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("large.csv");
+    let job = |class: &str, maps: u32| format!("a,0,{class},{maps},0,1,0,0");
+    let lines = [HEADER, &job("interactive", 1), &job("batch", u32::MAX)];
+    std::fs::write(&path, lines.join("\n")).unwrap();
+    let mut world = DyScaleWorld::default();
+    world.set(&format!("trace={}", path.display())).unwrap();
+    let why = DyScaleWorld::FIGURES.make("fig11", &world).unwrap_err();
+    let said = "4294967296 tasks in all: a workload may have 10000000";
+    assert!(format!("{why:#}").contains(said), "{why:#}");
 }
 
 /// A mean of no jobs is no number, and nothing is claimed of it.
