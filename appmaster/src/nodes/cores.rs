@@ -9,11 +9,19 @@ use policy::{ContainerId, NodeId};
 
 use super::Nodes;
 
+/// Speeds of cores that YARN may count, with their words and the types that count them.
+const COUNTED: [(Speed, &str, &str); 2] = [
+    (Speed::Fast, "fast", "slot/fast"),
+    (Speed::Slow, "slow", "slot/slow"),
+];
+
 /// What was said of them.
 #[derive(Debug, Default)]
 pub(super) struct Cores {
     /// Hosts of which it was said that they do not have slots on both, and containers that have no slot.
     said_of: BTreeSet<String>,
+    /// Hosts of which it was said that YARN counts other cores than there are.
+    granted_less: BTreeSet<String>,
     /// Some node has had both.
     had_both: bool,
     /// Containers whose launchers share a node, in the order of joining.
@@ -89,6 +97,49 @@ impl Nodes {
         known.map_or(usize::MAX, |known| known.granted_cores(self.trust, speed))
     }
 
+    /// Cores of a speed that launchers on the container's node have found.
+    fn cores_on_node(&self, container: &ContainerId, speed: Speed) -> BTreeSet<u32> {
+        let there = self.cores.on_node_of(container).chain([container]);
+        let classes = there.flat_map(|other| self.all_core_classes(other));
+        let of_speed = classes.filter(|class| class.speed == speed);
+        of_speed.flat_map(|class| class.cpus).collect()
+    }
+
+    /// How many of these YARN lets the session have; `None`: it does not count them.
+    fn cores_granted_on_node(&self, container: &ContainerId, speed: Speed) -> Option<usize> {
+        let mut there: BTreeSet<&ContainerId> = self.cores.on_node_of(container).collect();
+        there.insert(container);
+        let granted = there.into_iter().map(|of| self.granted_cores(of, speed));
+        let counted = granted.filter(|granted| *granted != usize::MAX);
+        counted.reduce(usize::saturating_add)
+    }
+
+    /// Speeds of whose cores YARN lets the session have fewer, or more, than there are on this node, in sentences.
+    pub(super) fn core_grants_differ(&self, offer: &Offer) -> Vec<String> {
+        let differs = COUNTED.into_iter().filter_map(|(speed, name, counted)| {
+            let found = self.cores_on_node(&offer.container, speed).len();
+            let granted = self.cores_granted_on_node(&offer.container, speed)?;
+            (found > 0 && granted != found).then(|| {
+                let cores = if found == 1 { "core" } else { "cores" };
+                format!(
+                    "{}: {found} {name} {cores} found, YARN has granted {granted} {counted}: {} used",
+                    offer.host,
+                    found.min(granted)
+                )
+            })
+        });
+        differs.collect()
+    }
+
+    /// Says these sentences, once a host.
+    fn say_of_grants(&mut self, host: &str, differ: &[String]) {
+        if !differ.is_empty() && self.cores.granted_less.insert(host.to_owned()) {
+            for difference in differ {
+                tracing::warn!("{difference}");
+            }
+        }
+    }
+
     /// Those that it may use, though others may, too.
     fn all_core_classes(&self, container: &ContainerId) -> Vec<CoreClass> {
         let known = self.devices.get(container);
@@ -111,19 +162,22 @@ impl Nodes {
                     offer.container
                 );
             }
-            let classes = self.all_core_classes(&offer.container);
+            let mut differ = self.core_grants_differ(offer);
             let has = |speed| {
-                classes
-                    .iter()
-                    .any(|class| class.speed == speed && !class.cpus.is_empty())
+                let found = self.cores_on_node(&offer.container, speed);
+                !found.is_empty() && self.cores_granted_on_node(&offer.container, speed) != Some(0)
             };
             if has(Speed::Fast) && has(Speed::Slow) {
                 self.cores.had_both = true;
+                self.say_of_grants(&offer.host, &differ);
                 continue;
             }
             let known = self.devices.get(&offer.container).into_iter();
             let cores: Vec<&Element> = known.flat_map(|of| of.core_elements()).collect();
-            let why = one_class(&offer.host, &cores);
+            let why = match differ.is_empty() {
+                true => one_class(&offer.host, &cores),
+                false => differ.swap_remove(0),
+            };
             if self.cores.said_of.insert(offer.host.clone()) {
                 tracing::warn!("{why}");
             }

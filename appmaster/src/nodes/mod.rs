@@ -188,7 +188,9 @@ impl Nodes {
     pub(crate) fn table<'a>(&self, offers: impl Iterator<Item = &'a Offer>) -> wire::SessionNodes {
         let nodes = offers.filter_map(|offer| {
             let known = self.devices.get(&offer.container)?;
-            Some(known.row(self.trust, offer))
+            let mut row = known.row(self.trust, offer);
+            row.differences.extend(self.core_grants_differ(offer));
+            Some(row)
         });
         wire::SessionNodes {
             nodes: nodes.collect(),

@@ -134,30 +134,71 @@ fn a_launcher_that_is_not_reached_is_told_of_until_it_is_gone() {
     assert!(nodes.between(&id(2), &[id(3)]).is_empty() && nodes.unreached().is_empty());
 }
 
+fn class(model: &str, cpus: &[u32]) -> wire::Element {
+    let class = Element {
+        model: model.to_owned(),
+        cpus: cpus.to_vec(),
+        evidence: vec!["--cores".to_owned()],
+        ..Element::none_of(ElementKind::CoreClass)
+    };
+    class.into()
+}
+
+/// A node of three fast and two slow cores, of which YARN has granted so many.
+fn counted_cores(fast: u64, slow: u64) -> NodeElements {
+    let types = ResourceTypes::new(["slot/fast", "slot/slow"]);
+    let facts = wire::NodeFacts {
+        hostname: "n1".into(),
+        elements: vec![class("fast", &[0, 1, 2]), class("slow", &[3, 4])],
+        ..wire::NodeFacts::default()
+    };
+    let count = |name: &str| Some(if name == "slot/fast" { fast } else { slow });
+    let granted = Resources {
+        counts: types.counts(count),
+        ..Resources::new(1024, 1)
+    };
+    NodeElements::new(&facts, granted, &types, BTreeMap::new())
+}
+
+fn plain_offer(number: u32, node: &str) -> Offer {
+    Offer {
+        container: id(number),
+        node: policy::NodeId(format!("{node}:1")),
+        host: node.to_owned(),
+        rack: "/default-rack".into(),
+        slots: policy::lending::OfferedSlot::alike(2),
+        pool: Resources::new(1024, 1),
+        elements: BTreeMap::new(),
+    }
+}
+
+/// Other cores than YARN counts are said, of all containers of the node together, and where YARN grants none of a class, the
+/// node does not have both.
+#[test]
+fn cores_that_yarn_does_not_count_are_told() {
+    let of = |trust, grants: &[(u64, u64)]| {
+        let mut nodes = Nodes::new(trust, 1);
+        let ids = (2..).take(grants.len());
+        let offers: Vec<Offer> = ids.map(|number| plain_offer(number, "n1")).collect();
+        for (offer, (fast, slow)) in offers.iter().zip(grants) {
+            nodes.joined(&offer.container, "n1".into(), counted_cores(*fast, *slow));
+            nodes.shares_cores(&offer.container, offer.node.clone());
+        }
+        let table = nodes.table(offers.iter());
+        let without = nodes.without_both(offers.iter(), Some(&id(2)));
+        (table.nodes[0].differences.clone(), without.joined)
+    };
+    let fewer = "n1: 3 fast cores found, YARN has granted 2 slot/fast: 2 used".to_owned();
+    assert_eq!(of(Trust::Both, &[(2, 2)]), (vec![fewer], None));
+    assert_eq!(of(Trust::Both, &[(3, 2), (0, 0)]), (vec![], None));
+    assert_eq!(of(Trust::Scan, &[(0, 1)]), (vec![], None));
+    let none = "n1: 3 fast cores found, YARN has granted 0 slot/fast: 0 used".to_owned();
+    assert_eq!(of(Trust::Both, &[(0, 2)]), (vec![none.clone()], Some(none)));
+}
+
 #[test]
 fn a_container_has_as_many_cores_of_a_class_as_yarn_lets_it_have() {
-    let class = |model: &str, cpus: &[u32]| -> wire::Element {
-        let class = Element {
-            model: model.to_owned(),
-            cpus: cpus.to_vec(),
-            ..Element::none_of(ElementKind::CoreClass)
-        };
-        class.into()
-    };
-    let types = ResourceTypes::new(["slot/fast", "slot/slow"]);
-    let of = |fast: u64, slow: u64| {
-        let facts = wire::NodeFacts {
-            hostname: "n1".into(),
-            elements: vec![class("fast", &[0, 1, 2]), class("slow", &[3, 4])],
-            ..wire::NodeFacts::default()
-        };
-        let count = |name: &str| Some(if name == "slot/fast" { fast } else { slow });
-        let granted = Resources {
-            counts: types.counts(count),
-            ..Resources::new(1024, 1)
-        };
-        NodeElements::new(&facts, granted, &types, BTreeMap::new())
-    };
+    let of = counted_cores;
     let cores = |trust, grants: &[(u64, u64)]| -> Vec<Vec<Vec<u32>>> {
         let mut nodes = Nodes::new(trust, 1);
         let ids: Vec<ContainerId> = (2..).take(grants.len()).map(id).collect();
@@ -187,25 +228,8 @@ fn a_container_has_as_many_cores_of_a_class_as_yarn_lets_it_have() {
 #[test]
 fn a_node_that_loses_its_fast_cores_is_no_reason_against_one_that_joins() {
     let mut nodes = Nodes::new(Trust::Both, 1);
-    let class = |model: &str, cpus: &[u32]| -> wire::Element {
-        let class = Element {
-            model: model.to_owned(),
-            cpus: cpus.to_vec(),
-            evidence: vec!["--cores".to_owned()],
-            ..Element::none_of(ElementKind::CoreClass)
-        };
-        class.into()
-    };
     let both = || vec![class("fast", &[0]), class("slow", &[1])];
-    let offer = |number| Offer {
-        container: id(number),
-        node: policy::NodeId(format!("n{number}:1")),
-        host: format!("n{number}"),
-        rack: "/default-rack".into(),
-        slots: policy::lending::OfferedSlot::alike(2),
-        pool: Resources::new(1024, 1),
-        elements: BTreeMap::new(),
-    };
+    let offer = |number: u32| plain_offer(number, &format!("n{number}"));
     let offers = [offer(2), offer(3), offer(4)];
     nodes.joined(&id(2), "n2".into(), node(both(), 0, false));
     let of_first = nodes.without_both(offers[..1].iter(), Some(&id(2)));
