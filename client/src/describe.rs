@@ -153,6 +153,7 @@ fn mpi_job(plan: &Plan, placed: PlacedDemand<'_>, staged: &StagedFiles) -> MpiJo
         explain: plan.streams.explain,
         yielding: given.yielding,
         binding: plan.program.binding,
+        any_speed: given.any_speed,
         gpus_per_process: plan.placement.gpus_per_process,
         universe: plan.program.universe,
         programs: programs(plan, placed.demand.processes.get(), staged),

@@ -66,9 +66,13 @@ fn lock(users: &Mutex<Vec<usize>>) -> MutexGuard<'_, Vec<usize>> {
 
 impl Sets {
     /// All free but for what so many ranks have that other containers of this host bind before; none when ranks are
-    /// not bound, or nothing is known of the processors.
-    pub(crate) fn new(binding: &Binding, before: u32) -> Self {
-        Self::of(sets(binding)).behind(before)
+    /// not bound, or nothing is known of the processors. With `cpus` they are of these processors alone, which no other
+    /// container binds to.
+    pub(crate) fn new(binding: &Binding, cpus: &[u32], before: u32) -> Self {
+        match cpus.is_empty() {
+            true => Self::of(sets(binding, &|_| true)).behind(before),
+            false => Self::of(sets_among(binding, cpus)),
+        }
     }
 
     /// As long as this lives so many are bound elsewhere, in turn.
@@ -120,12 +124,23 @@ impl Drop for Bound {
     }
 }
 
-/// The sets that the ranks of this container take in turn.
-fn sets(binding: &Binding) -> Vec<CpuSet> {
+/// The sets among these processors; of ranks that are bound to nothing narrower, all of these.
+fn sets_among(binding: &Binding, cpus: &[u32]) -> Vec<CpuSet> {
+    let is_among = |number: usize| u32::try_from(number).is_ok_and(|number| cpus.contains(&number));
+    let sets = sets(binding, &is_among);
+    match sets.is_empty() {
+        true => cores::set_of(cpus).into_iter().collect(),
+        false => sets,
+    }
+}
+
+/// The sets that the ranks of this container take in turn, of the processors that are meant.
+fn sets(binding: &Binding, is_meant: &dyn Fn(usize) -> bool) -> Vec<CpuSet> {
     if binding.to() == BindUnit::None {
         return Vec::new();
     }
-    let processors = processors(Path::new(SYSTEM));
+    let mut processors = processors(Path::new(SYSTEM));
+    processors.retain(|processor| is_meant(processor.number));
     let sets = groups(&processors, binding).into_iter().map(|numbers| {
         let mut set = CpuSet::new();
         for number in numbers {
@@ -270,6 +285,31 @@ mod tests {
         groups(&machine(), &binding)
     }
 
+    /// A session's slots on a class of cores: ranks are bound to these, and with `-bind-to` to one unit of them each.
+    #[test]
+    fn ranks_are_bound_among_the_cores_of_their_slots() {
+        let here: Vec<u32> = cores::mask().into_iter().collect();
+        let one = here.first().copied().into_iter().collect::<Vec<u32>>();
+        let cores_of = |binding: &Binding, cpus: &[u32]| {
+            let bound = Sets::new(binding, cpus, 1).bind().unwrap();
+            cores::numbers(bound.set())
+                .into_iter()
+                .collect::<Vec<u32>>()
+        };
+        let to = |unit: BindUnit| Binding {
+            to: unit.into(),
+            count: 1,
+            map: BindUnit::None.into(),
+            report: false,
+        };
+        assert_eq!(cores_of(&to(BindUnit::None), &here), here);
+        assert_eq!(cores_of(&to(BindUnit::None), &one), one);
+        assert_eq!(cores_of(&to(BindUnit::Hwthread), &one), one);
+        // Cores that the launcher has lost since bind nothing.
+        assert!(Sets::new(&to(BindUnit::None), &[4095], 0).bind().is_none());
+        assert!(Sets::new(&to(BindUnit::None), &[], 0).bind().is_none());
+    }
+
     #[test]
     fn ranks_take_units_in_turn() {
         use BindUnit::{Core, Hwthread, None, Numa, Socket};
@@ -339,6 +379,6 @@ mod tests {
         let found: Vec<(usize, u64)> = numa_nodes(folder.path()).into_iter().collect();
         assert_eq!(found, [(0, 0), (1, 0), (2, 1), (4, 0)]);
         assert_eq!(processors(Path::new("/no/such")).len(), here.len());
-        assert!(sets(&Binding::default()).is_empty());
+        assert!(sets(&Binding::default(), &|_| true).is_empty());
     }
 }

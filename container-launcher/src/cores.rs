@@ -39,6 +39,17 @@ impl Cores {
         }
     }
 
+    /// The same, of a process that is bound to these of its cores; none: to all.
+    pub(crate) fn usable_of(bound_to: &[u32]) -> Self {
+        let bound = match u64::try_from(bound_to.len()).unwrap_or(u64::MAX) {
+            0 => u64::MAX,
+            cores => cores.saturating_mul(MILLI),
+        };
+        Self {
+            milli: Self::usable().milli.min(bound),
+        }
+    }
+
     /// Whole ones, at least one of a quota that is less; 0: no limit is known.
     pub(crate) fn whole(self) -> u32 {
         match self.milli {

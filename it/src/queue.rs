@@ -85,6 +85,7 @@ fn mpi(program: &str, args: &[&str], processes: u32) -> Result<MpiJob> {
         explain: false,
         yielding: Yielding::Auto,
         binding: Binding::default(),
+        any_speed: false,
         gpus_per_process: None,
         universe: Universe::Unknown,
         programs: vec![MpiProgram {

@@ -81,6 +81,7 @@ fn submit_stages(session: &mut Session, number: u32, stages: [(Stage, Need); 2])
         tag: String::new(),
         deadline: None,
         profile: JobProfile::default(),
+        any_speed: false,
         node_failures: 0,
         stages: stages
             .map(|(stage, need)| (stage, StageState::wanting(need)))

@@ -131,6 +131,7 @@ fn full(policy: &str, nodes: u32, jobs: u32, tasks: usize) -> Result<(SessionDri
             tag: String::new(),
             deadline: None,
             profile: JobProfile::default(),
+            any_speed: false,
             node_failures: 0,
             stages: [(Stage::Map, StageState::wanting(need))].into(),
         };
@@ -205,6 +206,7 @@ pub fn gangs(policy: &str, nodes: u32, jobs: u32, turns: u32) -> Result<Waiting>
         priority: 0,
         deadline: None,
         profile: JobProfile::default(),
+        any_speed: false,
     };
     let (mut run, mut waiting) = (VecDeque::new(), BTreeSet::new());
     let (mut total, mut worst, mut events) = (Duration::ZERO, Duration::ZERO, 0_u32);

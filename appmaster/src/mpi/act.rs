@@ -160,11 +160,13 @@ impl Mpi {
         let mut on_host: BTreeMap<&str, u32> = BTreeMap::new();
         for (seat, node) in seats.iter().zip(0..) {
             let before = on_host.entry(&seat.host).or_default();
+            let cores = self.cores.get(&seat.container);
             let mut share = wire::Share {
                 ranks: seat.ranks.iter().map(|rank| rank.0).collect(),
                 host: seat.host.clone(),
                 node,
                 bound_before: *before,
+                cpus: cores.into_iter().flatten().copied().collect(),
                 ..template.clone()
             };
             *before = before.saturating_add(u32::try_from(seat.ranks.len()).unwrap_or(u32::MAX));

@@ -256,6 +256,7 @@ impl Mpi {
             | MpiHeard::Own(
                 MpiJobEvent::OutputMoved
                 | MpiJobEvent::Output(_)
+                | MpiJobEvent::Cores(_)
                 | MpiJobEvent::Granted(_)
                 | MpiJobEvent::Headroom(_)
                 | MpiJobEvent::WantedBack(_)

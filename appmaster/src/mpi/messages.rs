@@ -1,5 +1,7 @@
 //! What an MPI job hears beside what every job does.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use job::wire;
 use policy::lifecycle::{Grant, LifecycleEvent};
 use policy::{ContainerId, Resources};
@@ -23,6 +25,9 @@ pub(crate) enum MpiHeard {
 pub(crate) enum MpiJobEvent {
     /// Of containers and of the ResourceManager, as the machine in `policy` takes it.
     Machine(LifecycleEvent),
+    /// Cores that its ranks are bound to, by container: those of its slots. Of the containers that are not named they are
+    /// not bound.
+    Cores(BTreeMap<ContainerId, BTreeSet<u32>>),
     /// The ResourceManager has granted containers, in one answer.
     Granted(Vec<Grant>),
     /// What the queue still gives the application has changed.

@@ -165,6 +165,8 @@ pub(crate) struct Mpi {
     pub(crate) grants: BTreeSet<ContainerId>,
     pub(crate) links: BTreeMap<ContainerId, JoinedLauncher>,
     pub(crate) seats: RunningSeats,
+    /// Those that its ranks are bound to, by container.
+    cores: BTreeMap<ContainerId, BTreeSet<u32>>,
     /// The launchers look which files their nodes have, and the ranks wait for that.
     comparing: Option<in_place::Comparing>,
     /// The job's own ranks and those that they have spawned.
@@ -222,6 +224,7 @@ impl Mpi {
             grants: BTreeSet::new(),
             links: BTreeMap::new(),
             seats: RunningSeats::default(),
+            cores: BTreeMap::new(),
             comparing: None,
             groups: Groups::default(),
             firsts: BTreeMap::new(),
@@ -416,6 +419,7 @@ impl Mpi {
             MpiHeard::Every(JobEvent::ResourceManagerLost { silent }) => {
                 return self.step(LifecycleEvent::ResourceManagerLost { silent });
             }
+            MpiHeard::Own(MpiJobEvent::Cores(cores)) => self.cores = cores,
             MpiHeard::Own(MpiJobEvent::Granted(grants)) => return self.granted(grants),
             MpiHeard::Own(MpiJobEvent::Joined { container, node }) => {
                 return self.joined(container, &node);

@@ -157,6 +157,7 @@ mod tests {
             priority: 0,
             deadline: None,
             profile: JobProfile::default(),
+            any_speed: false,
         };
         let given = LoanTerms {
             name: "p".into(),

@@ -22,6 +22,7 @@ mod foreseen;
 mod in_containers;
 mod loan;
 mod misses;
+mod mixed_speeds;
 mod moves;
 mod recorded;
 mod spare;

@@ -57,6 +57,7 @@ impl Bed {
             priority: 0,
             deadline: None,
             profile: JobProfile::default(),
+            any_speed: false,
         };
         let given = LoanTerms {
             name: format!("job-{job}"),

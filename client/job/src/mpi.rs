@@ -27,6 +27,8 @@ pub struct MpiJob {
     pub yielding: Yielding,
     /// Which processors a rank may run on.
     pub binding: Binding,
+    /// In a session whose slots are on fast and slow cores, it takes those of all speeds at once.
+    pub any_speed: bool,
     /// Graphics processors of the node for each rank; `None`: nothing is said to the ranks.
     pub gpus_per_process: Option<u32>,
     /// What the program finds as MPI_UNIVERSE_SIZE.

@@ -149,6 +149,11 @@ pub(crate) struct Placement {
     /// more to run than cores, whoever started it), always or never
     #[arg(long = "yield", value_name = "WHEN", default_value = "auto", value_parser = yielding)]
     pub yielding: Yielding,
+
+    /// In a session with slots on fast and on slow cores, start on slots of both as soon as enough are free; otherwise
+    /// all ranks are on cores of one speed, fast ones first, where the session has enough of one
+    #[arg(long)]
+    pub any_speed: bool,
 }
 
 impl Placement {

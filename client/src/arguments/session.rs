@@ -47,6 +47,10 @@ const COUNTED: &str =
 const ALONE: &str = "--detach leaves a job to a session: gerbil session start starts one, and --session or \
                      GERBIL_SESSION names it";
 
+/// Slots of a session alone are of fast and of slow cores.
+const ANY_SPEED: &str = "--any-speed is about slots on fast and on slow cores, which a session has: name it with --session, or \
+                         leave --any-speed out";
+
 /// Options that a job of a session cannot have, by their long names, and why or what to do.
 const REFUSED: &[(&str, &str)] = &[
     (
@@ -115,9 +119,10 @@ impl SessionArguments {
             self.session = Some(parsed(name)?);
         }
         let Some(name) = &self.session else {
-            return match self.detach {
-                true => Err(ALONE.to_owned()),
-                false => Ok(()),
+            return match (self.detach, typed.any(|long| long == "any-speed")) {
+                (true, _) => Err(ALONE.to_owned()),
+                (false, true) => Err(ANY_SPEED.to_owned()),
+                (false, false) => Ok(()),
             };
         };
         let refused = typed.find_map(|long| REFUSED.iter().find(|(other, _)| *other == long));
@@ -177,6 +182,7 @@ mod tests {
         "processes",
         "yield",
         "wait-timeout",
+        "any-speed",
         "explain",
         "json",
         "report",

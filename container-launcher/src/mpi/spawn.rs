@@ -181,7 +181,7 @@ impl Mpi {
         let yields = yielding::applies(
             share.yielding(),
             alive.saturating_add(local),
-            Cores::usable(),
+            Cores::usable_of(&share.cpus),
         );
         let programs: Vec<Program> = (group.parts.iter())
             .map(|part| find(part, &share, &self.folder, container.around))

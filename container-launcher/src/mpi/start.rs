@@ -147,7 +147,7 @@ impl Mpi {
         if first == 0 {
             reserve_gpus(share, count, container).await?;
             let binding = share.binding.unwrap_or_default();
-            self.processors = binding::Sets::new(&binding, share.bound_before);
+            self.processors = binding::Sets::new(&binding, &share.cpus, share.bound_before);
         }
         let gpus = gpus_each(share);
         let grant = |_| Grants {

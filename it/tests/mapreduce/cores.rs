@@ -225,5 +225,34 @@ fn stopped(given: &Given) -> Result<()> {
         let mut left = left.iter().filter(|left| is_theirs(&left.arguments));
         Ok(left.next().is_none().then_some(()))
     })?;
+    ranks(given)?;
     stop(given, "s")
+}
+
+/// Ranks run on the cores of their slots, which are of one speed, unless there are too few of each or the job does not mind.
+fn ranks(given: &Given) -> Result<()> {
+    let allowed = |words: &[&str]| -> Result<(Vec<String>, String)> {
+        let program = ["grep", "Cpus_allowed_list", "/proc/self/status"];
+        let line = [&["--session", "s"], words, &program].concat();
+        let run = given.gerbil(&line)?.finish()?.success("ranks on cores")?;
+        let said = run.stdout_text();
+        let cores = said
+            .lines()
+            .filter_map(|line| line.split_whitespace().last());
+        Ok((cores.map(ToOwned::to_owned).collect(), run.stderr_text()))
+    };
+    let mixed = "the session has 2 slots on no one speed of cores";
+    let (one, said) = allowed(&["-n", "1"])?;
+    ensure!(one == ["0"] && !said.contains(mixed), "{one:?} {said}");
+    let (both, said) = allowed(&["-n", "2"])?;
+    ensure!(
+        both == ["0-1", "0-1"] && said.contains(mixed),
+        "{both:?} {said}"
+    );
+    let (any, said) = allowed(&["-n", "2", "--any-speed"])?;
+    ensure!(
+        any == ["0-1", "0-1"] && !said.contains(mixed),
+        "{any:?} {said}"
+    );
+    Ok(())
 }

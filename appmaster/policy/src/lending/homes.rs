@@ -162,6 +162,7 @@ mod tests {
             priority: 0,
             deadline: None,
             profile: JobProfile::default(),
+            any_speed: false,
         };
         lending.wanted(NOW, 1, request);
         lending

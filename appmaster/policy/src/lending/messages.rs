@@ -1,11 +1,13 @@
 //! What is lent, to whom, and what follows.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::OfferedSlot;
 use crate::elements::ElementNeed;
-use crate::schedule::{AttemptIx, ContainerIx, JobProfile, Level, Nanos, Stage, TaskIx, Why};
+use crate::schedule::{
+    AttemptIx, ContainerIx, JobProfile, Level, Nanos, Speed, Stage, TaskIx, Why,
+};
 use crate::{ContainerId, Millis, NodeId, Resources};
 
 /// A container that offers slots.
@@ -52,6 +54,8 @@ pub struct SlotRequest {
     pub deadline: Option<Millis>,
     /// What tasks of an earlier run of it took.
     pub profile: JobProfile,
+    /// A gang takes slots of all speeds, and does not wait for those of one.
+    pub any_speed: bool,
 }
 
 /// Where a job stands among others that want slots.
@@ -169,6 +173,10 @@ pub struct Lent {
     pub job: u32,
     /// Containers and how many processes go into each, in the order of joining.
     pub shares: Vec<(ContainerId, u32)>,
+    /// Cores that its processes in a container are bound to, together; of the others they are not bound.
+    pub cores: BTreeMap<ContainerId, BTreeSet<u32>>,
+    /// How many of its slots are of which speed.
+    pub speeds: BTreeMap<Speed, u32>,
 }
 
 /// An element of which too few are free.

@@ -20,6 +20,7 @@ mod bindings;
 mod core_shares;
 mod core_slots;
 mod foretold;
+mod gangs;
 mod homes;
 mod messages;
 mod moves;
@@ -42,9 +43,7 @@ use crate::schedule::{
 use bindings::Bindings;
 use moves::PendingSwap;
 
-use crate::{
-    ClusterView, ContainerId, Counted, Millis, NodeId, NodeView, ResourceTypes, Resources,
-};
+use crate::{ContainerId, Millis, ResourceTypes, Resources};
 
 pub use core_shares::share_cores;
 pub use core_slots::{CoreClass, CoreSlots, OfferedSlot, SlotBinding, SlotCut, StageSlots};
@@ -303,6 +302,7 @@ impl Lending {
             tag: String::new(),
             deadline: request.deadline.map(nanos),
             profile: request.profile.clone(),
+            any_speed: request.any_speed,
             node_failures,
             stages,
         };
@@ -337,13 +337,6 @@ impl Lending {
     #[must_use]
     pub fn turn(&self, job: u32) -> Option<Turn> {
         self.jobs.get(&job).map(|borrower| borrower.turn)
-    }
-
-    /// Whether a gang still has all that was lent to it: a container may have been lost since.
-    #[must_use]
-    pub fn is_whole(&self, lent: &Lent) -> bool {
-        let borrower = self.jobs.get(&lent.job);
-        borrower.is_some_and(|borrower| !self.driver.session().has_left(borrower.ix))
     }
 
     /// `job` needs no slots any more, whether it had them or waited.
@@ -412,34 +405,6 @@ impl Lending {
         self.offers.get(self.containers.get(container)?)
     }
 
-    /// What was lent as the whole cluster of a job: one node a container, which bears the container's id, with just
-    /// the room for its processes, and nothing that anybody else uses. Containers of one host are apart there, too:
-    /// what their processes share is not always the same.
-    #[must_use]
-    pub fn view(&self, lent: &Lent, unit: Resources) -> ClusterView {
-        let shares = lent.shares.iter();
-        let nodes = shares.filter_map(|(id, processes)| {
-            let offer = self.offer(id)?;
-            Some(NodeView {
-                id: NodeId(offer.container.0.clone()),
-                host: offer.host.clone(),
-                rack: offer.rack.clone(),
-                capability: unit.times(*processes),
-                ..NodeView::default()
-            })
-        });
-        let nodes: Vec<NodeView> = nodes.collect();
-        let capabilities = nodes.iter().map(|node| node.capability);
-        ClusterView {
-            types: self.types.clone(),
-            maximum: capabilities.fold(Resources::default(), most),
-            nodes,
-            step: unit.memory,
-            counted: Counted::Memory,
-            queue: Box::default(),
-        }
-    }
-
     fn borrower(&mut self, ix: JobIx) -> Option<&mut Borrower> {
         let number = self.numbers.get(&ix)?;
         self.jobs.get_mut(number)
@@ -486,40 +451,6 @@ impl Lending {
             }
         }
         words
-    }
-
-    /// A gang has all its slots, and these attempts begin.
-    fn gang(
-        &mut self,
-        now: Millis,
-        job: JobIx,
-        attempts: impl Iterator<Item = AttemptIx>,
-    ) -> Option<Word> {
-        let number = *self.numbers.get(&job)?;
-        let session = self.driver.session();
-        let slot_of = |ix| session.slot(session.attempt(ix)?.slot);
-        let own: Vec<(AttemptIx, ContainerIx)> = attempts
-            .filter_map(|ix| Some((ix, slot_of(ix)?.container)))
-            .collect();
-        let mut shares: BTreeMap<ContainerIx, u32> = BTreeMap::new();
-        for (_, container) in &own {
-            let share = shares.entry(*container).or_default();
-            *share = share.saturating_add(1);
-        }
-        let shares = shares.into_iter().filter_map(|(ix, processes)| {
-            Some((self.offers.get(&ix)?.container.clone(), processes))
-        });
-        let lent = Lent {
-            job: number,
-            shares: shares.collect(),
-        };
-        let attempts: BTreeSet<AttemptIx> = own.into_iter().map(|(ix, _)| ix).collect();
-        for attempt in &attempts {
-            // From now on they are the job's, until it returns them.
-            self.driver.tell(nanos(now), &Event::Began(*attempt));
-        }
-        self.jobs.get_mut(&number)?.attempts = attempts;
-        Some(Word::Lent(lent))
     }
 
     /// A task has a slot.
@@ -576,14 +507,6 @@ impl Lending {
 
 fn cut(slots: &[OfferedSlot]) -> Vec<Slot> {
     slots.iter().map(OfferedSlot::free).collect()
-}
-
-fn most(one: Resources, other: Resources) -> Resources {
-    Resources {
-        memory: one.memory.max(other.memory),
-        vcores: one.vcores.max(other.vcores),
-        counts: one.counts.with(other.counts, u64::max),
-    }
 }
 
 const fn nanos(at: Millis) -> Nanos {

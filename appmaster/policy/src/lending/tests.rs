@@ -8,7 +8,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::NodeId;
-use crate::schedule::{JobProfile, named};
+use crate::schedule::{JobProfile, Speed, named};
 use crate::schedule::{Level, TaskIx};
 
 fn lending(policy: &str) -> Lending {
@@ -44,6 +44,7 @@ fn request(processes: u32) -> SlotRequest {
         priority: 0,
         deadline: None,
         profile: JobProfile::default(),
+        any_speed: false,
     }
 }
 
@@ -115,7 +116,9 @@ fn the_next_job_starts_when_one_returns_its_slots() {
         lent,
         [Lent {
             job: 2,
-            shares: vec![(id(1), 2)]
+            shares: vec![(id(1), 2)],
+            cores: BTreeMap::new(),
+            speeds: [(Speed::Plain, 2)].into(),
         }]
     );
     // One that waits may leave too.
@@ -325,7 +328,9 @@ fn a_lost_container_is_lent_to_nobody() {
         lent,
         [Lent {
             job: 2,
-            shares: vec![(id(1), 2)]
+            shares: vec![(id(1), 2)],
+            cores: BTreeMap::new(),
+            speeds: [(Speed::Plain, 2)].into(),
         }]
     );
 }

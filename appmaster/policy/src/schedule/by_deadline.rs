@@ -71,6 +71,7 @@ mod tests {
             tag: String::new(),
             deadline: deadline.map(Nanos::from_millis),
             profile: JobProfile::default(),
+            any_speed: false,
             node_failures: 0,
             stages: Few::new(),
         };

@@ -48,6 +48,9 @@ pub struct Job {
     /// What tasks of an earlier run of it took.
     #[serde(default, skip_serializing_if = "JobProfile::is_empty")]
     pub profile: JobProfile,
+    /// Its gang takes slots of all speeds, and does not wait for those of one.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub any_speed: bool,
     /// What is known of each of its stages.
     pub stages: Few<Stage, StageState>,
 }

@@ -40,6 +40,7 @@ impl<'a> WorkloadRun<'a> {
             tag: String::new(),
             deadline: within.map(|within| self.now.plus(within)),
             profile: JobProfile::default(),
+            any_speed: false,
             node_failures: 0,
             stages: stages.collect(),
         };

@@ -51,6 +51,7 @@ impl Session {
         match allotted {
             Allotted::Gang { job, lent, view } => {
                 self.gang_begins(job, &lent);
+                self.tell(job, WorkEvent::Mpi(MpiJobEvent::Cores(lent.cores)));
                 self.tell(
                     job,
                     WorkEvent::Mpi(MpiJobEvent::Machine(LifecycleEvent::Snapshot(view))),
@@ -82,6 +83,9 @@ impl Session {
         let name = self.slots.name(job).unwrap_or_default();
         let now = self.edge.now();
         self.ledger.gang_begins(now, job, name, shares);
+        if let Some(sentence) = self.slots.mixed_speeds(job, lent) {
+            self.notice(job, sentence);
+        }
     }
 
     /// A job has given its slots back and waits for as many: who gets them is decided when it stands where it stood.

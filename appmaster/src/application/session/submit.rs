@@ -32,6 +32,8 @@ struct TakenJob {
     wants: Wants,
     /// What a process of it takes of its container.
     unit: Resources,
+    /// A gang that takes slots of all speeds.
+    any_speed: bool,
     /// Its client wants to be told every reason.
     explain: bool,
 }
@@ -103,6 +105,7 @@ impl Session {
                 priority: submission.priority,
                 deadline,
                 profile,
+                any_speed: taken.any_speed,
             },
             explain: taken.explain,
         };

@@ -76,6 +76,7 @@ fn description(demand: &Demand) -> MpiJob {
         explain: false,
         yielding: Yielding::Auto,
         binding: Binding::default(),
+        any_speed: false,
         gpus_per_process: None,
         universe: Universe::Unknown,
         programs: Vec::new(),

@@ -68,7 +68,7 @@ pub(super) fn of(
         nodes: share.nodes.clone(),
         here: share.node,
         appnums: appnums.take(size).collect(),
-        crowded: Cores::usable().are_outnumbered_by(share.ranks.len()),
+        crowded: Cores::usable_of(&share.cpus).are_outnumbered_by(share.ranks.len()),
         group: 0,
         first: 0,
     }))

@@ -227,7 +227,11 @@ impl PmixServer {
         cross_memory: bool,
     ) -> Vec<(&'static str, String)> {
         // They give up their core while they wait.
-        let yields = yielding::applies(share.yielding(), share.ranks.len(), Cores::usable());
+        let yields = yielding::applies(
+            share.yielding(),
+            share.ranks.len(),
+            Cores::usable_of(&share.cpus),
+        );
         variables::suggested(&self.folder, cross_memory, yields)
     }
 

@@ -24,7 +24,7 @@ pub(super) struct Yields {
 impl Yields {
     pub(super) fn of(share: &Share, folder: &Path) -> Self {
         let ranks = share.ranks.len();
-        let always = yielding::applies(share.yielding(), ranks, Cores::usable());
+        let always = yielding::applies(share.yielding(), ranks, Cores::usable_of(&share.cpus));
         let crowd = match share.yielding() {
             wire::Yielding::Auto if !always => Crowd::new(),
             wire::Yielding::Auto | wire::Yielding::Always | wire::Yielding::Never => None,

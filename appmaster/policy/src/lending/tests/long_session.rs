@@ -19,6 +19,7 @@ fn of(number: u32, wants: Wants) -> SlotRequest {
         priority: i32::try_from(number).unwrap(),
         deadline: None,
         profile: JobProfile::default(),
+        any_speed: false,
     }
 }
 

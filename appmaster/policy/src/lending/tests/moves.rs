@@ -87,10 +87,30 @@ fn ranks_have_one_speed_unless_there_are_too_few_slots_of_each() {
         assert_eq!(gangs(lending.wanted(NOW, 1, request(ranks))).len(), 1);
         assert_eq!(speeds(&lending), expected, "{ranks}");
     }
-    let mut lending = lending("dyscale+gang");
-    lending.joined(NOW, offer(1));
-    lending.joined(NOW, offer(2));
-    assert_eq!(gangs(lending.wanted(NOW, 1, request(6))).len(), 1);
+    let both = || {
+        let mut lending = lending("dyscale+gang");
+        lending.joined(NOW, offer(1));
+        lending.joined(NOW, offer(2));
+        lending
+    };
+    assert_eq!(gangs(both().wanted(NOW, 1, request(6))).len(), 1);
+    // Two fast ones and a slow one are left.
+    let mut lending = both();
+    lending.wanted(NOW, 1, request(3));
+    assert_eq!(gangs(lending.wanted(NOW, 2, request(3))), []);
+    let any = |ranks| SlotRequest {
+        any_speed: true,
+        ..request(ranks)
+    };
+    let mut lending = both();
+    lending.wanted(NOW, 1, request(3));
+    let mixed = gangs(lending.wanted(NOW, 2, any(3)));
+    assert_eq!(mixed[0].speeds, [(Speed::Fast, 2), (Speed::Slow, 1)].into());
+    let cores: Vec<u32> = mixed[0].cores.values().flatten().copied().collect();
+    assert_eq!(cores, [0, 0, 1]);
+    // Where enough of one are free, it has these.
+    let of_one = gangs(both().wanted(NOW, 1, any(2)));
+    assert_eq!(of_one[0].speeds, [(Speed::Fast, 2)].into());
 }
 
 /// A batch task on the fast slot, the slow one free, and an interactive task that waits.

@@ -15,6 +15,7 @@ pub(super) struct Bed {
     /// When the jobs that come want to be done, and what earlier runs of theirs took.
     pub(super) deadline: Option<Nanos>,
     pub(super) profile: JobProfile,
+    pub(super) any_speed: bool,
     jobs: u32,
     started: u32,
 }
@@ -33,6 +34,7 @@ impl Bed {
             node_failures: 3,
             deadline: None,
             profile: JobProfile::default(),
+            any_speed: false,
             jobs: 0,
             started: 0,
         };
@@ -141,6 +143,7 @@ impl Bed {
             tag: String::new(),
             deadline: self.deadline,
             profile: self.profile.clone(),
+            any_speed: self.any_speed,
             node_failures: self.node_failures,
             stages,
         };

@@ -9,7 +9,8 @@
 //!
 //! All ranks of a gang are on slots of one speed, since the slowest sets the pace: the fastest of which the session has
 //! enough slots is held for it, and where it finds its room first it starts. One that is larger than that has slots of
-//! all speeds.
+//! all speeds, and so has one that does not mind ([`Job::any_speed`](crate::schedule::Job::any_speed)), where no speed has
+//! enough free ones.
 //!
 //! Cost: O(priorities · owners · classes of need · sizes) to find that gang, however many wait, and once after each
 //! event O(free slots) to look for its room.
@@ -95,6 +96,9 @@ impl GangScheduling {
 
     /// The speed of the slots that are held for a gang: the fastest of which there are enough; of none, any.
     fn held_speed(&self, session: &Session, job: JobIx) -> Option<Speed> {
+        if session.job(job)?.any_speed {
+            return None;
+        }
         let wanted = session.stage(job, Stage::Gang)?.pending as usize;
         let all = self.all.get(&session.class_of(job, Stage::Gang)?)?;
         let enough = |speed: &Speed| all.get(speed).is_some_and(|count| *count >= wanted);
@@ -131,7 +135,7 @@ fn turn(inner: &dyn Scheduler, session: &Session, job: JobIx) -> Option<GangTurn
 }
 
 /// Slots on which all ranks of a gang can start now, all of one speed, fast ones first, or of any where no speed has enough
-/// at all: its own and free ones, on as few nodes as may be.
+/// at all, or the gang does not mind: its own and free ones, on as few nodes as may be.
 fn room(session: &Session, job: JobIx, need: &Need, enough: Option<Speed>) -> Option<Vec<SlotIx>> {
     let speed_of = |slot: &SlotIx| session.slot(*slot).map(|slot| slot.speed);
     let held: Vec<SlotIx> = session.held(job).collect();
@@ -142,15 +146,15 @@ fn room(session: &Session, job: JobIx, need: &Need, enough: Option<Speed>) -> Op
         own.count()
             .saturating_add(session.free_count(Stage::Gang, speed))
     };
-    if enough.is_none() {
-        let all: usize = SPEEDS.into_iter().map(count).sum();
-        let is_enough = all >= wanted;
-        return is_enough
-            .then(|| room_of(session, (job, need), &held, None))
-            .flatten();
-    }
     let mut speeds = SPEEDS.into_iter().filter(|speed| count(*speed) >= wanted);
-    speeds.find_map(|speed| room_of(session, (job, need), &held, Some(speed)))
+    let of_one = speeds.find_map(|speed| room_of(session, (job, need), &held, Some(speed)));
+    of_one.or_else(|| {
+        let all: usize = SPEEDS.into_iter().map(count).sum();
+        let may_mix = enough.is_none() && all >= wanted;
+        may_mix
+            .then(|| room_of(session, (job, need), &held, None))
+            .flatten()
+    })
 }
 
 fn room_of(

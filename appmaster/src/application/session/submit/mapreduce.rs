@@ -46,6 +46,7 @@ pub(super) fn mapreduce(
         work.notice(advice);
     }
     Ok(TakenJob {
+        any_speed: false,
         explain,
         wants: Wants::Tasks {
             map,

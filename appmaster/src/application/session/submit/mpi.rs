@@ -65,6 +65,7 @@ pub(super) fn mpi(
     mpi.limits.run.anew = true;
     Ok(TakenJob {
         explain: mpi.explain,
+        any_speed: mpi.any_speed,
         work: JobWork::Queued(Box::new(Queued {
             job,
             attempt,
@@ -103,6 +104,7 @@ mod tests {
             explain: false,
             yielding: Yielding::Auto,
             binding: Binding::default(),
+            any_speed: false,
             gpus_per_process: None,
             universe: Universe::Unknown,
             programs: Vec::new(),
