@@ -26,6 +26,7 @@ fn start(attempt: u32, container: u32, stage: schedule::Stage) -> TaskStart {
         host: format!("n{container}"),
         place: ContainerIx(container),
         cpus: Vec::new(),
+        speed: schedule::Speed::Plain,
         slot: 0,
         level: Level::Node,
     }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use job::history::EarlierSlot;
-use policy::schedule::{AttemptIx, ContainerIx, Stage, TaskIx};
+use policy::schedule::{AttemptIx, ContainerIx, Speed, Stage, TaskIx};
 use policy::{ContainerId, Millis};
 
 /// An attempt that has a slot.
@@ -22,6 +22,8 @@ pub(super) struct PlacedAttempt {
     pub(super) slot: u32,
     /// Cores of its slot; empty: it is not bound.
     pub(super) cpus: Vec<u32>,
+    /// Of these; one that is stopped has that of the slot before.
+    pub(super) speed: Speed,
     /// It is stopped there, and goes on later.
     pub(super) parked: bool,
     /// Slots that it was ordered to, which its launcher has not answered.
@@ -50,6 +52,7 @@ pub(super) struct PlacedAttempt {
 pub(super) struct MovesTo {
     pub(super) slot: u32,
     pub(super) cpus: Vec<u32>,
+    pub(super) speed: Speed,
     /// To be stopped there.
     pub(super) parked: bool,
 }

@@ -13,6 +13,7 @@ use policy::mapreduce::{Digest, Event};
 use policy::schedule::{AttemptIx, AttemptOutcome, AttemptPhase, Nanos, Stage, TaskIx, Why};
 
 use super::attempts::{Far, PlacedAttempt};
+use super::by_speed;
 use super::orders::Orders;
 use super::{MapOutput, MapReduce, MapReduceEffect, sentences};
 
@@ -148,6 +149,9 @@ impl MapReduce {
                 return self.failed(ix, attempt, error.to_string());
             }
             self.ever_done.insert((attempt.stage, task));
+            if let Some(of_speed) = by_speed::counted(attempt.speed, &counters) {
+                self.count(of_speed);
+            }
             self.count(counters);
         }
         self.has_written(attempt, ended);

@@ -21,6 +21,7 @@
 mod accused;
 mod act;
 mod attempts;
+mod by_speed;
 mod commit_records;
 mod ended;
 mod ending;

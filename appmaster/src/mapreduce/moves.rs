@@ -25,6 +25,7 @@ impl MapReduce {
             };
             if why_not.is_none() {
                 (attempt.slot, attempt.cpus) = (moved.slot, moved.cpus);
+                attempt.speed = moved.speed;
             }
             return self.want(MapReduceEffect::Moved {
                 attempt: moved.attempt,
@@ -41,6 +42,7 @@ impl MapReduce {
         attempt.moves_to.push_back(MovesTo {
             slot: moved.slot,
             cpus: moved.cpus,
+            speed: moved.speed,
             parked: moved.parked,
         });
         let order = Box::new(Order::Move(order));
@@ -54,7 +56,13 @@ impl MapReduce {
         let Some(attempt) = attempt.filter(|of| of.container == *container) else {
             return;
         };
-        let Some(MovesTo { slot, cpus, parked }) = attempt.moves_to.pop_front() else {
+        let Some(MovesTo {
+            slot,
+            cpus,
+            speed,
+            parked,
+        }) = attempt.moves_to.pop_front()
+        else {
             return;
         };
         if told.ok {
@@ -66,6 +74,9 @@ impl MapReduce {
                 ),
             }
             attempt.parked = parked;
+            if !parked {
+                attempt.speed = speed;
+            }
             let before = std::mem::replace(&mut attempt.slot, slot);
             attempt.cpus = cpus;
             if before != slot {

@@ -65,6 +65,7 @@ impl MapReduce {
             place,
             slot,
             cpus,
+            speed,
             level,
             ..
         } = start;
@@ -78,6 +79,7 @@ impl MapReduce {
             place,
             slot,
             cpus,
+            speed,
             parked: false,
             moves_to: VecDeque::new(),
             has_needs: !self.terms(stage).needs.is_empty(),

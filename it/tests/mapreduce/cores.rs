@@ -95,6 +95,10 @@ fn moved(given: &Given) -> Result<()> {
     let moved = moved.with_context(|| told_of.clone())?;
     // From the slow core to the fast one, and back to make room.
     ensure!(moved.matches("slot ").count() >= 3, "{moved}");
+    let run = mapreduce::mr(&given.cluster, &given.folder, &["counters", &job])?;
+    let counted = run.deadline(DEADLINE).finish()?.success("counters")?;
+    let counted = counted.stdout_text();
+    ensure!(counted.contains("gerbil slow cores"), "{counted}");
     let of_short = history(&format!("{session}.2"))?;
     ensure!(of_short.contains("state SUCCEEDED"), "{of_short}");
     narrowed(given, &hold)?;

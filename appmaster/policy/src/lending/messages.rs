@@ -145,6 +145,8 @@ pub struct TaskStart {
     pub slot: u32,
     /// Cores that it is bound to; empty: it is not bound.
     pub cpus: Vec<u32>,
+    /// Of its slot.
+    pub speed: Speed,
     /// How near the task's input is.
     pub level: Level,
 }
@@ -162,6 +164,8 @@ pub struct TaskMove {
     pub slot: u32,
     /// Cores of that slot; empty: all of the container's.
     pub cpus: Vec<u32>,
+    /// Of that slot.
+    pub speed: Speed,
     /// It is stopped there, until it is moved on.
     pub parked: bool,
 }

@@ -471,6 +471,7 @@ impl Lending {
             place: container,
             slot: place,
             cpus: slot.cpus.clone(),
+            speed: slot.speed,
             level: level(
                 session,
                 attempt.job,

@@ -154,6 +154,7 @@ impl Lending {
             container: container.container.clone(),
             slot: bound.0,
             cpus: bound.1.clone(),
+            speed: slot.speed,
             parked: slot.speed == Speed::Parked,
         };
         let whither = match known.slot == to {

@@ -17,7 +17,7 @@ use job::{BlockPlaces, FileAt, MpiProgram, Split, StageTerms};
 use policy::Resources;
 use policy::lending::TaskStart;
 use policy::lifecycle::KillReason;
-use policy::schedule::{AttemptIx, ContainerIx, Level};
+use policy::schedule::{AttemptIx, ContainerIx, Level, Speed};
 use storage::Address;
 
 use super::folder::FolderDone;
@@ -159,6 +159,7 @@ impl Bed {
             place: ContainerIx(container),
             slot: 0,
             cpus: Vec::new(),
+            speed: Speed::Plain,
             level: Level::Node,
         })));
         attempt

@@ -13,6 +13,7 @@ fn goes(bed: &mut Bed, attempt: AttemptIx, slot: u32, cpus: &[u32], parked: bool
         container: id(1),
         slot,
         cpus: cpus.to_vec(),
+        speed: Speed::Plain,
         parked,
     })));
 }
