@@ -127,11 +127,21 @@ pub(crate) async fn forget(container: &Path, job: JobId) {
     }
 }
 
+/// Makes a folder in that of a container; where that is gone, it is not made again, since nobody would remove it.
+///
+/// # Errors
+///
+/// It cannot be made, or the container's folder is gone.
+pub(crate) fn make_folder(container: &Path, folder: &Path) -> io::Result<()> {
+    fs::metadata(container)?;
+    fs::create_dir_all(folder)
+}
+
 async fn fetched(container: &Path, order: FetchFiles) -> Result<u64, FetchError> {
     let cache = cache::of(container)?;
     let folder = folder(container, JobId(order.job));
     // Here and now, as all that is made in it: a fetch that is stopped then makes nothing more of it.
-    fs::create_dir_all(&folder).map_err(at(&folder))?;
+    make_folder(container, &folder).map_err(at(&folder))?;
     let mut bytes = 0_u64;
     let mut opened: Vec<Option<Storage>> = order.addresses.iter().map(|_| None).collect();
     for file in &order.files {

@@ -7,6 +7,7 @@
 mod crowded;
 mod ended;
 mod fetching;
+mod folder;
 mod join;
 mod link;
 mod orders;
@@ -70,6 +71,11 @@ pub(crate) enum LifeError {
     Confused { address: String, what: &'static str },
     #[error("ended by a signal; the ranks here are killed")]
     Terminated,
+    #[error(
+        "the container's folder {folder} is gone, as a NodeManager removes it that was started again and recovers nothing; \
+         what runs here is killed"
+    )]
+    FolderGone { folder: String },
 }
 
 impl LifeError {
@@ -158,6 +164,7 @@ pub(crate) async fn live(
         reaped: Vec::new(),
         tasks,
     };
+    let withheld = container.outbox.clone();
     let mut life = Life {
         container,
         jobs: BTreeMap::new(),
@@ -174,6 +181,10 @@ pub(crate) async fn live(
     loop {
         tokio::select! {
             () = endings.next() => return Err(LifeError::Terminated),
+            () = withheld.has_no_folder() => {
+                let folder = around.folder.display().to_string();
+                return Err(LifeError::FolderGone { folder });
+            }
             order = orders.recv() => match order {
                 Some(Ok(Order::Leave(_))) => return Ok(Exit::Success.code()),
                 Some(Ok(order)) => life.on_order(order).await?,

@@ -13,8 +13,10 @@ use super::on_a_thread::on_a_thread;
 use super::remove::remove;
 use super::{FetchError, at};
 
-/// The folder, which is there when this returns. No other user may write there; the jobs of this one may.
+/// The folder, which is there when this returns, unless that of the container is gone. No other user may write there; the
+/// jobs of this one may.
 pub(super) fn of(container: &Path) -> Result<PathBuf, FetchError> {
+    fs::metadata(container).map_err(at(container))?;
     let cache = container.parent().unwrap_or(container).join("gerbil/files");
     let mut made = DirBuilder::new();
     let made = made.recursive(true).mode(0o700);

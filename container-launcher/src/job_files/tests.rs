@@ -36,6 +36,8 @@ impl Bed {
         job: u32,
         files: &[(&str, &str, u64, bool)],
     ) -> FilesFetched {
+        // YARN has made it.
+        fs::create_dir_all(container).unwrap();
         let order = order(job, &self.staged, files);
         fetch(container.to_owned(), order).await
     }
@@ -302,6 +304,18 @@ async fn what_is_brought_has_its_seal_and_gets_it_again_when_it_is_proved_again(
     assert!(is_sealed());
 }
 
+/// As a NodeManager leaves it that recovers nothing: nobody would remove what a launcher made there then.
+#[tokio::test]
+async fn the_folder_of_a_container_that_is_gone_is_not_made_again() {
+    let bed = bed();
+    let application = bed.container.parent().unwrap();
+    fs::remove_dir_all(application).unwrap();
+    let order = order(1, &bed.staged, &[]);
+    let done = fetch(bed.container.clone(), order).await;
+    assert!(done.trouble.contains("No such file"), "{}", done.trouble);
+    assert!(!application.exists());
+}
+
 /// As more launchers of one job do on a host than trees of one name may lie side by side.
 #[tokio::test]
 async fn what_a_job_makes_of_its_tree_is_its_own_in_every_container_of_the_host() {
@@ -316,8 +330,7 @@ async fn what_a_job_makes_of_its_tree_is_its_own_in_every_container_of_the_host(
         ];
         let container = |launcher: u32| bed.container.with_file_name(format!("a{launcher}"));
         for launcher in 1..=20 {
-            let order = order(job, &bed.staged, &files);
-            let done = fetch(container(launcher), order).await;
+            let done = bed.fetch(&container(launcher), job, &files).await;
             let brings = if launcher == 1 { archive + size } else { 0 };
             assert_eq!((done.trouble.as_str(), done.bytes), ("", brings));
             let folder = folder(&container(launcher), JobId(job));
@@ -486,6 +499,7 @@ async fn launchers_of_one_job_that_look_at_the_same_time_take_nothing_that_anoth
         .collect();
     let mut fetching = tokio::task::JoinSet::new();
     for container in &containers {
+        fs::create_dir_all(container).unwrap();
         let order = order(2, &bed.staged, &files);
         fetching.spawn(fetch(container.clone(), order));
     }

@@ -23,6 +23,7 @@ use tonic::Streaming;
 use tonic::transport::Channel;
 
 use super::LifeError;
+use super::folder::Folder;
 use super::join::{Joined, Refused, join, words};
 use crate::launcher_context::LauncherKeys;
 use crate::say;
@@ -45,12 +46,22 @@ pub(crate) type MasterCalls = watch::Receiver<LaunchersClient<Channel>>;
 
 /// What the AM is told.
 #[derive(Clone, Debug)]
-pub(crate) struct Outbox(Resumable<Event>);
+pub(crate) struct Outbox {
+    said: Resumable<Event>,
+    folder: Arc<Folder>,
+}
 
 impl Outbox {
     pub(crate) fn push_back(&self, event: Event) {
-        let bytes = event.encoded_len();
-        self.0.push(event, bytes);
+        if !self.folder.withholds(&event) {
+            let bytes = event.encoded_len();
+            self.said.push(event, bytes);
+        }
+    }
+
+    /// Until something was not told since the container's folder is gone. May be dropped and called again.
+    pub(super) async fn has_no_folder(&self) {
+        self.folder.has_gone().await;
     }
 
     /// What it is told of the ranks of a job.
@@ -69,7 +80,7 @@ impl Outbox {
             }
             _ => false,
         };
-        self.0.has_unsent(is_seen)
+        self.said.has_unsent(is_seen)
     }
 
     /// It is told something of the tasks of a job.
@@ -110,7 +121,7 @@ impl RankOutbox {
             }
             _ => false,
         };
-        self.all.0.has_unsent(is_usages)
+        self.all.said.has_unsent(is_usages)
     }
 }
 
@@ -141,7 +152,10 @@ pub(super) async fn begin(
     let (calls_to, calls) = watch::channel(joined.client.clone());
     let (orders_to, orders) = mpsc::channel(ORDERS);
     let link = Link {
-        outbox: Outbox(said.clone()),
+        outbox: Outbox {
+            said: said.clone(),
+            folder: Arc::new(Folder::new(&around.folder)),
+        },
         orders,
         calls,
     };

@@ -16,6 +16,7 @@ use super::{CommWorld, Mpi, topology};
 use crate::binding;
 use crate::container::OwnContainer;
 use crate::devices::gpus;
+use crate::job_files;
 use crate::left_files::Before;
 use crate::process::{Grants, environment};
 use crate::sweep::JOB_VARIABLE;
@@ -58,7 +59,7 @@ impl Mpi {
         container: &mut OwnContainer<'_>,
     ) -> Result<CommWorld, Refusal> {
         let folder = &self.folder.clone();
-        std::fs::create_dir_all(folder).map_err(|error| Refusal {
+        job_files::make_folder(&container.around.folder, folder).map_err(|error| Refusal {
             sentence: format!("{}: {}: {error}", node_facts::hostname(), folder.display()),
             exit_code: i32::from(Exit::Staging.code()),
             group: 0,

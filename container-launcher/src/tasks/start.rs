@@ -37,6 +37,7 @@ use crate::container::OwnContainer;
 use crate::cores;
 use crate::disks::Room;
 use crate::functions::FunctionLease;
+use crate::job_files;
 use crate::process::exec::INHERITED_FD;
 use crate::process::start::ProcessStart;
 use crate::process::streams::{self, Outer, ProcessStreams};
@@ -80,7 +81,7 @@ impl Tasks {
     ) -> Result<Attempt, String> {
         let (number, slot) = (order.process, order.slot);
         let folder = self.folder.join(FOLDER).join(number.to_string());
-        fs::create_dir_all(&folder).map_err(|error| {
+        job_files::make_folder(&container.around.folder, &folder).map_err(|error| {
             let folder = folder.display();
             format!("no folder for task process {number} at {folder}: {error}")
         })?;

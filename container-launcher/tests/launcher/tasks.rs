@@ -8,7 +8,7 @@ use job::wire::mpi_event::Event;
 use job::wire::rank_ended;
 use job::wire::task_ended::How;
 use job::wire::task_order::Order;
-use job::wire::{EndTask, Program, ReadLog, StartTask, TaskEnded};
+use job::wire::{EndTask, Program, ReadLog, StartTask, TaskEnded, task_event};
 use policy::MiB;
 use policy::commit::JobVerdict;
 
@@ -159,6 +159,31 @@ async fn a_crash_is_told_with_its_place_and_last_words_and_leaves_nothing() {
         "{killed:?}"
     );
     bed.attempts_left(&[]).await;
+}
+
+/// As a NodeManager does that is started again without recovery: tasks that fail for it are not failed tasks.
+#[tokio::test]
+async fn a_launcher_whose_folder_is_removed_blames_no_task_and_leaves() {
+    let mut am = Appmaster::start().await;
+    let mut launcher = am.launcher(&FILES);
+    let mut link = am.link().await;
+    let bed = Bed::new(&["b a\na\n"]).await;
+    bed.set_up().await;
+    let away = tempfile::tempdir().unwrap();
+    fs::rename(launcher.folder.path(), away.path().join("removed")).unwrap();
+    let start = bed.start(0, 0, &bed.map(0, 0, 1));
+    order(&link, Order::Start(start)).await;
+    assert_eq!(launcher.exit().await.code(), Some(70));
+    let told = link.last_told().await;
+    let is_end = |told: &Told| matches!(told, Told::Task(of) if matches!(of.event, Some(task_event::Event::Ended(_))));
+    assert!(!told.iter().any(is_end), "{told:?}");
+    fs::rename(away.path().join("removed"), launcher.folder.path()).unwrap();
+    assert!(
+        launcher
+            .log()
+            .contains("is gone, as a NodeManager removes it")
+    );
+    launcher.nothing_left().await;
 }
 
 #[tokio::test]

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::time::Duration;
 
 use job::wire::launcher_event::Event as Told;
 use job::wire::launcher_order::Order as Said;
@@ -113,6 +114,21 @@ impl Link {
                 _ => return told,
             }
         }
+    }
+
+    /// What a launcher that is gone has said to its last word, and nobody has heard.
+    pub async fn last_told(&mut self) -> Vec<Told> {
+        within(async {
+            while self.has_link() {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        })
+        .await;
+        let mut told: Vec<Told> = self.aside.drain(..).collect();
+        while let Ok(next) = self.heard.try_recv() {
+            told.push(next);
+        }
+        told
     }
 
     /// The next sample of the ranks.
