@@ -2,21 +2,19 @@
 
 use std::fs;
 use std::io::ErrorKind;
+use std::os::fd::AsFd as _;
 use std::path::{Path, PathBuf};
 
-use follow::timing::now_us;
+use job::exit::Exit;
 use mapreduce_client::open::read;
 use mapreduce_client::places::Location;
-use storage::{Address, Storage, StorageError};
+use storage::{Address, CreateOptions, Storage};
 
 use super::entries::{FoundPath, MOST};
 use super::files::{Above, Shell, folder_above};
+use super::puts::{PutEnd, PutSource};
 use crate::failure::Failure;
-
-/// What the name of a file ends with while it is written, as Hadoop's shell has it.
-const COPYING: &str = "._COPYING_";
-/// How often a file is replaced that others replace, too.
-const TRIES: u32 = 5;
+use crate::system::system;
 
 impl Shell<'_> {
     /// Copies a file, or a folder with all that is in it. A folder that is there gets it inside, under its own name.
@@ -27,39 +25,103 @@ impl Shell<'_> {
         replaces: bool,
     ) -> Result<(), Failure> {
         let (place, storage) = self.place(to)?;
+        self.settle(Some(&place.path)).await?;
         let local = Path::new(from);
         if !local.is_file() && !local.is_dir() {
-            self.failed("put", from, "No such file or directory");
+            return self.refuse(from, "No such file or directory").await;
+        }
+        let name = name_of(local);
+        let Some(path) = self.target((&place, &storage), &name, replaces).await? else {
             return Ok(());
-        }
-        let mut path = place.path;
-        if let Above::File(above) = folder_above(&storage, &path).await? {
-            self.no_folder("put", &above);
-            return Ok(());
-        }
-        match is_folder(&storage, &path).await? {
-            Some(true) => path = below(&path, &name_of(local)),
-            Some(false) if !replaces => {
-                self.failed("put", &path, "File exists");
-                return Ok(());
-            }
-            Some(false) | None => {}
-        }
+        };
         if place.address == Address::Shared && is_inside(local, Path::new(&path)) {
+            self.settle(None).await?;
             self.refuse_copy_into_itself(from, &path);
             return Ok(());
         }
         let mut rest = vec![(local.to_owned(), path)];
         while let Some((local, path)) = rest.pop() {
+            self.settle(Some(&path)).await?;
             match local.is_dir() {
                 true => {
                     if self.enter(&storage, &local, &path).await? {
-                        rest.extend(self.inside(&local, &path));
+                        rest.extend(self.inside(&local, &path).await?);
                     }
                 }
-                false => self.put_file(&storage, &local, &path, replaces).await?,
+                false => {
+                    let source = PutSource::Local(local);
+                    self.puts.begin(&storage, source, &path, replaces);
+                }
             }
         }
+        Ok(())
+    }
+
+    /// Whether several may go there, which they may into a folder; else it is said why not.
+    pub(super) async fn takes_several(&mut self, to: &str) -> Result<bool, Failure> {
+        let (place, storage) = self.place(to)?;
+        let why = match is_folder(&storage, &place.path).await? {
+            Some(true) => return Ok(true),
+            Some(false) => "Is not a directory",
+            None => "No such file or directory",
+        };
+        self.failed("put", to, why);
+        Ok(false)
+    }
+
+    /// Copies what is written to standard input until its end; into a folder as `-`, as Hadoop's shell calls it there.
+    pub(super) async fn put_input(&mut self, to: &str, replaces: bool) -> Result<(), Failure> {
+        let (place, storage) = self.place(to)?;
+        if let Some(path) = self.target((&place, &storage), "-", replaces).await? {
+            let source = PutSource::Pipe(standard_input()?);
+            self.puts.begin(&storage, source, &path, replaces);
+        }
+        Ok(())
+    }
+
+    /// The path that something called `name` gets. `None`: it is said why there is none.
+    async fn target(
+        &mut self,
+        (place, storage): (&Location, &Storage),
+        name: &str,
+        replaces: bool,
+    ) -> Result<Option<String>, Failure> {
+        let path = &place.path;
+        if let Above::File(above) = folder_above(storage, path).await? {
+            self.settle(None).await?;
+            self.no_folder("put", &above);
+            return Ok(None);
+        }
+        match is_folder(storage, path).await? {
+            Some(true) => Ok(Some(below(path, name))),
+            Some(false) if !replaces => {
+                self.refuse(path, "File exists").await?;
+                Ok(None)
+            }
+            Some(false) | None => Ok(Some(path.clone())),
+        }
+    }
+
+    /// Waits until one more file may be begun, whose path is this; without one until all are written.
+    pub(super) async fn settle(&mut self, path: Option<&str>) -> Result<(), Failure> {
+        let is_all = path.is_none_or(|path| self.puts.reach(path));
+        let mut first = Ok(());
+        while is_all || first.is_err() || self.puts.are_full() {
+            match self.puts.next().await {
+                None => break,
+                Some(Ok((_, PutEnd::Written))) => {}
+                Some(Ok((path, PutEnd::IsThere))) => self.failed("put", &path, "File exists"),
+                // Those that are begun end, and no more are.
+                Some(Err(error)) => first = first.and(Err(error)),
+            }
+        }
+        first
+    }
+
+    /// Says why one is not copied, after what there is to say of those before it.
+    async fn refuse(&mut self, path: &str, why: &str) -> Result<(), Failure> {
+        self.settle(None).await?;
+        self.failed("put", path, why);
         Ok(())
     }
 
@@ -73,7 +135,7 @@ impl Shell<'_> {
         match is_folder(storage, path).await? {
             Some(true) => {}
             Some(false) => {
-                self.failed("put", path, "Is not a directory");
+                self.refuse(path, "Is not a directory").await?;
                 return Ok(false);
             }
             None => storage.make_folder(path).await?,
@@ -81,14 +143,19 @@ impl Shell<'_> {
         match fs::read_dir(local) {
             Ok(_readable) => Ok(true),
             Err(error) => {
-                self.failed("put", &local.to_string_lossy(), &error.to_string());
+                let shown = local.to_string_lossy();
+                self.refuse(&shown, &error.to_string()).await?;
                 Ok(false)
             }
         }
     }
 
     /// What is in a folder of this machine, and where it goes, the first last.
-    fn inside(&mut self, local: &Path, path: &str) -> Vec<(PathBuf, String)> {
+    async fn inside(
+        &mut self,
+        local: &Path,
+        path: &str,
+    ) -> Result<Vec<(PathBuf, String)>, Failure> {
         let mut all = Vec::new();
         for entry in fs::read_dir(local).into_iter().flatten().flatten() {
             let local = entry.path();
@@ -96,63 +163,64 @@ impl Shell<'_> {
                 // A link that leads nowhere is nothing that can be read.
                 Some(_) if !local.exists() => {
                     let shown = local.to_string_lossy();
-                    self.failed("put", &shown, "No such file or directory");
+                    self.refuse(&shown, "No such file or directory").await?;
                 }
                 Some(name) => all.push((local.clone(), below(path, name))),
                 None => {
                     let shown = local.to_string_lossy();
-                    self.failed("put", &shown, "its name is no UTF-8");
+                    self.refuse(&shown, "its name is no UTF-8").await?;
                 }
             }
         }
         sort::by(&mut all, |(_, one), (_, other)| other.cmp(one));
-        all
+        Ok(all)
     }
 
-    async fn put_file(
-        &mut self,
-        storage: &Storage,
-        local: &Path,
-        path: &str,
-        replaces: bool,
-    ) -> Result<(), Failure> {
-        match is_folder(storage, path).await? {
-            Some(is_folder) if is_folder || !replaces => {
-                self.failed("put", path, "File exists");
-                return Ok(());
-            }
-            Some(_) | None => {}
+    /// Writes files of this machine, or standard input (`-`), behind what the file `to` has; it is made where it is not
+    /// there.
+    pub(super) async fn append(&mut self, from: &[String], to: &str) -> Result<(), Failure> {
+        let (place, storage) = self.place(to)?;
+        let path = &place.path;
+        if let Above::File(above) = folder_above(&storage, path).await? {
+            self.no_folder("appendToFile", &above);
+            return Ok(());
         }
-        // Nobody takes half of it for the file, no other -put writes into it, and the old one stays until the new one
-        // is whole.
-        let (process, since) = (std::process::id(), now_us());
-        let partial = format!("{path}.{process}-{since}{COPYING}");
-        let put = async {
-            storage.put(local, &partial).await?;
-            for _ in 0..TRIES {
-                if replaces {
-                    storage.remove(path).await?;
-                }
-                match storage.rename(&partial, path).await {
-                    // Another one with -f was between.
-                    Err(StorageError::Exists { .. }) if replaces => {}
-                    done => return done,
-                }
-            }
-            storage.rename(&partial, path).await
+        let is_there = is_folder(&storage, path).await?;
+        if is_there == Some(true) {
+            self.failed("appendToFile", path, "Is a directory");
+            return Ok(());
+        }
+        let mut sources = Vec::new();
+        for name in from {
+            let file = match name.as_str() {
+                "-" => standard_input()?,
+                name => match fs::File::open(name) {
+                    Ok(file) if !Path::new(name).is_dir() => tokio::fs::File::from_std(file),
+                    Ok(_folder) => {
+                        self.failed("appendToFile", name, "Is a directory");
+                        return Ok(());
+                    }
+                    Err(error) if error.kind() == ErrorKind::NotFound => {
+                        self.failed("appendToFile", name, "No such file or directory");
+                        return Ok(());
+                    }
+                    Err(error) => {
+                        self.failed("appendToFile", name, &error.to_string());
+                        return Ok(());
+                    }
+                },
+            };
+            sources.push(file);
+        }
+        let mut to = match is_there {
+            Some(_) => storage.append(path).await?,
+            None => storage.create(path, CreateOptions::default()).await?,
         };
-        match put.await {
-            Ok(()) => Ok(()),
-            Err(error) => {
-                // It is the first error that counts.
-                let _removed = storage.remove(&partial).await.is_ok();
-                match error {
-                    StorageError::Exists { .. } => self.failed("put", path, "File exists"),
-                    error => return Err(error.into()),
-                }
-                Ok(())
-            }
+        for source in sources {
+            to.fill(source).await?;
         }
+        to.close().await?;
+        Ok(())
     }
 
     /// The other way.
@@ -210,6 +278,13 @@ fn is_inside(local: &Path, to: &Path) -> bool {
 /// Whether what has the name is a folder; `None`: nothing has it.
 async fn is_folder(storage: &Storage, path: &str) -> Result<Option<bool>, Failure> {
     Ok(storage.stat(path).await?.map(|there| there.is_folder))
+}
+
+/// What is written to this process. It is read in a thread that nobody waits for after a signal.
+fn standard_input() -> Result<tokio::fs::File, Failure> {
+    let input = std::io::stdin().as_fd().try_clone_to_owned();
+    let input = input.map_err(system("read standard input", Exit::Lost))?;
+    Ok(tokio::fs::File::from_std(fs::File::from(input)))
 }
 
 fn below(path: &str, name: &str) -> String {

@@ -1,5 +1,6 @@
 //! `gerbil hadoop fs`: what it does to files, and what it prints, as Hadoop's shell does.
 
+use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -7,9 +8,11 @@ use mapreduce_client::open::read;
 use mapreduce_client::places::{FileSystems, Location};
 use mapreduce_client::trash::Gone;
 use storage::Storage;
-use terminal::{Text, print};
+use terminal::signals::Signals;
+use terminal::{Text, interruptible, print};
 
 use super::entries::{FoundPath, MOST, line, matching, origin};
+use super::puts::Puts;
 use super::words::FilesTask;
 use crate::failure::Failure;
 
@@ -46,13 +49,24 @@ pub(super) async fn folder_above(storage: &Storage, path: &str) -> Result<Above,
 }
 
 /// Does it; the exit code.
-pub(super) async fn run(task: FilesTask, places: &FileSystems) -> Result<u8, Failure> {
+pub(super) async fn run(
+    task: FilesTask,
+    places: &FileSystems,
+    signals: &mut Signals,
+) -> Result<u8, Failure> {
     let mut shell = Shell {
         places,
         code: 0,
         lines: Vec::new(),
+        puts: Puts::default(),
     };
-    shell.run(task).await?;
+    match interruptible(signals, shell.run(task)).await {
+        ControlFlow::Continue(done) => done?,
+        ControlFlow::Break(signal) => {
+            shell.puts.end().await;
+            return Ok(128u8.saturating_add(signal));
+        }
+    }
     print(Text::Lines(shell.lines)).await?;
     Ok(shell.code)
 }
@@ -61,6 +75,7 @@ pub(super) struct Shell<'a> {
     pub(super) places: &'a FileSystems,
     code: u8,
     lines: Vec<String>,
+    pub(super) puts: Puts,
 }
 
 impl Shell<'_> {
@@ -77,10 +92,20 @@ impl Shell<'_> {
                 }
             }
             FilesTask::Put { from, to, replaces } => {
-                for from in &from {
-                    self.put(from, &to, replaces).await?;
+                match from.as_slice() {
+                    [input] if input == "-" => self.put_input(&to, replaces).await?,
+                    from => {
+                        if from.len() > 1 && !self.takes_several(&to).await? {
+                            return Ok(());
+                        }
+                        for from in from {
+                            self.put(from, &to, replaces).await?;
+                        }
+                    }
                 }
+                self.settle(None).await?;
             }
+            FilesTask::Append { from, to } => self.append(&from, &to).await?,
             FilesTask::Get { from, to } => {
                 for found in self.found("get", &[from], false).await? {
                     self.get(&found, PathBuf::from(&to)).await?;

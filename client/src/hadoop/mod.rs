@@ -5,6 +5,7 @@ mod copies;
 mod entries;
 mod files;
 mod jar;
+mod puts;
 mod told;
 mod words;
 
@@ -54,7 +55,7 @@ pub(crate) fn main(words: Vec<OsString>) -> ExitCode {
             print(Text::Lines(vec![VERSION.to_owned(), own])).await?;
             Ok(0)
         }
-        Asked::Files(task) => files::run(task, &places()?).await,
+        Asked::Files(task) => files::run(task, &places()?, signals).await,
         Asked::Jar(words) => jar::run(words, &places()?, signals).await,
     })
 }

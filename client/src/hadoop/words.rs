@@ -20,12 +20,14 @@ pub(super) enum FilesTask {
     List { paths: Vec<String>, is_deep: bool },
     /// `-mkdir`, with the folders above where that is wanted.
     MakeFolder { paths: Vec<String>, is_deep: bool },
-    /// `-put`, `-copyFromLocal`.
+    /// `-put`, `-copyFromLocal`; `-` alone is standard input.
     Put {
         from: Vec<String>,
         to: String,
         replaces: bool,
     },
+    /// `-appendToFile`; `-` is standard input.
+    Append { from: Vec<String>, to: String },
     /// `-get`, `-copyToLocal`.
     Get { from: String, to: String },
     /// `-cat`, `-text`.
@@ -57,7 +59,7 @@ impl fmt::Display for NotHere {
 
 /// All that there is.
 pub(super) const USAGE: &str = "gerbil hadoop stands in for Hadoop's command: version, jar ANY/hadoop-streaming.jar OPTIONS, and fs \
-    with -ls [-R], -lsr, -mkdir [-p], -put [-f], -copyFromLocal, -get, -copyToLocal, -cat, -text, -rm [-R] [-f] [-skipTrash], \
+    with -ls [-R], -lsr, -mkdir [-p], -put [-f], -copyFromLocal, -appendToFile, -get, -copyToLocal, -cat, -text, -rm [-R] [-f] [-skipTrash], \
     -rmr, -touchz, -test -e|-d|-f|-z, -du [-s]";
 
 /// Understands the words behind `hadoop`.
@@ -126,6 +128,18 @@ fn files(command: &str, rest: &[&str]) -> Result<FilesTask, NotHere> {
                 replaces: has("-f"),
             }
         }
+        "-appendToFile" => match paths.split_last() {
+            Some((_, from)) if from.len() > 1 && from.iter().any(|path| path == "-") => {
+                return Err(no(
+                    "- is standard input, and stands alone before the file".to_owned()
+                ));
+            }
+            Some((to, from)) if !from.is_empty() => FilesTask::Append {
+                from: from.to_vec(),
+                to: to.clone(),
+            },
+            _ => return Err(no("files, or -, and a path are wanted".to_owned())),
+        },
         "-get" | "-copyToLocal" => match paths.as_slice() {
             [from, to] => FilesTask::Get {
                 from: from.clone(),
@@ -219,6 +233,21 @@ mod tests {
                 },
             ),
             (
+                "fs -put -f - /c",
+                FilesTask::Put {
+                    from: paths(&["-"]),
+                    to: "/c".into(),
+                    replaces: true,
+                },
+            ),
+            (
+                "fs -appendToFile a b /c",
+                FilesTask::Append {
+                    from: paths(&["a", "b"]),
+                    to: "/c".into(),
+                },
+            ),
+            (
                 "fs -get /a",
                 FilesTask::Get {
                     from: "/a".into(),
@@ -289,6 +318,8 @@ mod tests {
             ("fs -ls -h /a", "-ls: -h is not done here"),
             ("fs -put", "-put: a path is wanted"),
             ("fs -cat", "-cat: a path is wanted"),
+            ("fs -appendToFile a", "files, or -, and a path are wanted"),
+            ("fs -appendToFile a - /c", "- is standard input"),
             ("jar", "stands in for Hadoop's command"),
             ("", "stands in for Hadoop's command"),
         ] {

@@ -28,18 +28,19 @@ impl Shell {
         }
     }
 
+    /// With a line as its standard input.
     fn run(self, given: &Given, words: &[&str]) -> Result<Finished> {
-        match self {
+        let run = match self {
             Self::Ours => {
                 let words = [&["hadoop", "fs"], words].concat();
-                session::command(given, &words)?.finish()
+                session::command(given, &words)?
             }
             Self::Hadoops => {
                 let class = "org.apache.hadoop.fs.FsShell";
-                let run = Run::new(given.cluster.tool(class, words));
-                run.deadline(DEADLINE).finish()
+                Run::new(given.cluster.tool(class, words)).deadline(DEADLINE)
             }
-        }
+        };
+        run.stdin(b"a line\n".to_vec()).finish()
     }
 }
 
@@ -57,6 +58,12 @@ fn folders(given: &Given) -> Result<()> {
         fs::write(path, text)?;
     }
     fs::create_dir(here.join("tree/none"))?;
+    // More than are written at once.
+    fs::create_dir(here.join("tree/many"))?;
+    for number in 0..40 {
+        let path = here.join(format!("tree/many/{number}"));
+        fs::write(path, format!("{number}\n"))?;
+    }
     let tree = here.join("tree").display().to_string();
     let one = here.join("one").display().to_string();
     let missing = here.join("missing").display().to_string();
@@ -76,6 +83,19 @@ fn folders(given: &Given) -> Result<()> {
             &["-put", "-f", &tree, &at("new")],
             &["-put", &missing, &at("new")],
             &["-put", &tree, &at("new/one")],
+            // Of two with one name the first is there.
+            &["-put", &one, &format!("{tree}/../one"), &at("new/below")],
+            &["-put", &tree, &one, &at("other")],
+            &["-put", "-", &at("input")],
+            &["-put", "-", &at("input")],
+            &["-put", "-f", "-", &at("input")],
+            &["-put", "-", &at("new")],
+            &["-put", "-", &at("input/below")],
+            &["-put", "-", &one, &at("new/below")],
+            &["-appendToFile", "-", &at("input")],
+            &["-appendToFile", &one, &one, &at("appended")],
+            &["-get", &at("input"), &format!("{local}/input")],
+            &["-get", &at("appended"), &format!("{local}/appended")],
             &["-get", &at("new"), &local],
             &["-get", &at("new/tree"), &format!("{local}/new")],
             &["-get", &at("new/one"), &format!("{local}/renamed")],
