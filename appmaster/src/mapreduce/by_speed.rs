@@ -20,12 +20,12 @@ pub(super) fn counted(speed: Speed, task: &Counters) -> Option<Counters> {
         Speed::Plain | Speed::Parked => return None,
     };
     let took = phases(task).map(|(phase, took)| {
-        let millis = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
+        let millis = i64::try_from(took.as_millis()).unwrap_or(i64::MAX);
         (phase.counter(), millis)
     });
     let of_hadoop = |name: &str| {
         let groups = task.values().filter_map(|group| group.get(name));
-        groups.copied().reduce(u64::saturating_add)
+        groups.copied().reduce(i64::saturating_add)
     };
     let bytes = BYTES
         .into_iter()
@@ -41,7 +41,7 @@ mod tests {
 
     #[test]
     fn a_task_counts_for_the_cores_that_it_ended_on() {
-        let group = |counters: &[(&str, u64)]| {
+        let group = |counters: &[(&str, i64)]| {
             let all = counters
                 .iter()
                 .map(|(name, count)| ((*name).to_owned(), *count));

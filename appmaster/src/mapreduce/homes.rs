@@ -297,6 +297,7 @@ impl MapReduce {
     /// Counts something; nothing is not counted.
     pub(super) fn count_own(&mut self, counter: &str, count: u64) {
         if count > 0 {
+            let count = i64::try_from(count).unwrap_or(i64::MAX);
             let one = [(counter.to_owned(), count)].into();
             add(&mut self.counters, [(GROUP.to_owned(), one)].into());
         }

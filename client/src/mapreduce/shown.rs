@@ -276,7 +276,8 @@ fn summary(job: &Accepted, ended: &Ended, report: &TasksReport) -> String {
     }
     let skipped = |name: &str, what: &str| {
         let groups = report.counters.values();
-        let skipped: u64 = groups.filter_map(|group| group.get(name)).sum();
+        let skipped: i64 = groups.filter_map(|group| group.get(name)).sum();
+        let skipped = u64::try_from(skipped).unwrap_or(0);
         (skipped > 0).then(|| count(skipped, what))
     };
     let left_out = [

@@ -1,6 +1,5 @@
 //! What a task's user code finds around itself.
 
-use std::collections::BTreeMap;
 use std::fs::File;
 use std::sync::Arc;
 
@@ -16,7 +15,12 @@ use crate::settings::Settings;
 /// Group of the counters that are the framework's.
 pub(crate) const TASK_COUNTER: &str = "org.apache.hadoop.mapreduce.TaskCounter";
 /// Counters, group by group.
-pub(crate) type Counters = BTreeMap<String, BTreeMap<String, u64>>;
+pub(crate) use gerbil_task::Counters;
+
+/// What is beyond Java's `long`, in which counters are summed, is its end.
+pub(crate) fn increment(by: impl TryInto<i64>) -> i64 {
+    by.try_into().unwrap_or(i64::MAX)
+}
 
 /// The setting in which tasks of this machine are told where a file lies that their job brings along. On a cluster there is
 /// none: it is in the folder in which they begin.
@@ -63,11 +67,12 @@ impl std::fmt::Debug for Context {
 }
 
 impl Context {
-    /// Adds to a counter of the user's. A task may have 5000 of them, whose names and groups have up to 255 bytes; it
-    /// fails where it counts under more.
-    pub fn count(&mut self, group: &str, counter: &str, by: u64) {
+    /// Adds to a counter of the user's, any whole number: what is below 0 takes away, and a counter may be below 0, as in
+    /// Hadoop. A task may have 5000 of them, whose names and groups have up to 255 bytes; it fails where it counts under
+    /// more.
+    pub fn count(&mut self, group: &str, counter: &str, by: impl TryInto<i64>) {
         self.page.alive();
-        self.counting.count(group, counter, by);
+        self.counting.count(group, counter, increment(by));
     }
 
     pub(crate) fn count_task(&mut self, counter: &str, by: u64) {

@@ -29,7 +29,7 @@ impl Counting {
     }
 
     /// Adds to a counter of the user's, or notes that it is one too many.
-    pub(crate) fn count(&mut self, group: &str, counter: &str, by: u64) {
+    pub(crate) fn count(&mut self, group: &str, counter: &str, by: i64) {
         if self.is_unheard {
             return;
         }
@@ -54,7 +54,7 @@ impl Counting {
             ));
         } else {
             self.made += 1;
-            self.add(group, counter, by);
+            self.sum(group, counter, by);
         }
     }
 
@@ -77,6 +77,10 @@ impl Counting {
 
     /// Adds to a counter of the engine's own.
     pub(crate) fn add(&mut self, group: &str, counter: &str, by: u64) {
+        self.sum(group, counter, i64::try_from(by).unwrap_or(i64::MAX));
+    }
+
+    fn sum(&mut self, group: &str, counter: &str, by: i64) {
         let counters = self.counters.entry(group.to_owned()).or_default();
         let value = counters.entry(counter.to_owned()).or_default();
         *value = value.saturating_add(by);
@@ -143,7 +147,7 @@ mod tests {
     #[test]
     fn names_have_a_length_and_sums_an_end() {
         let mut counting = Counting::default();
-        counting.count("group", "counter", u64::MAX - 1);
+        counting.count("group", "counter", i64::MAX - 1);
         counting.count("group", "counter", 7);
         counting.count(&"g".repeat(NAME), &"c".repeat(NAME), 1);
         counting.check().unwrap();
@@ -155,7 +159,11 @@ mod tests {
                     .contains("bytes: a name may have up to 255 bytes, count under a shorter one"),
             "{words}"
         );
-        assert_eq!(counting.finish()["group"]["counter"], u64::MAX);
+        counting.count("group", "below", 3);
+        counting.count("group", "below", -5);
+        let counted = counting.finish();
+        assert_eq!(counted["group"]["counter"], i64::MAX);
+        assert_eq!(counted["group"]["below"], -2);
     }
 
     /// Names may be the worst that JSON knows, each in a group of its own: they go in one message.
@@ -164,7 +172,7 @@ mod tests {
         let mut counting = Counting::default();
         for number in 0..COUNTERS {
             let name = format!("{number:04}{}", "\u{1}".repeat(NAME - 4));
-            counting.count(&name, &name, u64::MAX);
+            counting.count(&name, &name, i64::MIN);
         }
         counting.check().unwrap();
         let message = FromTask::ReduceDone {

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use gerbil_task::Page;
 
+use crate::context::increment;
 use crate::counting::Counting;
 
 /// What was counted and said, until the thread of the context takes it over.
@@ -64,7 +65,8 @@ impl Handle {
     }
 
     /// Adds to a counter, as [`Context::count`](crate::Context::count) does.
-    pub fn count(&self, group: &str, counter: &str, by: u64) {
+    pub fn count(&self, group: &str, counter: &str, by: impl TryInto<i64>) {
+        let by = increment(by);
         self.page.alive();
         self.beside
             .say(|said| said.counting.count(group, counter, by));

@@ -481,7 +481,7 @@ impl Tested {
 
     /// The value of a counter; 0 where nothing was counted.
     #[must_use]
-    pub fn counter(&self, group: &str, counter: &str) -> u64 {
+    pub fn counter(&self, group: &str, counter: &str) -> i64 {
         self.counters
             .get(group)
             .and_then(|group| group.get(counter))

@@ -37,7 +37,8 @@ fn written(ended: &TaskEnded) -> u64 {
     else {
         panic!("{ended:?}");
     };
-    counters["org.apache.hadoop.mapreduce.lib.output.FileOutputFormatCounter"]["BYTES_WRITTEN"]
+    let of_output = &counters["org.apache.hadoop.mapreduce.lib.output.FileOutputFormatCounter"];
+    of_output["BYTES_WRITTEN"].try_into().unwrap()
 }
 
 #[tokio::test]

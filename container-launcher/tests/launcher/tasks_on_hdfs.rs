@@ -149,7 +149,7 @@ async fn when_the_data_node_dies_a_task_reads_on_and_when_all_are_dead_it_says_s
                     panic!("{ended:?}");
                 };
                 let counters = &counters["org.apache.hadoop.mapreduce.TaskCounter"];
-                assert_eq!(counters["MAP_INPUT_RECORDS"], u64::from(LINES) + 1);
+                assert_eq!(counters["MAP_INPUT_RECORDS"], i64::from(LINES) + 1);
             }
             true => {
                 let words = "map 0: reading hdfs://";

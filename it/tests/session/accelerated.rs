@@ -110,12 +110,12 @@ fn reported(given: &Given, name: &str) -> Result<Vec<MapReduceJobReport>> {
 }
 
 /// Packets that the jobs' tasks have had answered by devices, and by processors.
-fn packets(jobs: &[MapReduceJobReport]) -> [u64; 2] {
+fn packets(jobs: &[MapReduceJobReport]) -> [i64; 2] {
     counted(jobs, ["DEVICE_PACKETS", "PROCESSOR_PACKETS"])
 }
 
 /// What the jobs' tasks have counted so.
-fn counted<const N: usize>(jobs: &[MapReduceJobReport], names: [&str; N]) -> [u64; N] {
+fn counted<const N: usize>(jobs: &[MapReduceJobReport], names: [&str; N]) -> [i64; N] {
     names.map(|name| {
         let tasks = jobs.iter().filter_map(|job| job.tasks.as_ref());
         let groups = tasks.flat_map(|tasks| tasks.counters.values());

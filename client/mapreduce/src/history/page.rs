@@ -96,7 +96,7 @@ pub fn page(job: &JobHistory, yarn: Option<&str>) -> String {
     }
     html.push_str("<h2>Counters</h2>\n");
     let rows = report.counters.iter().flat_map(|(group, counters)| {
-        let row = |(counter, value): (&String, &u64)| {
+        let row = |(counter, value): (&String, &i64)| {
             vec![group.clone(), counter.clone(), value.to_string()]
         };
         counters.iter().map(row).collect::<Vec<_>>()

@@ -334,7 +334,7 @@ pub(super) mod tests {
 
     #[test]
     fn counters_are_printed_as_hadoop_prints_them() {
-        let group = |counters: &[(&str, u64)]| {
+        let group = |counters: &[(&str, i64)]| {
             let counters = counters
                 .iter()
                 .map(|(name, value)| ((*name).to_owned(), *value));

@@ -20,7 +20,7 @@ impl Mapper for Faulty {
     fn map(&mut self, _offset: u64, line: &[u8], out: &mut Emit<'_, Self>) -> Result<()> {
         match line {
             b"params" => {
-                let param = out.params()?;
+                let param: u64 = out.params()?;
                 out.count("faulty", "param", param);
             }
             b"panic" => assert!(line.is_empty(), "this line is not empty"),

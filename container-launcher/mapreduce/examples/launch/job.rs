@@ -16,7 +16,7 @@ use crate::task::Task;
 use crate::way::Way;
 
 /// Counters, group by group.
-pub type Counters = BTreeMap<String, BTreeMap<String, u64>>;
+pub type Counters = BTreeMap<String, BTreeMap<String, i64>>;
 
 /// Runs a job in one process of `program`, whose plan has this `digest`. Where no splits were made, its files
 /// are cut as text, and without a setting it has as many reduces as they are worth.
@@ -58,7 +58,7 @@ pub fn run(program: &Path, digest: &str, submission: &Submission, way: Way) -> R
         for (group, counters) in counters {
             let sums = counted.entry(group).or_default();
             for (counter, value) in counters {
-                *sums.entry(counter).or_insert(0_u64) += value;
+                *sums.entry(counter).or_insert(0_i64) += value;
             }
         }
     };

@@ -130,8 +130,8 @@ pub fn check_counters(
 /// Bytes that are shown of a name that is too long.
 const SHOWN: usize = 40;
 
-/// Counters, group by group, under Hadoop's names where Hadoop has them.
-pub type Counters = BTreeMap<String, BTreeMap<String, u64>>;
+/// Counters, group by group, under Hadoop's names where Hadoop has them: Java's `long`, which may be below 0.
+pub type Counters = BTreeMap<String, BTreeMap<String, i64>>;
 
 /// Adds a task's counters to a job's: sums, but the greater of two that are maxima by their name.
 pub fn add(sums: &mut Counters, counters: Counters) {
@@ -139,12 +139,14 @@ pub fn add(sums: &mut Counters, counters: Counters) {
         let sums = sums.entry(group).or_default();
         for (counter, value) in counters {
             let is_maximum = counter.ends_with("_MAX");
-            let sum = sums.entry(counter).or_default();
-            *sum = if is_maximum {
-                value.max(*sum)
-            } else {
-                sum.saturating_add(value)
-            };
+            let sum = sums.entry(counter);
+            sum.and_modify(|sum| {
+                *sum = match is_maximum {
+                    true => value.max(*sum),
+                    false => sum.saturating_add(value),
+                };
+            })
+            .or_insert(value);
         }
     }
 }
@@ -153,7 +155,7 @@ pub fn add(sums: &mut Counters, counters: Counters) {
 pub fn count_written(counters: &mut Counters, bytes: u64) {
     let group = counters.entry(WRITTEN.to_owned()).or_default();
     let sum = group.entry("BYTES_WRITTEN".to_owned()).or_default();
-    *sum = sum.saturating_add(bytes);
+    *sum = sum.saturating_add_unsigned(bytes);
 }
 
 /// Hadoop's group of what is written to the output.
@@ -213,13 +215,20 @@ mod tests {
 
     #[test]
     fn sums_and_maxima() {
-        let of = |sum: u64, most: u64| -> Counters {
+        let of = |sum: i64, most: i64| -> Counters {
             let counters = [("A".to_owned(), sum), ("B_MAX".to_owned(), most)];
             [("g".to_owned(), counters.into())].into()
         };
         let mut sums = of(1, 5);
         add(&mut sums, of(2, 3));
         assert_eq!(sums, of(3, 5));
+        add(&mut sums, of(-7, -1));
+        assert_eq!(sums, of(-4, 5));
+        add(&mut sums, of(i64::MIN, 0));
+        assert_eq!(sums, of(i64::MIN, 5));
+        let mut none = Counters::new();
+        add(&mut none, of(-1, -2));
+        assert_eq!(none, of(-1, -2));
     }
 
     /// Hadoop's default is 120, and what the framework counts is none of them.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::counters::Counters;
 use crate::json::{record, tagged};
 use crate::message::Piece;
 
@@ -85,7 +86,7 @@ tagged! {
         /// The job has ended.
         "ended" Ended {
             /// Counters, group by group; what there is of them if the job failed.
-            counters: BTreeMap<String, BTreeMap<String, u64>>,
+            counters: Counters,
             /// Why it failed, in one sentence; nothing if it ended well.
             failure: Option<String> = default,
             /// Its output is there all the same, and nothing but its counters is lost: a failure to a driver that

@@ -50,14 +50,14 @@ pub(crate) fn member<T: Json>(
 }
 
 macro_rules! numbers {
-    ($($number:ty),*) => {$(
+    ($($number:ty: $read:ident),*) => {$(
         impl Json for $number {
             fn to_json(&self) -> Value {
                 Value::from(*self)
             }
 
             fn of_json(value: Value) -> Result<Self, Wrong> {
-                let number = value.as_u64().and_then(|number| Self::try_from(number).ok());
+                let number = value.$read().and_then(|number| Self::try_from(number).ok());
                 match number {
                     Some(number) => Ok(number),
                     None if value.is_number() => Err(format!("{value} is no {}", stringify!($number))),
@@ -68,7 +68,7 @@ macro_rules! numbers {
     )*};
 }
 
-numbers!(u32, u64);
+numbers!(u32: as_u64, u64: as_u64, i64: as_i64);
 
 impl Json for bool {
     fn to_json(&self) -> Value {

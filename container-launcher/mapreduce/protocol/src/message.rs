@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::counters::Counters;
 use crate::json::{record, tagged};
 
 tagged! {
@@ -46,14 +47,14 @@ tagged! {
         /// A map has ended well.
         "map_done" MapDone {
             /// Counters, group by group.
-            counters: BTreeMap<String, BTreeMap<String, u64>>,
+            counters: Counters,
             /// Where each partition lies in the file that comes along; empty in a job without reduces.
             partitions: Vec<Partition>,
         },
         /// A reduce has ended well.
         "reduce_done" ReduceDone {
             /// Counters, group by group.
-            counters: BTreeMap<String, BTreeMap<String, u64>>,
+            counters: Counters,
         },
         /// The task has failed.
         "failed" Failed {

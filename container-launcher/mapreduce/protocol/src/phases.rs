@@ -73,7 +73,7 @@ pub fn count_phases(counters: &mut Counters, took: &[(TaskPhase, Duration)]) {
         if millis > 0 {
             let group = counters.entry(GROUP.to_owned()).or_default();
             let sum = group.entry(phase.counter().to_owned()).or_default();
-            *sum = sum.saturating_add(millis);
+            *sum = sum.saturating_add_unsigned(millis);
         }
     }
 }
@@ -83,7 +83,7 @@ pub fn phases(counters: &Counters) -> impl Iterator<Item = (TaskPhase, Duration)
     let group = counters.get(GROUP);
     TaskPhase::ALL.into_iter().filter_map(move |phase| {
         let millis = group?.get(phase.counter())?;
-        Some((phase, Duration::from_millis(*millis)))
+        Some((phase, Duration::from_millis(u64::try_from(*millis).ok()?)))
     })
 }
 

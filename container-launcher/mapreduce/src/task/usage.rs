@@ -24,10 +24,11 @@ impl Usage {
     pub(crate) fn count(self, stage: &str, counters: &mut Counters) {
         let counters = counters.entry(TASK_COUNTER.to_owned()).or_default();
         let used = processor_ms().saturating_sub(self.began);
-        counters.insert("CPU_MILLISECONDS".to_owned(), used);
+        let signed = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
+        counters.insert("CPU_MILLISECONDS".to_owned(), signed(used));
         let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
         if let Some(bytes) = peak(&status) {
-            counters.insert(format!("{stage}_PHYSICAL_MEMORY_BYTES_MAX"), bytes);
+            counters.insert(format!("{stage}_PHYSICAL_MEMORY_BYTES_MAX"), signed(bytes));
         }
     }
 }

@@ -17,7 +17,6 @@ mod aggregate;
 mod archive;
 mod asked;
 mod child;
-mod counted;
 mod cut;
 mod emitting;
 mod environment;

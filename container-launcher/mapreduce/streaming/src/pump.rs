@@ -22,7 +22,6 @@ use rustix::pipe::{PipeFlags, fcntl_setpipe_size, pipe_with};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
 use crate::child;
-use crate::counted::Counted;
 use crate::form::Form;
 use crate::reporter::ErrorLines;
 use crate::settings::UNREAD;
@@ -88,7 +87,6 @@ pub(crate) struct Pump {
     stderr: Option<OwnedFd>,
     printed: Printed,
     complaints: ErrorLines,
-    counted: Counted,
     /// Bytes that it was given, and bytes that nobody has read.
     given: u64,
     unread: u64,
@@ -133,7 +131,6 @@ impl Pump {
             stderr,
             printed: Printed::default(),
             complaints: ErrorLines::default(),
-            counted: Counted::default(),
             given: 0,
             unread: 0,
             moved: Instant::now(),
@@ -200,8 +197,6 @@ impl Pump {
             }
         }
         self.hand_over(true, to)?;
-        let counted = std::mem::take(&mut self.counted);
-        counted.tell(to.task()).map_err(|why| self.failure(&why))?;
         match self.ended {
             Some(ended) if self.is_failure(ended.status) => {
                 return Err(self.failure(&how(ended.status)));

@@ -362,7 +362,10 @@ fn records_of_one_key_that_belong_to_several_reduces_are_never_combined_into_one
                 expected(u64::from(reduces)),
                 "{combiner}, {reduces} reduces"
             );
-            let task = |counter| done.counter("org.apache.hadoop.mapreduce.TaskCounter", counter);
+            let task = |counter| {
+                let group = "org.apache.hadoop.mapreduce.TaskCounter";
+                done.counter(group, counter).cast_unsigned()
+            };
             assert_eq!(task("MAP_OUTPUT_RECORDS"), 1500 * NUMBERS);
             if combiner != "none" {
                 assert!(

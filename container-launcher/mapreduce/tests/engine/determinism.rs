@@ -109,7 +109,7 @@ fn run(
 }
 
 #[cfg(test)]
-fn counter(said: &str, name: &str) -> u64 {
+fn counter(said: &str, name: &str) -> i64 {
     let (_, rest) = said.split_once(&format!("{name}=")).unwrap();
     rest.lines().next().unwrap().parse().unwrap()
 }

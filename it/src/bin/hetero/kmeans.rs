@@ -65,7 +65,10 @@ impl KmeansRun {
         let round = round.context("no round was run")?;
         let tasks = round.tasks.as_ref().context("no task was run")?;
         let groups = || tasks.counters.values();
-        let counted = |name: &str| -> u64 { groups().filter_map(|group| group.get(name)).sum() };
+        let counted = |name: &str| -> u64 {
+            let sum: i64 = groups().filter_map(|group| group.get(name)).sum();
+            sum.cast_unsigned()
+        };
         let packets = ["DEVICE_PACKETS", "PROCESSOR_PACKETS"].map(counted);
         let is_there = match (job.way, packets) {
             (KmeansWay::Processor, [devices, processors]) => devices == 0 && processors > 0,

@@ -135,7 +135,7 @@ impl Pump {
             let line = String::from_utf8_lossy(line);
             match reported(&prefix, &line) {
                 _ if to.is_deaf() => {}
-                Reported::Counter(group, name, by) => self.counted.add(group, name, by),
+                Reported::Counter(group, name, by) => to.task().count(group, name, by),
                 Reported::Status(status) => to.task().status(status)?,
                 Reported::Broken(why) => say(&format!("{line} ({why})")),
                 Reported::Text => {

@@ -114,7 +114,8 @@ impl ApplicationRun {
 /// A counter, of whatever group.
 fn counted(job: &JobHistory, name: &str) -> u64 {
     let groups = job.report.counters.values();
-    groups.filter_map(|group| group.get(name)).sum()
+    let sum: i64 = groups.filter_map(|group| group.get(name)).sum();
+    sum.cast_unsigned()
 }
 
 impl Measured {
@@ -198,8 +199,8 @@ mod tests {
         history.report.reduces = 1;
         for (group, name, value) in counters {
             let group = history.report.counters.entry((*group).to_owned());
-            let group: &mut BTreeMap<String, u64> = group.or_default();
-            group.insert((*name).to_owned(), *value);
+            let group: &mut BTreeMap<String, i64> = group.or_default();
+            group.insert((*name).to_owned(), value.cast_signed());
         }
         history
     }
