@@ -6,6 +6,7 @@
 #[cfg(feature = "avro")]
 mod avro;
 mod blocks;
+mod bzip2_blocks;
 mod columnar;
 mod decompress;
 mod fixed;
@@ -51,6 +52,9 @@ use crate::settings::Settings;
 pub enum Granule {
     /// Anywhere; the reader finds the next record.
     Byte,
+    /// Anywhere, and files of bzip2, too: of formats that hand their [`Source`] on to one of lines of this crate, such as
+    /// [`TextLines`], which finds the blocks that are the piece's.
+    Line,
     /// Only at multiples of so many bytes.
     Record(u64),
     /// After so many lines, and nowhere else.

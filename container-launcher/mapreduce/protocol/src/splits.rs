@@ -39,15 +39,26 @@ pub fn ends_with(name: &str, ending: &str) -> bool {
 /// one until it has `pack` bytes. Each file is cut at multiples of its `step`, bytes; compressed ones nowhere.
 #[must_use]
 pub fn cut(files: &[Listed], most: u64, pack: u64, step: u64) -> Vec<Vec<Piece>> {
+    cut_by(files, most, pack, &|name| match is_compressed(name) {
+        true => u64::MAX,
+        false => step,
+    })
+}
+
+/// As [`cut`], for readers that may find their way in compressed files, too: `step` says of a name at multiples of how many
+/// bytes such a file is cut.
+#[must_use]
+pub fn cut_by(
+    files: &[Listed],
+    most: u64,
+    pack: u64,
+    step: &dyn Fn(&str) -> u64,
+) -> Vec<Vec<Piece>> {
     let most = most.max(1);
     let mut splits: Vec<Vec<Piece>> = Vec::new();
     let (mut open, mut bytes) = (Vec::new(), 0_u64);
     for file in files {
-        let step = if is_compressed(&file.path) {
-            u64::MAX
-        } else {
-            step.max(1)
-        };
+        let step = step(&file.path).max(1);
         let mut offset = 0;
         loop {
             let left = file.length.saturating_sub(offset);

@@ -29,7 +29,7 @@ impl InputFormat for LineBlocks {
     type Reader = BlockReader;
 
     fn granule(_: &Settings) -> Result<Granule> {
-        Ok(Granule::Byte)
+        Ok(Granule::Line)
     }
 
     fn open(source: Source, settings: &Settings) -> Result<BlockReader> {

@@ -4,9 +4,11 @@ use std::io::{self, Read};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use gerbil_task::Piece;
 use gerbil_task::splits::ends_with;
 
 use super::Consumed;
+use super::bzip2_blocks::{Blocks, Owned};
 use super::framed::{Framed, Inner};
 use super::source::Raw;
 use crate::codecs::streams::zlib;
@@ -52,6 +54,29 @@ impl Compression {
         }
     }
 
+    /// Whether files are cut into pieces, of text.
+    pub(crate) const fn has_blocks(self) -> bool {
+        matches!(self, Self::Bzip2)
+    }
+
+    /// What is inside of the blocks that begin in a piece, whose end it tells, and behind them; `raw` begins with the piece.
+    pub(crate) fn blocks(
+        raw: Raw,
+        piece: &Piece,
+        consumed: &Consumed,
+        owned: &Owned,
+    ) -> Box<dyn Read> {
+        let place = (piece.offset, piece.offset.saturating_add(piece.length));
+        let start = consumed.load(Ordering::Relaxed).wrapping_sub(piece.offset);
+        Box::new(NamedDecompressor {
+            inner: Box::new(Blocks::new(raw, place, Owned::clone(owned))),
+            name: piece.name.clone(),
+            kind: Self::Bzip2,
+            consumed: Arc::clone(consumed),
+            start,
+        })
+    }
+
     /// What is inside of `raw`.
     pub(crate) fn reader(self, raw: Raw, name: &str, consumed: &Consumed) -> Result<Box<dyn Read>> {
         let empty = raw.size == 0;
@@ -93,7 +118,10 @@ impl Read for NamedDecompressor {
             if error.kind() == io::ErrorKind::Interrupted {
                 return error;
             }
-            let at = self.consumed.load(Ordering::Relaxed) - self.start;
+            let at = self
+                .consumed
+                .load(Ordering::Relaxed)
+                .wrapping_sub(self.start);
             let words = format!(
                 "{:?} data of {} are broken before byte {at}: {error}",
                 self.kind, self.name

@@ -22,7 +22,7 @@ impl InputFormat for KeyValueText {
     type Reader = KeyValueReader;
 
     fn granule(_: &Settings) -> Result<Granule> {
-        Ok(Granule::Byte)
+        Ok(Granule::Line)
     }
 
     fn takes(name: &str) -> Result<()> {

@@ -6,11 +6,15 @@
 //! are cut. A byte order mark of UTF-8 at the front of a file is no part of its first line, whose offset is 0
 //! all the same.
 //!
+//! Of bzip2 the bytes of a piece are those of the blocks that begin in it, and places in it are counted from where the piece
+//! begins in the file: what the blocks before hold is not known.
+//!
 //! A delimiter that may overlap itself, such as two line feeds where there are three, is found from where a reader begins:
 //! two pieces may see it at two places, and what lies at their border is read twice, as Hadoop does.
 
 use std::io::Read;
 
+use super::bzip2_blocks::Owned;
 use super::{Granule, InputFormat, Source, columnar};
 use crate::error::{Context as _, Error, Result};
 use crate::settings::{DELIMITER, LINE_MAX, LINES, Settings};
@@ -44,6 +48,8 @@ pub struct LineReader {
     position: u64,
     /// A line that begins behind it is of another piece.
     end: u64,
+    /// What tells where the piece ends, and how far behind it a line may begin.
+    owned: Option<(Owned, u64)>,
     longest: usize,
     delimiter: Option<Vec<u8>>,
 }
@@ -71,6 +77,9 @@ impl LineReader {
             ended: false,
             position: source.offset,
             end: source.end.saturating_add(split as u64),
+            owned: source
+                .owned
+                .map(|owned| (owned, source.offset + split as u64)),
             longest,
             delimiter,
         };
@@ -240,8 +249,16 @@ impl LineReader {
         }
         loop {
             match self.reader.read(&mut self.buffer[self.filled..]) {
-                Ok(0) => self.ended = true,
-                Ok(read) => self.filled += read,
+                Ok(read) => {
+                    self.ended = read == 0;
+                    self.filled += read;
+                    // It is told before a byte behind it comes.
+                    if let Some((owned, behind)) = &self.owned
+                        && let Some(bytes) = owned.get()
+                    {
+                        self.end = bytes.saturating_add(*behind);
+                    }
+                }
                 Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
                 Err(error) => return Err(error).context(|| format!("reading {}", self.name)),
             }
@@ -267,7 +284,7 @@ impl InputFormat for TextLines {
     type Reader = LineReader;
 
     fn granule(_: &Settings) -> Result<Granule> {
-        Ok(Granule::Byte)
+        Ok(Granule::Line)
     }
 
     fn takes(name: &str) -> Result<()> {

@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use gerbil_task::Piece;
 
 use super::Compression;
+use super::bzip2_blocks::Owned;
 use crate::error::{Context as _, Error, Result};
 
 /// What is handed over for reading.
@@ -34,8 +35,10 @@ pub struct Source {
     pub name: String,
     /// Where the piece begins in the file, bytes.
     pub offset: u64,
-    /// Where it ends; `u64::MAX` in a compressed file, which is one piece.
+    /// Where it ends; `u64::MAX` in a compressed file, which is one piece, or several that end where their blocks do.
     pub end: u64,
+    /// How many bytes the blocks of such a piece hold, as soon as that is known.
+    pub(super) owned: Option<Owned>,
     size: u64,
     beginning: Beginning,
     consumed: Consumed,
@@ -162,9 +165,15 @@ impl Source {
             size: piece.size,
             consumed: Arc::clone(consumed),
         };
-        let compression = Compression::of_name(&piece.name);
-        let (reader, end): (Box<dyn Read>, u64) = match compression {
+        let is_part = piece.offset > 0 || piece.length < piece.size;
+        let mut owned = None;
+        let (reader, end): (Box<dyn Read>, u64) = match Compression::of_name(&piece.name) {
             None => (Box::new(raw), piece.offset.saturating_add(piece.length)),
+            Some(compression) if is_part && compression.has_blocks() => {
+                let owned = owned.insert(Owned::default());
+                let reader = Compression::blocks(raw, piece, consumed, owned);
+                (reader, u64::MAX)
+            }
             Some(compression) => (compression.reader(raw, &piece.name, consumed)?, u64::MAX),
         };
         Ok(Self {
@@ -172,6 +181,7 @@ impl Source {
             name: piece.name.clone(),
             offset: piece.offset,
             end,
+            owned,
             size: piece.size,
             beginning,
             consumed: Arc::clone(consumed),
@@ -191,6 +201,7 @@ impl Source {
             name: piece.name.clone(),
             offset: piece.offset,
             end: piece.offset.saturating_add(piece.length),
+            owned: None,
             size: piece.size,
             beginning: Beginning::Asked(Rc::clone(open)),
             consumed: Arc::clone(consumed),
@@ -266,6 +277,7 @@ impl Source {
             name: piece.name.clone(),
             offset: piece.offset,
             end,
+            owned: None,
             size: piece.size,
             beginning: Beginning::Nowhere,
             consumed: Consumed::default(),
@@ -280,6 +292,7 @@ impl Source {
             name: name.to_owned(),
             offset: 0,
             end,
+            owned: None,
             size: end,
             beginning: Beginning::Nowhere,
             consumed: Consumed::default(),

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use gerbil_task::{Listed, Piece, splits::cut};
+use gerbil_task::{Listed, Piece, splits::cut_by};
 
 use super::{Compression, Consumed, Granule, Open, Opened, Source};
 use crate::error::{Context as _, Result};
@@ -34,9 +34,13 @@ pub(crate) fn splits(
         Granule::Lines(lines) => return by_lines(files, lines.max(1), settings, open),
         Granule::File => u64::MAX,
         Granule::Record(length) => (most / length.max(1)).max(1).saturating_mul(length),
-        Granule::Byte => most,
+        Granule::Byte | Granule::Line => most,
     };
-    Ok(cut(files, most, settings.parse(SPLIT_PACK)?, step))
+    let step_of = |name: &str| match Compression::of_name(name) {
+        Some(compression) if granule != Granule::Line || !compression.has_blocks() => u64::MAX,
+        Some(_) | None => step,
+    };
+    Ok(cut_by(files, most, settings.parse(SPLIT_PACK)?, &step_of))
 }
 
 /// So many lines a split: the files are read to find where lines begin.

@@ -167,7 +167,7 @@ pub(crate) fn sample<M: Mapper>(
         // A reader of so many lines begins where its piece does, and leaves out no rest of a line.
         Granule::File | Granule::Lines(_) => None,
         Granule::Record(length) => Some(length),
-        Granule::Byte => Some(1),
+        Granule::Byte | Granule::Line => Some(1),
     };
     let group: fn(&[u8]) -> Result<&[u8]> = match by_first {
         true => |key| group::<M::Key>(key, true),
