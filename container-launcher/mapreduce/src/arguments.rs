@@ -18,6 +18,7 @@ use lexopt::prelude::{Long, Short, Value};
 use crate::app::App;
 use crate::error::{Context as _, Error, Result};
 use crate::job::{JobOption, option_setting};
+use crate::options::OptionKey;
 use crate::settings::{KNOWN, QUIET, RECURSIVE, REDUCES, SKIP, SKIP_GROUPS, Settings};
 
 /// What was asked for.
@@ -269,6 +270,23 @@ impl Arguments {
         text.push_str("\nOptions:\n");
         for (word, meaning) in OPTIONS {
             text.push_str(&format!("  {word:<20} {meaning}\n"));
+        }
+        let typed = app.specs().iter().flat_map(|spec| &spec.typed);
+        let keys: Vec<OptionKey> = typed.flat_map(|typed| (typed.keys)()).collect();
+        for (number, key) in keys.iter().enumerate() {
+            if number == 0 {
+                text.push_str("\nSettings of the job, for -D:\n");
+            }
+            if keys.iter().take(number).any(|other| other == key) {
+                continue;
+            }
+            let default = match key.default {
+                None => " (needed)".to_owned(),
+                Some("") => String::new(),
+                Some(default) => format!(" [{default}]"),
+            };
+            let word = format!("{}={}", key.key, key.kind.0);
+            text.push_str(&format!("  {word:<20} {}{default}\n", key.meaning));
         }
         text.push_str("\nSettings, for -D:\n");
         for known in KNOWN {

@@ -10,6 +10,7 @@ use crate::counting::Counting;
 use crate::error::{Context as _, Result};
 use crate::handle::{Beside, Handle};
 use crate::input::Open;
+use crate::options::Options;
 use crate::settings::Settings;
 
 /// Group of the counters that are the framework's.
@@ -152,6 +153,14 @@ impl Context {
     /// There is no such option, or its value is none of that kind.
     pub fn option<T: std::str::FromStr>(&self, name: &str) -> Result<T> {
         self.settings.option(name)
+    }
+
+    /// The job's own settings, as a struct.
+    ///
+    /// # Errors
+    /// One that is needed is not given, or a value is none of its kind.
+    pub fn options<T: Options>(&self) -> Result<T> {
+        T::of(&self.settings)
     }
 
     /// A file of the task's own beside its output, `NAME-r-00000` and so on: it appears with the output,

@@ -22,6 +22,7 @@ use crate::error::{Error, Result};
 use crate::input::Cutting;
 use crate::input::splits::OpenNamed;
 use crate::map::Mapper;
+use crate::options::{Options, TypedOptions};
 use crate::output::WriterOf;
 use crate::settings::Settings;
 use crate::sort::collect::Place;
@@ -42,7 +43,7 @@ pub(crate) struct JobOption {
 }
 
 /// What values of a type look like.
-fn kind<T>() -> (&'static str, &'static str) {
+pub(crate) fn kind<T>() -> (&'static str, &'static str) {
     let name = std::any::type_name::<T>();
     match name {
         "u8" | "u16" | "u32" | "u64" | "u128" | "usize" => ("N", "a whole number from 0"),
@@ -73,6 +74,7 @@ pub(crate) struct Spec {
     /// Why no such job can be run, in one sentence.
     pub(crate) contradiction: Option<String>,
     pub(crate) options: Vec<JobOption>,
+    pub(crate) typed: Vec<TypedOptions>,
     pub(crate) cutting: Cutting,
     /// Inputs that options name, whose mappers are their own.
     pub(crate) more: Vec<MoreInput>,
@@ -90,6 +92,13 @@ pub(crate) struct Spec {
 impl Spec {
     /// The job, unless what it is put together from contradicts itself.
     pub(crate) fn sound(&self) -> Result<&Self> {
+    /// Refuses settings that are no options of the job's.
+    pub(crate) fn check_options(&self, settings: &Settings) -> Result<()> {
+        self.typed
+            .iter()
+            .try_for_each(|typed| (typed.check)(settings))
+    }
+
         match &self.contradiction {
             None => Ok(self),
             Some(words) => {
@@ -107,6 +116,7 @@ pub struct Job {
     options: Vec<JobOption>,
     pub(crate) needs: Vec<(String, String)>,
     /// Before the name of its functions, where the job says it.
+    typed: Vec<TypedOptions>,
     #[cfg(feature = "fpga")]
     pub(crate) tag: Option<&'static str>,
     /// Why no such job can be run, in one sentence.
@@ -123,6 +133,7 @@ impl Job {
             options: Vec::new(),
             needs: Vec::new(),
             #[cfg(feature = "fpga")]
+            typed: Vec::new(),
             tag: None,
             contradiction: None,
         }
@@ -157,6 +168,15 @@ impl Job {
 
     fn with(mut self, option: JobOption) -> Self {
         self.options.push(option);
+    /// Says which settings of its own the job has, as the fields of a struct ([`Options`]): `--help` lists them, and what is
+    /// wrong with them is said before there is a task. Tasks find them with
+    /// [`Context::options`](crate::Context::options).
+    #[must_use]
+    pub fn options<T: Options>(mut self) -> Self {
+        self.typed.push(TypedOptions::new::<T>());
+        self
+    }
+
         self
     }
 

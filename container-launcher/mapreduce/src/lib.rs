@@ -50,6 +50,7 @@ mod map;
 pub mod measure;
 mod needs;
 mod order;
+mod options;
 mod output;
 mod partition;
 mod reduce;
@@ -88,7 +89,7 @@ pub use fpga_client as fpga;
 #[cfg(any(feature = "cuda", feature = "opencl"))]
 pub use gerbil_gpu as gpu;
 #[cfg(feature = "derive")]
-pub use gerbil_mapreduce_derive::{Key, Value, cluster_resource};
+pub use gerbil_mapreduce_derive::{Key, Options, Value, cluster_resource};
 pub use gerbil_task::Piece;
 pub use handle::Handle;
 #[cfg(feature = "avro")]
@@ -105,6 +106,9 @@ pub use join::{FullJoin, InnerJoin, LeftJoin, RightJoin};
 pub use library::{Count, Distinct, Identity, Sum, Top};
 pub use map::Mapper;
 pub use order::Order;
+#[doc(hidden)]
+pub use options::OptionKey;
+pub use options::Options;
 #[cfg(feature = "avro")]
 pub use output::AvroOutput;
 #[cfg(feature = "parquet")]
@@ -122,7 +126,7 @@ pub mod prelude {
     pub use crate::{
         App, Bytes, Combiner, Context, Count, Descending, Devices, Distinct, Emit, Error,
         FixedLength, FixedOutput, FullJoin, Identity, InnerJoin, Job, Json, Key, KeyValueText,
-        Left, LeftJoin, List, Mapper, NLines, Numbers, Order, Output, Partitioner,
+        Left, LeftJoin, List, Mapper, NLines, Numbers, Options, Order, Output, Partitioner,
         RecordPartitioner, Reducer, Result, Reverse, Right, RightJoin, Run, SequenceFile,
         SequenceFileOutput, Side, Sum, Text, TextLines, TextOutput, Top, VInt, VLong, Value,
         Values, WholeFile,

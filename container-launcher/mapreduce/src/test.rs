@@ -322,6 +322,7 @@ impl Test {
     pub fn run(mut self) -> Result<Tested> {
         self.spec.sound()?;
         self.settings.check()?;
+        self.spec.check_options(&self.settings)?;
         let own = self.settings.parse(COUNTERS)?;
         // A test writes the same bytes each time.
         self.settings.set(SEED, "test");

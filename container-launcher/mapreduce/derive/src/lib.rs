@@ -1,7 +1,8 @@
 //! The attribute [`macro@cluster_resource`], for `impl Mapper`, `impl Reducer` and `impl Combiner`, and keys and values of
-//! one's own: [`macro@Key`], [`macro@Value`].
+//! one's own: [`macro@Key`], [`macro@Value`]; settings as a struct: [`macro@Options`].
 
 mod layout;
+mod options;
 
 use proc_macro::TokenStream;
 use quote::{ToTokens as _, quote};
@@ -50,6 +51,26 @@ pub fn key(item: TokenStream) -> TokenStream {
 #[proc_macro_derive(Value)]
 pub fn value(item: TokenStream) -> TokenStream {
     derived(layout::Of::Value, item)
+}
+
+/// Makes a struct the options of a job, which are settings: each field has a key, its name with dots for underscores unless
+/// `#[setting("…")]` says another, and may have a `default`.
+///
+/// ```ignore
+/// #[derive(Options)]
+/// struct Terms {
+///     /// Shorter words are not counted.
+///     #[setting("words.least", default = 1)]
+///     least: usize,
+///     only: Option<String>,
+/// }
+/// ```
+#[proc_macro_derive(Options, attributes(setting))]
+pub fn options(item: TokenStream) -> TokenStream {
+    let item = parse_macro_input!(item as Item);
+    options::options(&item)
+        .unwrap_or_else(|error| error.to_compile_error())
+        .into()
 }
 
 fn derived(of: layout::Of, item: TokenStream) -> TokenStream {

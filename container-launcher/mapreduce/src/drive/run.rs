@@ -5,6 +5,7 @@ use crate::arguments::Arguments;
 use crate::drive::client::DriverSocket;
 use crate::drive::submit::Submit;
 use crate::error::{Error, Result};
+use crate::options::Options;
 use crate::settings::Settings;
 
 /// A program that is driven.
@@ -37,6 +38,23 @@ impl<'a> Run<'a> {
     /// There is no such option, or its value is none of that kind.
     pub fn option<T: std::str::FromStr>(&self, name: &str) -> Result<T> {
         Settings::new(self.arguments.settings.clone()).option(name)
+    }
+
+    /// Settings of the command line and of the client, as a struct; what a job sets itself is not among them.
+    ///
+    /// # Errors
+    /// One that is needed is not given, or a value is none of its kind.
+    pub fn options<T: Options>(&self) -> Result<T> {
+        let layers = [
+            &self.client.defaults,
+            &self.client.given,
+            &self.arguments.settings,
+        ];
+        let mut settings = Settings::default();
+        for (name, value) in layers.into_iter().flatten() {
+            settings.set(name, value);
+        }
+        T::of(&settings)
     }
 
     /// The job `name`, to be submitted.

@@ -161,6 +161,7 @@ impl<'a> Submit<'a> {
             settings.set(&option_setting(name), paths);
         }
         settings.check()?;
+        spec.check_options(&settings)?;
         if let Some(most) = self.client.split_max.get(&self.order.job) {
             for name in [SPLIT_MAX, SPLIT_PACK] {
                 let least = settings.parse::<u64>(name)?.min(*most);

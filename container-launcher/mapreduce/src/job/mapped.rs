@@ -382,6 +382,7 @@ impl<M: Mapper> Mapped<M> {
                 .or(contradiction),
             options: self.job.options,
             cutting: Cutting::of::<M::Input>(),
+            typed: self.job.typed,
             more,
             splits: if M::Input::FILES {
                 None
