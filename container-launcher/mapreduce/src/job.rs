@@ -87,11 +87,11 @@ pub(crate) struct Spec {
     pub(crate) output: WriterOf,
     /// Keys out of the input, where partitions are ranges of keys.
     pub(crate) sample: Option<Box<Sample>>,
+    /// A key of the maps, for people.
+    pub(crate) shown: fn(&[u8]) -> String,
 }
 
 impl Spec {
-    /// The job, unless what it is put together from contradicts itself.
-    pub(crate) fn sound(&self) -> Result<&Self> {
     /// Refuses settings that are no options of the job's.
     pub(crate) fn check_options(&self, settings: &Settings) -> Result<()> {
         self.typed
@@ -99,6 +99,8 @@ impl Spec {
             .try_for_each(|typed| (typed.check)(settings))
     }
 
+    /// The job, unless what it is put together from contradicts itself.
+    pub(crate) fn sound(&self) -> Result<&Self> {
         match &self.contradiction {
             None => Ok(self),
             Some(words) => {
@@ -114,9 +116,9 @@ pub struct Job {
     name: &'static str,
     pub(crate) settings: BTreeMap<String, String>,
     options: Vec<JobOption>,
+    typed: Vec<TypedOptions>,
     pub(crate) needs: Vec<(String, String)>,
     /// Before the name of its functions, where the job says it.
-    typed: Vec<TypedOptions>,
     #[cfg(feature = "fpga")]
     pub(crate) tag: Option<&'static str>,
     /// Why no such job can be run, in one sentence.
@@ -131,9 +133,9 @@ impl Job {
             name,
             settings: BTreeMap::new(),
             options: Vec::new(),
+            typed: Vec::new(),
             needs: Vec::new(),
             #[cfg(feature = "fpga")]
-            typed: Vec::new(),
             tag: None,
             contradiction: None,
         }
@@ -166,8 +168,6 @@ impl Job {
         })
     }
 
-    fn with(mut self, option: JobOption) -> Self {
-        self.options.push(option);
     /// Says which settings of its own the job has, as the fields of a struct ([`Options`]): `--help` lists them, and what is
     /// wrong with them is said before there is a task. Tasks find them with
     /// [`Context::options`](crate::Context::options).
@@ -177,6 +177,8 @@ impl Job {
         self
     }
 
+    fn with(mut self, option: JobOption) -> Self {
+        self.options.push(option);
         self
     }
 

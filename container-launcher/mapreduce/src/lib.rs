@@ -40,6 +40,7 @@ mod fuzz;
 #[cfg(any(feature = "avro", feature = "parquet"))]
 mod guarded;
 mod handle;
+mod hot_keys;
 mod input;
 mod job;
 mod join;
@@ -49,8 +50,8 @@ mod map;
 #[doc(hidden)]
 pub mod measure;
 mod needs;
-mod order;
 mod options;
+mod order;
 mod output;
 mod partition;
 mod reduce;
@@ -105,10 +106,10 @@ pub use job::{Job, Mapped, Ready};
 pub use join::{FullJoin, InnerJoin, LeftJoin, RightJoin};
 pub use library::{Count, Distinct, Identity, Sum, Top};
 pub use map::Mapper;
-pub use order::Order;
 #[doc(hidden)]
 pub use options::OptionKey;
 pub use options::Options;
+pub use order::Order;
 #[cfg(feature = "avro")]
 pub use output::AvroOutput;
 #[cfg(feature = "parquet")]

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::datum::{Key, Value};
 use crate::error::{Error, Result};
+use crate::hot_keys::{self, hot_keys};
 use crate::job::MakePlace;
 use crate::settings::Settings;
 use crate::sort::collect::Place;
@@ -185,10 +186,21 @@ fn cuts(settings: &Settings) -> Result<Vec<Vec<u8>>> {
         .collect()
 }
 
-/// Where `partitions` ranges of about equal numbers of the sampled `keys` begin, as the setting has it. No two begin at
-/// one key while there are others.
-pub(crate) fn choose_cuts(mut keys: Vec<Vec<u8>>, partitions: u32) -> String {
+/// Tells tasks where ranges of the sampled `keys` begin, and which of these fill more than a range.
+pub(crate) fn set_ranges(
+    settings: &mut Settings,
+    mut keys: Vec<Vec<u8>>,
+    partitions: u32,
+    shown: fn(&[u8]) -> String,
+) {
     keys.sort();
+    hot_keys::set(settings, &hot_keys(&keys, partitions, shown));
+    settings.set(CUTS, &choose_cuts(&keys, partitions));
+}
+
+/// Where `partitions` ranges of about equal numbers of the sampled `keys`, which are sorted, begin, as the setting has it.
+/// No two begin at one key while there are others.
+fn choose_cuts(keys: &[Vec<u8>], partitions: u32) -> String {
     let mut cuts: Vec<String> = Vec::new();
     let mut last: Option<&Vec<u8>> = None;
     for range in 1..partitions as usize {
@@ -229,9 +241,9 @@ mod tests {
 
     #[test]
     fn ranges_are_about_equal_and_in_order() {
-        let keys = (0..100_u8).map(|byte| vec![byte]).collect();
+        let keys: Vec<_> = (0..100_u8).map(|byte| vec![byte]).collect();
         let mut settings = Settings::default();
-        settings.set(CUTS, &choose_cuts(keys, 4));
+        settings.set(CUTS, &choose_cuts(&keys, 4));
         let mut place = total_order::<Text>(4, &settings, false).unwrap();
         assert_eq!(
             [0, 24, 25, 50, 99].map(|byte| place.partition(&[byte], b"").unwrap()),
@@ -242,10 +254,11 @@ mod tests {
 
     #[test]
     fn a_key_that_comes_often_makes_no_empty_range_while_there_are_others() {
-        let mut keys = vec![b"m".to_vec(); 90];
-        keys.extend([b"a".to_vec(), b"n".to_vec(), b"z".to_vec()]);
-        assert_eq!(choose_cuts(keys, 4), "6d,6e,7a");
-        assert_eq!(choose_cuts(vec![b"m".to_vec(); 9], 3), "6d,6d");
-        assert_eq!(choose_cuts(Vec::new(), 3), ",");
+        let mut keys = vec![b"a".to_vec()];
+        keys.extend(vec![b"m".to_vec(); 90]);
+        keys.extend([b"n".to_vec(), b"z".to_vec()]);
+        assert_eq!(choose_cuts(&keys, 4), "6d,6e,7a");
+        assert_eq!(choose_cuts(&vec![b"m".to_vec(); 9], 3), "6d,6d");
+        assert_eq!(choose_cuts(&[], 3), ",");
     }
 }

@@ -21,7 +21,7 @@ use crate::input::splits::{OpenNamed, splits as cut};
 use crate::input::{Cutting, Open, Opened};
 use crate::job::{Spec, inputs, option_setting};
 use crate::output::sync::SEED;
-use crate::partition::{CUTS, choose_cuts};
+use crate::partition::set_ranges;
 use crate::settings::{COUNTERS, INPUT_MAPS, SPLIT_MAX, SPLIT_PACK, Settings};
 use crate::sort::collect::Spare;
 use crate::sort::scratch::{Scratch, Spill};
@@ -356,7 +356,7 @@ impl Test {
             let splits: Vec<_> = maps.iter().map(|(pieces, _)| pieces.clone()).collect();
             let open = self.opener()?;
             let keys = sample(&splits, &self.settings, &self.params, &open)?;
-            self.settings.set(CUTS, &choose_cuts(keys, self.reduces));
+            set_ranges(&mut self.settings, keys, self.reduces, self.spec.shown);
         }
         let context = |of: OutputOf, inputs: Vec<File>, sources: Vec<Arc<Spill>>| Context {
             settings: self.settings.clone(),

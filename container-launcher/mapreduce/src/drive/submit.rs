@@ -15,7 +15,7 @@ use crate::input::Cutting;
 use crate::input::splits::splits;
 use crate::job::{Spec, inputs, option_setting};
 use crate::output::sync::{SEED, seed_of_job};
-use crate::partition::{CUTS, choose_cuts};
+use crate::partition::set_ranges;
 use crate::settings::{INPUT_MAPS, RECURSIVE, REDUCES, SPLIT_MAX, SPLIT_PACK, Settings};
 use crate::task::map::sizes;
 
@@ -193,7 +193,7 @@ impl<'a> Submit<'a> {
         if let (Some(sample), 2..) = (&spec.sample, reduces) {
             let (splits, open) = (&self.order.splits, self.client.opener());
             let keys = sample(splits, &settings, &self.order.params, &open)?;
-            settings.set(CUTS, &choose_cuts(keys, reduces));
+            set_ranges(&mut settings, keys, reduces, spec.shown);
         }
         let seed = seed_of_job(&settings, &self.order.output)?;
         settings.set(SEED, &seed);

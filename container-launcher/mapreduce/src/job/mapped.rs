@@ -9,6 +9,7 @@ use super::{Job, MakePlace, Ready, Reduce, Sample, Spec};
 use crate::combiner::{Combining, Groups};
 use crate::datum::{EncodeAs as _, Value};
 use crate::error::{Error, Result};
+use crate::hot_keys::shown;
 use crate::input::splits::OpenNamed;
 use crate::input::{Cutting, InputFormat};
 use crate::map::Mapper;
@@ -381,8 +382,8 @@ impl<M: Mapper> Mapped<M> {
                 .or(dealing.contradiction)
                 .or(contradiction),
             options: self.job.options,
-            cutting: Cutting::of::<M::Input>(),
             typed: self.job.typed,
+            cutting: Cutting::of::<M::Input>(),
             more,
             splits: if M::Input::FILES {
                 None
@@ -401,6 +402,7 @@ impl<M: Mapper> Mapped<M> {
                 output.clone()
             },
             output,
+            shown: shown::<M::Key>,
             sample: self.ranges.then(|| -> Box<Sample> {
                 Box::new(
                     move |splits: &[Vec<Piece>],

@@ -10,6 +10,7 @@ use crate::combiner::Combining;
 use crate::context::{Context, Counters};
 use crate::emit::{Output, Sink, Writers};
 use crate::error::{Context as _, Error, Result};
+use crate::hot_keys;
 use crate::input::{Consumed, InputFormat, Source};
 use crate::job::MakePlace;
 use crate::map::Mapper;
@@ -121,6 +122,9 @@ pub(crate) fn run_map<M: Mapper>(
         None => error.context("cleanup"),
     })?;
     context.count_task("MAP_INPUT_RECORDS", records);
+    if order.task == 0 {
+        hot_keys::count(&settings, &mut context.counting);
+    }
     let mut output = None;
     match &mut sink {
         Sink::Write(writers) => {

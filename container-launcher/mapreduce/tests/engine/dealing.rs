@@ -200,6 +200,32 @@ fn ranges_of_sorted_input_have_about_as_many_keys_each() {
     assert_eq!(done.text().replace('\t', ""), lines);
 }
 
+#[test]
+fn a_key_that_fills_more_than_a_range_is_named_with_its_share() {
+    let line = |number: u32| match number % 5 {
+        0 | 1 => "often\n".to_owned(),
+        _ => format!("{number}\n"),
+    };
+    let lines: String = (0..10_000).map(line).collect();
+    let job = || {
+        Job::new("hot")
+            .map_lines::<Text, u64, _>(|line, out| out.emit(line, &1))
+            .total_order()
+            .reduce(|| Sum)
+            .test()
+            .input(&lines)
+            .split_every(10_000)
+    };
+    let counter = "HOT_KEY_PER_MILLE \"often\"";
+    let done = job().reduces(4).run().unwrap();
+    assert!((390..=410).contains(&done.counter("gerbil", counter)));
+    // Half of all would be a part of two.
+    assert_eq!(
+        job().reduces(2).run().unwrap().counter("gerbil", counter),
+        0
+    );
+}
+
 /// Lines of `NLines`, each of which has 99 bytes.
 #[cfg(test)]
 struct WholeLines;
