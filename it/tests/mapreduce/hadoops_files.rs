@@ -13,7 +13,7 @@ use crate::{files, program, put, start, succeeds};
 
 pub const CASES: &[(&str, Case)] = &[
     (
-        "SequenceFiles of each Writable go to Hadoop's classes and come back",
+        "SequenceFiles of each Writable go to Hadoop's classes and come back, and MapFiles come",
         sequences,
     ),
     (
@@ -246,6 +246,23 @@ fn sequences(given: &Given) -> Result<()> {
             "{}: Hadoop's records are others",
             pair.types
         );
+        if matches!(pair.types, "text-int" | "long-double") {
+            let formats = ["SequenceFileInputFormat", "MapFileOutputFormat"];
+            let how = (pair.codec, pair.at_once);
+            sort(given, how, formats, &classes, &at("plain"), &at("map"))?;
+            let found = given.cluster.dfs(&["-ls", "-R", &at("map")])?;
+            ensure!(
+                found.stdout_text().contains("/map/part-r-00000/index"),
+                "no MapFile: {}",
+                found.stdout_text()
+            );
+            let theirs = ours("read", &CUT, "map", "map-back")?;
+            ensure!(
+                theirs == sorted,
+                "{}: records of Hadoop's MapFile are others",
+                pair.types
+            );
+        }
     }
     let plain = |pair: &Pair| format!("/sequences/{}/plain/part-m-00000", pair.types);
     let plain: Vec<String> = PAIRS.iter().map(plain).collect();
