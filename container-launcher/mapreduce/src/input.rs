@@ -68,7 +68,7 @@ pub enum Granule {
 pub(crate) struct Cutting {
     pub(crate) granule: fn(&Settings) -> Result<Granule>,
     pub(crate) takes: fn(&str) -> Result<()>,
-    pub(crate) map_files: bool,
+    pub(crate) map_files: fn(&Settings) -> Result<bool>,
 }
 
 impl Cutting {
@@ -76,7 +76,7 @@ impl Cutting {
         Self {
             granule: I::granule,
             takes: I::takes,
-            map_files: I::MAP_FILES,
+            map_files: I::map_files,
         }
     }
 }
@@ -100,6 +100,15 @@ pub trait InputFormat: 'static {
     /// Whether a folder with `data` and `index`, a MapFile of Hadoop's, stands for its data alone: the format reads
     /// SequenceFiles. Such folders are read inside of an input folder, too.
     const MAP_FILES: bool = false;
+
+    /// The same of a format whose settings say what its files are.
+    ///
+    /// # Errors
+    /// A setting makes no sense.
+    fn map_files(settings: &Settings) -> Result<bool> {
+        let _ = settings;
+        Ok(Self::MAP_FILES)
+    }
 
     /// The splits of inputs that are no files.
     ///

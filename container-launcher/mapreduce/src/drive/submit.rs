@@ -239,7 +239,8 @@ impl<'a> Submit<'a> {
     ) -> Result<Vec<Vec<Piece>>> {
         let granule = (cutting.granule)(settings)?;
         let recursive = settings.parse(RECURSIVE)?;
-        let files = self.client.files(words, recursive, cutting.map_files)?;
+        let map_files = (cutting.map_files)(settings)?;
+        let files = self.client.files(words, recursive, map_files)?;
         files
             .iter()
             .try_for_each(|file| (cutting.takes)(&file.path))?;

@@ -139,6 +139,13 @@ impl InputFormat for StreamInput {
         }
     }
 
+    fn map_files(settings: &Settings) -> Result<bool> {
+        Ok(match Format::of(settings)? {
+            Format::SequenceFileAsText | Format::SequenceFile => SequenceFileAsText::MAP_FILES,
+            Format::Text | Format::KeyValueText | Format::NLine | Format::Xml => false,
+        })
+    }
+
     fn open(source: Source, settings: &Settings) -> Result<StreamReader> {
         let format = Format::of(settings)?;
         let form = Form::of(settings, MAP_INPUT)?;
