@@ -75,6 +75,21 @@ pub fn command<A: AsRef<OsStr>>(
     Ok(with_settings(command, conf))
 }
 
+/// `gerbil WORDS`: the binary under its other name, which is put into `folder`.
+///
+/// # Errors
+///
+/// As [`binary`], or the folder cannot be written.
+pub fn gerbil(folder: &Path, conf: &Path, words: &[&str]) -> Result<Command> {
+    let gerbil = folder.join("gerbil");
+    if !gerbil.exists() {
+        std::os::unix::fs::symlink(std::path::absolute(binary()?)?, &gerbil)?;
+    }
+    let mut command = Command::new(gerbil);
+    command.args(words);
+    Ok(with_settings(command, conf))
+}
+
 /// Any command, such as a shell that runs the [`binary`], with the settings in `conf` and nothing else
 /// of Hadoop in the environment. What it wants to remember of its runs lies beside `conf`, not in the
 /// user's home.

@@ -50,6 +50,7 @@ pub mod command;
 pub mod cores;
 pub mod daemon;
 pub mod expect;
+pub mod flow;
 pub mod gerbil;
 pub mod hadoop;
 pub mod hdfs;

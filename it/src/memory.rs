@@ -9,9 +9,10 @@ use std::path::Path;
 pub struct Resident(pub BTreeMap<&'static str, u64>);
 
 /// What a process is by an argument that no user types.
-const ROLES: [(&str, &str); 2] = [
+const ROLES: [(&str, &str); 3] = [
     ("--as=appmaster", "appmaster"),
     ("--as=container-launcher", "launcher"),
+    ("--as=pmix", "PMIx server"),
 ];
 
 impl Resident {
@@ -47,6 +48,18 @@ impl Resident {
             *most = kib.max(*most);
         }
     }
+}
+
+/// The most that a process of this program holds now, KiB; none: none runs.
+#[must_use]
+pub fn largest(program: &Path) -> Option<u64> {
+    let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let resident = processes.filter_map(|entry| {
+        let pid = entry.file_name().to_str()?.parse().ok()?;
+        let runs = fs::read_link(entry.path().join("exe")).ok()?;
+        (runs == program).then(|| resident_kib(pid)).flatten()
+    });
+    resident.max()
 }
 
 /// Resident memory of a process that lives, KiB.

@@ -1,7 +1,6 @@
 //! Sessions, as the suites on them use them.
 
 use std::collections::BTreeMap;
-use std::process::Command;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
@@ -29,13 +28,7 @@ pub fn session(given: &Given, words: &[&str]) -> Result<Run> {
 ///
 /// There is no build of `gerbil-run`.
 pub fn command(given: &Given, words: &[&str]) -> Result<Run> {
-    let gerbil = given.folder.join("gerbil");
-    if !gerbil.exists() {
-        std::os::unix::fs::symlink(gerbil::binary()?, &gerbil)?;
-    }
-    let mut command = Command::new(gerbil);
-    command.args(words);
-    let command = gerbil::with_settings(command, &given.cluster.conf_dir());
+    let command = gerbil::gerbil(&given.folder, &given.cluster.conf_dir(), words)?;
     Ok(Run::new(command).deadline(DEADLINE))
 }
 

@@ -16,16 +16,15 @@ use std::io::Write as _;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 use clap::Parser;
 use it::cluster::Size;
-use it::initialized::{copies, last};
+use it::initialized::{copies, timed};
 use it::results::Ratio;
 use it::results::Spread;
-use it::{Cluster, Mpich, Run, gerbil, wait};
-use job::report::Report;
+use it::{Cluster, Mpich, gerbil, wait};
 
 /// Times launches from containers that are there: `gerbil-run` against stock Hydra.
 #[derive(Debug, Parser)]
@@ -115,7 +114,7 @@ fn run() -> Result<()> {
     let program = mpich.program("initialized", folder.path())?;
     let mut bench = Bench {
         cluster: Cluster::builder().sizes(&[size; NODES]).start()?,
-        copies: copies(&mpich, folder.path(), NODES)?,
+        copies: copies(&mpich.libraries()?, folder.path(), NODES)?,
         mpich,
         program: program.display().to_string(),
         ranks,
@@ -196,19 +195,11 @@ impl Bench {
             Contender::GerbilRun => self.gerbil(&[], &stamps, &report)?,
             Contender::GerbilRunInstalled => self.gerbil(&["--no-ship-libs"], &stamps, &report)?,
         };
-        let what = format!("{command:?}");
-        let mut begin = SystemTime::now().duration_since(UNIX_EPOCH)?.as_secs_f64();
-        Run::new(command)
-            .deadline(DEADLINE)
-            .finish()?
-            .success(&what)?;
-        if !matches!(peer, Contender::Hydra | Contender::HydraInstalled) {
-            let text = std::fs::read_to_string(&report)?;
-            let report: Report = serde_json::from_str(&text)?;
-            begin = Duration::from_micros(report.phases.joined_us.try_into()?).as_secs_f64();
+        let times = timed(command, &stamps, self.ranks, DEADLINE)?;
+        match peer {
+            Contender::Hydra | Contender::HydraInstalled => Ok(times.initialized),
+            Contender::GerbilRun | Contender::GerbilRunInstalled => times.since_joined(&report),
         }
-        let last = last(&stamps, self.ranks).context(what)?.initialized;
-        Ok(last - begin)
     }
 
     fn each(&self) -> String {

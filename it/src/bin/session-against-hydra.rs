@@ -9,15 +9,14 @@
 
 use std::io::Write as _;
 use std::num::NonZeroUsize;
-use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result};
 use clap::Parser;
 use it::cluster::Size;
-use it::initialized::{copies, last};
+use it::initialized::{Times, copies, timed};
 use it::results::Spread;
 use it::{Cluster, Mpich, Run, gerbil};
 
@@ -51,14 +50,6 @@ struct Bench {
     runs: u32,
 }
 
-/// Seconds from the start of a command.
-#[derive(Clone, Copy)]
-struct Times {
-    begun: f64,
-    initialized: f64,
-    whole: f64,
-}
-
 #[expect(clippy::print_stderr, reason = "a command says on stderr why it ends")]
 fn main() -> ExitCode {
     match run() {
@@ -81,10 +72,9 @@ fn run() -> Result<()> {
     let folder = tempfile::tempdir()?;
     let mpich = Mpich::install()?;
     let program = mpich.program("initialized", folder.path())?;
-    symlink(gerbil::binary()?, folder.path().join("gerbil"))?;
     let mut bench = Bench {
         cluster: Cluster::builder().sizes(&[size; NODES]).start()?,
-        copies: copies(&mpich, folder.path(), NODES)?,
+        copies: copies(&mpich.libraries()?, folder.path(), NODES)?,
         mpich,
         program: program.display().to_string(),
         ranks,
@@ -112,11 +102,7 @@ fn measure(bench: &mut Bench, rounds: usize, jobs: usize) -> Result<()> {
     let mut stdout = std::io::stdout();
     let mut all = Vec::new();
     for number in 0..=rounds {
-        let mut times = [Times {
-            begun: 0.0,
-            initialized: 0.0,
-            whole: 0.0,
-        }; PEERS.len()];
+        let mut times = [Times::default(); PEERS.len()];
         for step in 0..PEERS.len() {
             let place = (number + step) % PEERS.len();
             times[place] = bench.once(place)?;
@@ -172,9 +158,8 @@ fn spread(values: impl Iterator<Item = f64>) -> Result<String> {
 
 impl Bench {
     fn session(&self, words: &[&str]) -> Result<()> {
-        let mut command = Command::new(self.folder.path().join("gerbil"));
-        command.arg("session").args(words);
-        let command = gerbil::with_settings(command, &self.cluster.conf_dir());
+        let words = [&["session"], words].concat();
+        let command = gerbil::gerbil(self.folder.path(), &self.cluster.conf_dir(), &words)?;
         let run = Run::new(self.at_home(command)).deadline(DEADLINE);
         run.finish()?.success("gerbil session")?;
         Ok(())
@@ -195,16 +180,7 @@ impl Bench {
             0 => self.hydra(&stamps),
             _ => self.gerbil(&["--session", "bench"], &stamps)?,
         };
-        let what = format!("{command:?}");
-        let begin = SystemTime::now().duration_since(UNIX_EPOCH)?.as_secs_f64();
-        let run = Run::new(command).deadline(DEADLINE);
-        let finished = run.finish()?.success(&what)?;
-        let last = last(&stamps, self.ranks).context(what)?;
-        Ok(Times {
-            begun: last.begun - begin,
-            initialized: last.initialized - begin,
-            whole: finished.wall.as_secs_f64(),
-        })
+        timed(command, &stamps, self.ranks, DEADLINE)
     }
 
     /// Seconds of one of so many jobs of four ranks.

@@ -7,18 +7,15 @@
 //! and launcher is looked at all the while.
 
 use std::ffi::OsString;
-use std::io::{Read, Write as _};
+use std::io::Write as _;
 use std::num::NonZeroUsize;
-use std::path::Path;
-use std::process::{Child, Command, ExitCode, Stdio};
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::process::{Command, ExitCode};
+use std::time::Duration;
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::Result;
 use clap::Parser;
+use it::flow::flow;
 use it::memory::Resident;
-use it::process::{self, ChildStreams};
 use it::{Cluster, Mpich, gerbil, mpi};
 
 /// How fast a rank's standard output comes through, and what it costs in memory, beside stock Hydra.
@@ -30,17 +27,8 @@ struct StreamsOptions {
     #[arg(default_value = "1024")]
     mib: NonZeroUsize,
 }
-/// Between two looks at the memory.
-const LOOK: Duration = Duration::from_millis(50);
 /// For which the slow reader does not read.
 const STILL: Duration = Duration::from_secs(10);
-const BYTES_PER_MIB: usize = 1 << 20;
-
-/// One run: its throughput and what it held.
-struct Flow {
-    mib_per_second: f64,
-    resident: Resident,
-}
 
 #[expect(clippy::print_stderr, reason = "a command says on stderr why it ends")]
 fn main() -> ExitCode {
@@ -74,7 +62,7 @@ fn run() -> Result<()> {
     };
     let folder = cluster.folder();
     // Files come to the node once.
-    flow(ours(&[])?, folder, mib, Duration::ZERO)?;
+    flow(&ours(&[])?, folder, mib, Duration::ZERO)?;
     let mut stdout = std::io::stdout();
     writeln!(
         stdout,
@@ -85,14 +73,14 @@ fn run() -> Result<()> {
     let mut columns: [Vec<f64>; 5] = Default::default();
     let mut flowing = Resident::default();
     for _ in 0..rounds {
-        let one = flow(ours(&[])?, folder, mib, Duration::ZERO)?;
+        let one = flow(&ours(&[])?, folder, mib, Duration::ZERO)?;
         let inside = flow(
-            ours(&["--deploy-mode", "client"])?,
+            &ours(&["--deploy-mode", "client"])?,
             folder,
             mib,
             Duration::ZERO,
         )?;
-        let other = flow(theirs(), folder, mib, Duration::ZERO)?;
+        let other = flow(&theirs(), folder, mib, Duration::ZERO)?;
         let [first, second, third] = [&one, &inside, &other].map(|flow| flow.mib_per_second);
         let row = [first, second, third, first / third, second / third];
         writeln!(stdout, "{}", shown(row))?;
@@ -106,7 +94,7 @@ fn run() -> Result<()> {
     }
     let medians = columns.each_mut().map(|column| median(column));
     writeln!(stdout, "{} median", shown(medians))?;
-    let still = flow(ours(&[])?, folder, mib, STILL)?;
+    let still = flow(&ours(&[])?, folder, mib, STILL)?;
     for (when, resident) in [
         ("while it flows", flowing),
         ("with a reader that stood still", still.resident),
@@ -119,65 +107,6 @@ fn run() -> Result<()> {
         writeln!(stdout, "most resident {when}, MiB: {}", shown.join(", "))?;
     }
     Ok(())
-}
-
-/// Runs `command` and reads all that it writes, after a pause of `still` behind the first bytes.
-fn flow(command: Command, folder: &Path, mib: usize, still: Duration) -> Result<Flow> {
-    let streams = ChildStreams {
-        stdin: Stdio::null(),
-        stdout: Stdio::piped(),
-        stderr: Stdio::inherit(),
-    };
-    let mut child = process::spawn(&command, streams)?;
-    let read = read(&mut child, folder, still);
-    if read.is_err() {
-        process::destroy(&mut child)?;
-    }
-    let (bytes, span, resident) = read?;
-    let status = child.wait()?;
-    ensure!(status.success(), "{command:?}: {status}");
-    let wanted = mib * BYTES_PER_MIB;
-    ensure!(bytes == wanted, "{bytes} of {wanted} bytes came");
-    Ok(Flow {
-        mib_per_second: (bytes as f64 / BYTES_PER_MIB as f64) / span.as_secs_f64(),
-        resident,
-    })
-}
-
-fn read(child: &mut Child, folder: &Path, still: Duration) -> Result<(usize, Duration, Resident)> {
-    let pid = child.id();
-    let mut pipe = child.stdout.take().context("no pipe")?;
-    let (over, resident) = (AtomicBool::new(false), Mutex::new(Resident::default()));
-    std::thread::scope(|scope| {
-        scope.spawn(|| {
-            while !over.load(Ordering::Relaxed) {
-                if let Ok(mut resident) = resident.lock() {
-                    resident.look(pid, folder);
-                }
-                std::thread::park_timeout(LOOK);
-            }
-        });
-        let read = drain(&mut pipe, still);
-        over.store(true, Ordering::Relaxed);
-        read
-    })
-    .map(|(bytes, span)| (bytes, span, resident.into_inner().unwrap_or_default()))
-}
-
-/// How many bytes came, and in which time.
-fn drain(pipe: &mut impl Read, still: Duration) -> Result<(usize, Duration)> {
-    let mut buffer = vec![0; 1 << 18];
-    let mut bytes = pipe.read(&mut buffer)?;
-    let begin = Instant::now();
-    if !still.is_zero() {
-        std::thread::park_timeout(still);
-    }
-    loop {
-        match pipe.read(&mut buffer)? {
-            0 => return Ok((bytes, begin.elapsed())),
-            more => bytes += more,
-        }
-    }
 }
 
 fn shown([one, inside, other, ratio, inside_ratio]: [f64; 5]) -> String {

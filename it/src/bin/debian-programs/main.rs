@@ -182,16 +182,10 @@ fn release(package: &str) -> Result<String> {
 
 /// `gerbil session WORD debian`, of one place on each node.
 fn session(conf: &Path, folder: &Path, word: &str) -> Result<()> {
-    let gerbil = folder.join("gerbil");
-    if !gerbil.exists() {
-        std::os::unix::fs::symlink(std::path::absolute(gerbil::binary()?)?, &gerbil)?;
-    }
-    let mut command = Command::new(gerbil);
-    command.args(["session", word, "debian"]);
+    let mut command = gerbil::gerbil(folder, conf, &["session", word, "debian"])?;
     if word == "start" {
         command.args("--containers 2 --slots-per-container 1 --memory 2g".split(' '));
     }
-    let command = gerbil::with_settings(command, conf);
     Run::new(command).finish()?.success("gerbil session")?;
     Ok(())
 }
