@@ -6,6 +6,7 @@
 //! between the two go `wire::PmixOrder` and `wire::PmixEvent`.
 
 mod calls;
+mod libfabric;
 mod names;
 mod places;
 mod role;

@@ -22,7 +22,7 @@ use tokio::time::{sleep, timeout};
 use super::calls::{Calls, Outcome};
 use super::names::PAUSE;
 use super::socket::{answer, begin, greet, listen};
-use super::{places, variables};
+use super::{libfabric, places, variables};
 use crate::cores::Cores;
 use crate::mpi::yielding;
 use crate::node_facts;
@@ -220,11 +220,12 @@ impl PmixServer {
         of.and_then(|of| of.get(local)).map_or(&[], Vec::as_slice)
     }
 
-    /// What the ranks of a share are told where the user has said nothing else.
+    /// What the ranks of a share, which have this environment, are told where the user has said nothing else.
     pub(crate) fn suggested(
         &self,
         share: &Share,
         cross_memory: bool,
+        environment: &BTreeMap<OsString, OsString>,
     ) -> Vec<(&'static str, String)> {
         // They give up their core while they wait.
         let yields = yielding::applies(
@@ -232,12 +233,16 @@ impl PmixServer {
             share.ranks.len(),
             Cores::usable_of(&share.cpus),
         );
-        variables::suggested(&self.folder, cross_memory, yields)
+        let library = Path::new(&self.job.library);
+        let without = libfabric::is_useless(library, environment, Path::new("/"));
+        let mut variables = variables::suggested(&self.folder, cross_memory, yields);
+        variables.extend(without.then(|| (libfabric::CLOSED.0, libfabric::CLOSED.1.to_owned())));
+        variables
     }
 
     /// Whether a rank here has this variable of those.
     pub(crate) fn has_suggested(&self, name: &str, value: &str) -> bool {
-        variables::is_suggested(&self.folder, name, value)
+        (name, value) == libfabric::CLOSED || variables::is_suggested(&self.folder, name, value)
     }
 
     /// Hears a call; what is to be done about it.

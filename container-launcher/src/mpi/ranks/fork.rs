@@ -96,7 +96,7 @@ pub(crate) async fn fork(
         if first > 0 {
             environment.insert("PMI_SPAWNED".into(), "1".into());
         }
-        let suggested = pmix.map(|(server, _)| server.suggested(share, cross_memory));
+        let suggested = pmix.map(|(server, _)| server.suggested(share, cross_memory, &environment));
         let command = Arc::new(program::command(run.program, folder, environment));
         for &rank in &run.ranks {
             let local_rank = ends.len();
