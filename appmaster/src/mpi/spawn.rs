@@ -185,7 +185,7 @@ impl Mpi {
         });
         let hosts: Vec<SpawnHost<'_>> = hosts.collect();
         let runs = spread(&request.commands, &hosts, load)?;
-        let (of, _) = self.groups.of(&self.firsts, request.rank);
+        let (of, parent_rank) = self.groups.of(&self.firsts, request.rank);
         let parent = self.groups.folder_of(of, request.rank);
         let (by_seat, process_mapping) = parts(&request.commands, &runs, first, parent);
         self.groups.spawned += 1;
@@ -198,6 +198,11 @@ impl Mpi {
             process_mapping,
             kvs_name: self.name_of_group(number),
             preputs: std::mem::take(&mut request.preputs),
+            parent_kvs_name: match of {
+                0 => String::new(),
+                _ => self.name_of_group(of),
+            },
+            parent_rank,
             ..wire::Group::default()
         };
         let mut seats = Vec::new();

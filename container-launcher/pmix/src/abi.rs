@@ -32,6 +32,7 @@ pub(crate) mod kind {
     pub(crate) const UINT8: u16 = 12;
     pub(crate) const UINT16: u16 = 13;
     pub(crate) const UINT32: u16 = 14;
+    pub(crate) const PROC: u16 = 22;
     pub(crate) const INFO: u16 = 24;
     pub(crate) const BYTES: u16 = 27;
     pub(crate) const PERSISTENCE: u16 = 30;
@@ -64,6 +65,7 @@ pub(crate) union Data {
     pub(crate) number: u32,
     pub(crate) text: *const c_char,
     pub(crate) array: *const DataArray,
+    pub(crate) proc: *const Proc,
     pub(crate) bytes: Bytes,
     pub(crate) words: [u64; 3],
 }

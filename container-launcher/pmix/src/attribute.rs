@@ -8,6 +8,8 @@ pub(crate) enum Value {
     Number(u32),
     Rank(u32),
     Text(String),
+    /// Of a group: its name, and a rank of it.
+    Proc(String, u32),
     Array(Vec<Attribute>),
 }
 

@@ -2,8 +2,9 @@
 
 use std::ffi::{CString, NulError};
 
-use crate::abi::{Data, DataArray, Info, Value as CValue, kind};
+use crate::abi::{Data, DataArray, Info, Proc, Value as CValue, kind};
 use crate::attribute::{Attribute, Value};
+use crate::library::proc_of;
 
 /// An array of `pmix_info_t`, with all that it points to.
 #[expect(
@@ -14,6 +15,7 @@ pub(crate) struct Information {
     infos: Vec<Info>,
     // They are pointed to and stay where they are: a `CString` and a box have memory of their own.
     _texts: Vec<CString>,
+    _procs: Vec<Box<Proc>>,
     _arrays: Vec<Box<DataArray>>,
     _inner: Vec<Self>,
 }
@@ -26,6 +28,7 @@ impl Information {
         let mut own = Self {
             infos: Vec::with_capacity(attributes.len()),
             _texts: Vec::new(),
+            _procs: Vec::new(),
             _arrays: Vec::new(),
             _inner: Vec::new(),
         };
@@ -71,6 +74,12 @@ impl Information {
                 self._texts.push(text);
                 kind::STRING
             }
+            Value::Proc(namespace, rank) => {
+                let proc = Box::new(proc_of(namespace, *rank));
+                data.proc = &raw const *proc;
+                self._procs.push(proc);
+                kind::PROC
+            }
             Value::Array(attributes) => {
                 let inner = Self::new(attributes)?;
                 let array = Box::new(DataArray {
@@ -113,15 +122,19 @@ mod tests {
         let attributes = [
             Attribute::text("pmix.hname", "node"),
             Attribute::new("pmix.pdata", Value::Array(inner)),
+            Attribute::new("pmix.parent", Value::Proc("job".to_owned(), 3)),
         ];
         let own = Information::new(&attributes).unwrap();
         assert!(own.infos[0].key.starts_with(b"pmix.hname\0"));
         assert_eq!(own.infos[0].value.kind, kind::STRING);
-        // SAFETY: both point into what `own` has, and are of the kinds that are asserted.
+        // SAFETY: all point into what `own` has, and are of the kinds that are asserted.
         let (text, short) = unsafe {
             let text = std::ffi::CStr::from_ptr(own.infos[0].value.data.text);
             let array = &*own.infos[1].value.data.array;
             assert_eq!((array.kind, array.size), (kind::INFO, 1));
+            assert_eq!(own.infos[2].value.kind, kind::PROC);
+            let proc = &*own.infos[2].value.data.proc;
+            assert!(proc.namespace.starts_with(b"job\0") && proc.rank == 3);
             (text, (*array.array).value.data.short)
         };
         assert_eq!((text.to_str().unwrap(), short), ("node", 7));

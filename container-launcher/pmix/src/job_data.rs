@@ -30,6 +30,8 @@ pub struct JobData {
     pub programs: Vec<u32>,
     /// More ranks here than cores.
     pub is_crowded: bool,
+    /// Of what was spawned: the group of the rank that has done it, and what it is there.
+    pub parent: Option<(String, u32)>,
 }
 
 impl JobData {
@@ -96,7 +98,7 @@ impl JobData {
 
     fn of_rank(&self, rank: u32, number: u32, node: &Node, local_rank: u16) -> Vec<Attribute> {
         let program = self.program_of(rank);
-        vec![
+        let mut place = vec![
             // The first says whose these are.
             Attribute::new("pmix.rank", Value::Rank(rank)),
             Attribute::new("pmix.grank", Value::Rank(rank)),
@@ -109,7 +111,13 @@ impl JobData {
             Attribute::new("pmix.nrank", Value::Short(local_rank)),
             Attribute::number("pmix.nodeid", number),
             Attribute::text("pmix.hname", node.name.clone()),
-        ]
+        ];
+        // MPICH knows by it what was spawned. Of the whole group the library would not find it.
+        if let Some((namespace, rank)) = &self.parent {
+            let parent = Value::Proc(namespace.clone(), *rank);
+            place.push(Attribute::new("pmix.parent", parent));
+        }
+        place
     }
 
     /// Of each program of the job.
@@ -177,6 +185,7 @@ mod tests {
             here: 0,
             programs: vec![0, 0, 1],
             is_crowded: true,
+            parent: None,
         }
     }
 
@@ -227,7 +236,11 @@ mod tests {
 
     #[test]
     fn each_rank_has_its_place_in_its_node_and_its_program() {
-        let told = job().attributes(String::new(), String::new());
+        let job = JobData {
+            parent: Some(("parents".to_owned(), 2)),
+            ..job()
+        };
+        let told = job.attributes(String::new(), String::new());
         let places: Vec<&Vec<Attribute>> = told
             .iter()
             .filter(|attribute| attribute.key == "pmix.pdata")
@@ -243,6 +256,8 @@ mod tests {
         assert_eq!(value(second, "pmix.appnum"), Some(&Value::Number(1)));
         assert_eq!(value(second, "pmix.lrank"), Some(&Value::Short(1)));
         assert_eq!(value(second, "pmix.nodeid"), Some(&Value::Number(0)));
+        let parent = Value::Proc("parents".to_owned(), 2);
+        assert_eq!(value(second, "pmix.parent"), Some(&parent));
         assert_eq!(
             value(places[2], "pmix.hname"),
             Some(&Value::Text("b".to_owned()))

@@ -71,6 +71,8 @@ pub(super) fn of(
         crowded: Cores::usable_of(&share.cpus).are_outnumbered_by(share.ranks.len()),
         group: 0,
         first: 0,
+        parent_name_space: String::new(),
+        parent_rank: 0,
     }))
 }
 

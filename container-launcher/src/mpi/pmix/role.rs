@@ -209,6 +209,8 @@ fn data_of(job: &PmixJob) -> JobData {
         here: usize::try_from(job.here).unwrap_or(usize::MAX),
         programs: job.appnums.clone(),
         is_crowded: job.crowded,
+        parent: (!job.parent_name_space.is_empty())
+            .then(|| (job.parent_name_space.clone(), job.parent_rank)),
     }
 }
 

@@ -164,6 +164,11 @@ impl PmixServer {
             appnums,
             group: group.group,
             first: group.first,
+            parent_name_space: match group.parent_kvs_name.as_str() {
+                "" => self.job.name_space.clone(),
+                name => name.to_owned(),
+            },
+            parent_rank: group.parent_rank,
             ..self.job.clone()
         };
         self.calls.add(&job);
