@@ -246,7 +246,7 @@ impl IntelMpi {
 }
 
 /// The release of Open MPI 5 that PyPI carries with its libpmix and its network libraries.
-const OPEN_MPI_RELEASE: &str = "5.0.11";
+pub const OPEN_MPI_RELEASE: &str = "5.0.11";
 
 /// An Open MPI, whose programs speak PMIx.
 #[derive(Debug, Clone)]
@@ -280,6 +280,12 @@ impl OpenMpi {
     #[must_use]
     pub fn folder(&self) -> &Path {
         &self.folder
+    }
+
+    /// The library's own launcher.
+    #[must_use]
+    pub fn mpirun(&self) -> PathBuf {
+        self.folder.join("bin/mpirun")
     }
 
     /// Compiles `it/programs/NAME.c` into `folder`. The program finds the libraries where they are.
