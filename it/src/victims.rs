@@ -89,12 +89,19 @@ pub fn launchers(cluster: &Cluster) -> Result<Vec<FoundProcess>> {
 ///
 /// There is none, or it cannot be found out.
 pub fn kill_pmix_server(cluster: &Cluster) -> Result<()> {
-    let all = cluster.container_processes()?;
+    let server = pmix_server(cluster)?.context("no PMIx server")?;
+    signal_by_id(server.pid, Signal::SIGKILL)
+}
+
+/// A PMIx server of ranks that runs now.
+///
+/// # Errors
+///
+/// `/proc` cannot be read.
+pub fn pmix_server(cluster: &Cluster) -> Result<Option<FoundProcess>> {
+    let mut all = cluster.container_processes()?.into_iter();
     let is_server = |word: &String| word == job::Role::Pmix.argument();
-    let server = all
-        .iter()
-        .find(|found| found.arguments.get(1).is_some_and(is_server));
-    signal_by_id(server.context("no PMIx server")?.pid, Signal::SIGKILL)
+    Ok(all.find(|found| found.arguments.get(1).is_some_and(is_server)))
 }
 
 /// The processes that work on MapReduce tasks now.

@@ -2,11 +2,13 @@
 //! a cluster, which have nothing of it.
 
 use std::fs;
+use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
 use it::bed::{Case, Given, text_of};
-use it::victims::kill_pmix_server;
-use it::{Finished, Mpi4py, OpenMpi};
+use it::load::Usage;
+use it::victims::{kill_pmix_server, pmix_server};
+use it::{Finished, Mpi4py, OpenMpi, wait};
 
 pub const CASES: &[(&str, Case)] = &[
     ("Open MPI: ranks of one container find each other", together),
@@ -32,6 +34,10 @@ pub const CASES: &[(&str, Case)] = &[
     (
         "Open MPI: a spawn that cannot be, and an abort of a spawned rank",
         not_spawned,
+    ),
+    (
+        "Open MPI: a server forgets the groups that are over",
+        forgotten,
     ),
     ("Open MPI: a pool of mpi4py's spawned workers", pool),
     (
@@ -201,6 +207,29 @@ fn not_spawned(given: &Given) -> Result<()> {
     let said = finished.stderr_text();
     ensure!(finished.code() == 9, "{}: {said}", finished.code());
     ensure!(said.contains("rank 2 of spawned group 1"), "{said}");
+    Ok(())
+}
+
+/// Of forty groups, one after the other, each took 0.6 MB for good.
+fn forgotten(given: &Given) -> Result<()> {
+    let program = text_of(&OpenMpi::install()?.program("spawn", &given.folder)?)?;
+    let line = [&["-n", "1"], &SPIN[..], &[&program, "again", "40"]].concat();
+    let mut running = given.gerbil(&line)?.start()?;
+    let mut held = Vec::new();
+    while !running.is_over()? {
+        if let Some(server) = pmix_server(&given.cluster)? {
+            // It may have ended in between.
+            held.extend(Usage::of(server.pid.try_into()?).map(|usage| usage.resident_kib));
+        }
+        wait::pause(Duration::from_millis(100));
+    }
+    let finished = running.finish()?;
+    ensure!(finished.code() == 0, "{finished:?}");
+    let quarter = held.len() / 4;
+    ensure!(quarter > 0, "no PMIx server was seen: {finished:?}");
+    let most = |of: &[u64]| of.iter().max().copied().unwrap_or_default();
+    let (early, late) = (most(&held[..quarter]), most(&held[quarter..]));
+    ensure!(late < early + 6 * 1024, "{early} KiB, and {late} KiB later");
     Ok(())
 }
 
