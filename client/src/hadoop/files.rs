@@ -61,7 +61,11 @@ pub(super) async fn run(
         puts: Puts::default(),
     };
     match interruptible(signals, shell.run(task)).await {
-        ControlFlow::Continue(done) => done?,
+        ControlFlow::Continue(Ok(())) => {}
+        ControlFlow::Continue(Err(error)) => {
+            shell.puts.end().await;
+            return Err(error);
+        }
         ControlFlow::Break(signal) => {
             shell.puts.end().await;
             return Ok(128u8.saturating_add(signal));
