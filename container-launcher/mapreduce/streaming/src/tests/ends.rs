@@ -88,7 +88,7 @@ fn a_command_that_never_reads_or_hangs_is_ended_with_a_sentence() {
 
 #[test]
 fn a_command_that_leaves_something_behind_is_told_from_one_that_has_ended() {
-    let script = "sh -c \"cat; sleep 1000 & exit 0\"";
+    let script = "sh -c \"cat; sleep 30 & exit 0\"";
     let test = streaming(script, None)
         .input("x\n")
         .set("mapreduce.task.timeout", "2000");
