@@ -20,6 +20,7 @@ mod leaving;
 mod local_disk;
 mod name_nodes;
 mod needs;
+mod node_manager;
 mod outputs;
 mod own;
 mod sorted;
@@ -66,7 +67,12 @@ fn main() -> ExitCode {
         cases.push(cut::CASES);
     }
     // These end daemons, and start them again.
-    cases.extend([commits::node::CASES, data_node::CASES, own::OF_SMALL]);
+    cases.extend([
+        commits::node::CASES,
+        data_node::CASES,
+        node_manager::CASES,
+        own::OF_SMALL,
+    ]);
     if disk::can_be_mounted().unwrap_or(false) {
         cases.push(disks::CASES);
     }
