@@ -51,7 +51,12 @@ impl Session {
         match allotted {
             Allotted::Gang { job, lent, view } => {
                 self.gang_begins(job, &lent);
+                let mixed = self.slots.mixed_speeds(job, &lent);
+                // A job that has only waited begins with the first that it hears, and can say something from then on.
                 self.tell(job, WorkEvent::Mpi(MpiJobEvent::Cores(lent.cores)));
+                if let Some(sentence) = mixed {
+                    self.notice(job, sentence);
+                }
                 self.tell(
                     job,
                     WorkEvent::Mpi(MpiJobEvent::Machine(LifecycleEvent::Snapshot(view))),
@@ -83,9 +88,6 @@ impl Session {
         let name = self.slots.name(job).unwrap_or_default();
         let now = self.edge.now();
         self.ledger.gang_begins(now, job, name, shares);
-        if let Some(sentence) = self.slots.mixed_speeds(job, lent) {
-            self.notice(job, sentence);
-        }
     }
 
     /// A job has given its slots back and waits for as many: who gets them is decided when it stands where it stood.
