@@ -114,27 +114,29 @@ impl Nodes {
         counted.reduce(usize::saturating_add)
     }
 
-    /// Speeds of whose cores YARN lets the session have fewer, or more, than there are on this node, in sentences.
-    pub(super) fn core_grants_differ(&self, offer: &Offer) -> Vec<String> {
+    /// Speeds of whose cores YARN lets the session have fewer, or more, than there are on this node: how many are used, and a
+    /// sentence.
+    pub(super) fn core_grants_differ(&self, offer: &Offer) -> Vec<(usize, String)> {
         let differs = COUNTED.into_iter().filter_map(|(speed, name, counted)| {
             let found = self.cores_on_node(&offer.container, speed).len();
             let granted = self.cores_granted_on_node(&offer.container, speed)?;
             (found > 0 && granted != found).then(|| {
                 let cores = if found == 1 { "core" } else { "cores" };
-                format!(
-                    "{}: {found} {name} {cores} found, YARN has granted {granted} {counted}: {} used",
-                    offer.host,
-                    found.min(granted)
-                )
+                let used = found.min(granted);
+                let sentence = format!(
+                    "{}: {found} {name} {cores} found, YARN has granted {granted} {counted}: {used} used",
+                    offer.host
+                );
+                (used, sentence)
             })
         });
         differs.collect()
     }
 
     /// Says these sentences, once a host.
-    fn say_of_grants(&mut self, host: &str, differ: &[String]) {
+    fn say_of_grants(&mut self, host: &str, differ: &[(usize, String)]) {
         if !differ.is_empty() && self.cores.granted_less.insert(host.to_owned()) {
-            for difference in differ {
+            for (_, difference) in differ {
                 tracing::warn!("{difference}");
             }
         }
@@ -162,7 +164,7 @@ impl Nodes {
                     offer.container
                 );
             }
-            let mut differ = self.core_grants_differ(offer);
+            let differ = self.core_grants_differ(offer);
             let has = |speed| {
                 let found = self.cores_on_node(&offer.container, speed);
                 !found.is_empty() && self.cores_granted_on_node(&offer.container, speed) != Some(0)
@@ -174,9 +176,10 @@ impl Nodes {
             }
             let known = self.devices.get(&offer.container).into_iter();
             let cores: Vec<&Element> = known.flat_map(|of| of.core_elements()).collect();
-            let why = match differ.is_empty() {
-                true => one_class(&offer.host, &cores),
-                false => differ.swap_remove(0),
+            let mut ungranted = differ.into_iter().filter(|(used, _)| *used == 0);
+            let why = match ungranted.next() {
+                Some((_, sentence)) => sentence,
+                None => one_class(&offer.host, &cores),
             };
             if self.cores.said_of.insert(offer.host.clone()) {
                 tracing::warn!("{why}");

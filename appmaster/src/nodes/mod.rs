@@ -189,7 +189,8 @@ impl Nodes {
         let nodes = offers.filter_map(|offer| {
             let known = self.devices.get(&offer.container)?;
             let mut row = known.row(self.trust, offer);
-            row.differences.extend(self.core_grants_differ(offer));
+            let differ = self.core_grants_differ(offer).into_iter();
+            row.differences.extend(differ.map(|(_, sentence)| sentence));
             Some(row)
         });
         wire::SessionNodes {

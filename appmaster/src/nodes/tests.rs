@@ -194,6 +194,10 @@ fn cores_that_yarn_does_not_count_are_told() {
     assert_eq!(of(Trust::Scan, &[(0, 1)]), (vec![], None));
     let none = "n1: 3 fast cores found, YARN has granted 0 slot/fast: 0 used".to_owned();
     assert_eq!(of(Trust::Both, &[(0, 2)]), (vec![none.clone()], Some(none)));
+    // Of two sentences that about the class which is missing is the reason.
+    let (both, why) = of(Trust::Both, &[(2, 0)]);
+    let slow = "n1: 2 slow cores found, YARN has granted 0 slot/slow: 0 used";
+    assert_eq!((both.len(), why.as_deref()), (2, Some(slow)));
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! What an MPI job is told whose ranks are on fast and on slow cores.
 
+use std::collections::BTreeMap;
+
 use job::JobId;
 use policy::lending::Lent;
 use policy::schedule::Speed;
@@ -10,17 +12,24 @@ impl Slots {
     /// The sentence for a job with slots of more than one speed, unless it has asked for slots of any.
     pub(crate) fn mixed_speeds(&self, job: JobId, lent: &Lent) -> Option<String> {
         let has_asked = self.loans.get(&job)?.request.any_speed;
-        let of = |speed| lent.speeds.get(&speed).copied().unwrap_or(0);
-        let all: u32 = lent.speeds.values().sum();
-        (!has_asked && lent.speeds.len() > 1)
-            .then(|| sentence(all, of(Speed::Fast), of(Speed::Slow)))
+        (!has_asked && lent.speeds.len() > 1).then(|| sentence(&lent.speeds))
     }
 }
 
-fn sentence(all: u32, fast: u32, slow: u32) -> String {
+fn sentence(speeds: &BTreeMap<Speed, u32>) -> String {
+    let all: u32 = speeds.values().sum();
+    let parts = speeds.iter().map(|(speed, ranks)| {
+        let cores = match speed {
+            Speed::Fast => "fast ones",
+            Speed::Slow => "slow ones",
+            Speed::Plain | Speed::Parked => "ones of no class",
+        };
+        format!("{ranks} on {cores}")
+    });
     format!(
-        "the session has {all} slots on no one speed of cores: {fast} of the ranks are on fast cores and {slow} on slow \
-         ones, and all may wait for the slowest (--any-speed asks for such slots)"
+        "the session has {all} slots on no one speed of cores; it runs the ranks on several ({}), and all may wait for the \
+         slowest (--any-speed asks for such slots)",
+        parts.collect::<Vec<_>>().join(", ")
     )
 }
 
@@ -30,10 +39,14 @@ mod tests {
 
     #[test]
     fn what_a_user_is_told() {
+        let said = |speeds: &[(Speed, u32)]| sentence(&speeds.iter().copied().collect());
         assert_eq!(
-            sentence(6, 2, 4),
-            "the session has 6 slots on no one speed of cores: 2 of the ranks are on fast cores and 4 on slow ones, and all \
-             may wait for the slowest (--any-speed asks for such slots)"
+            said(&[(Speed::Fast, 2), (Speed::Slow, 4)]),
+            "the session has 6 slots on no one speed of cores; it runs the ranks on several (2 on fast ones, 4 on slow ones), \
+             and all may wait for the slowest (--any-speed asks for such slots)"
         );
+        // A node whose cores are alike, beside one with both.
+        let said = said(&[(Speed::Fast, 1), (Speed::Plain, 3)]);
+        assert!(said.contains("1 on fast ones") && said.contains("3 on ones of no class"));
     }
 }
