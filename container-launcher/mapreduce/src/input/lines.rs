@@ -6,13 +6,16 @@
 //! are cut. A byte order mark of UTF-8 at the front of a file is no part of its first line, whose offset is 0
 //! all the same.
 //!
+//! A line that is longer than a record may be fails its task. Where `mapreduce.input.linerecordreader.line.maxlength` is
+//! set, lines that take as many bytes or more, with their ends, are left out, as Hadoop does; the task's log says how many.
+//!
 //! Of bzip2 the bytes of a piece are those of the blocks that begin in it, and places in it are counted from where the piece
 //! begins in the file: what the blocks before hold is not known.
 //!
 //! A delimiter that may overlap itself, such as two line feeds where there are three, is found from where a reader begins:
 //! two pieces may see it at two places, and what lies at their border is read twice, as Hadoop does.
 
-use std::io::Read;
+use std::io::{Read, Write as _};
 
 use super::bzip2_blocks::Owned;
 use super::{Granule, InputFormat, Source, columnar};
@@ -51,7 +54,33 @@ pub struct LineReader {
     /// What tells where the piece ends, and how far behind it a line may begin.
     owned: Option<(Owned, u64)>,
     longest: usize,
+    /// Lines that are as long are left out, rather than refused: how many so far.
+    left_out: Option<u64>,
     delimiter: Option<Vec<u8>>,
+}
+
+/// A line that was taken.
+enum Taken {
+    /// Where it lies in the buffer.
+    Line(usize, usize),
+    /// It is too long, and left out.
+    LeftOut,
+    /// The file has ended.
+    End,
+}
+
+impl Drop for LineReader {
+    fn drop(&mut self) {
+        if let Some(left_out @ 1..) = self.left_out {
+            // The task's log; nothing is done where that cannot be written.
+            drop(writeln!(
+                std::io::stderr().lock(),
+                "{}: lines of {} bytes or more ({LINE_MAX}) are left out: {left_out}",
+                self.name,
+                self.longest
+            ));
+        }
+    }
 }
 
 impl std::fmt::Debug for LineReader {
@@ -62,9 +91,8 @@ impl std::fmt::Debug for LineReader {
 
 impl LineReader {
     pub(crate) fn new(source: Source, settings: &Settings) -> Result<Self> {
-        let longest = settings
-            .parse_if(LINE_MAX)?
-            .map_or_else(|| settings.record_max(), Ok)?;
+        let set = settings.parse_if(LINE_MAX)?;
+        let longest = set.map_or_else(|| settings.record_max(), Ok)?;
         let delimiter = settings.get(DELIMITER).map(|text| text.as_bytes().to_vec());
         // Whoever begins in the middle of a delimiter does not see it: the line behind it is of the piece before.
         let split = delimiter.as_ref().map_or(1, Vec::len).saturating_sub(1);
@@ -81,6 +109,7 @@ impl LineReader {
                 .owned
                 .map(|owned| (owned, source.offset + split as u64)),
             longest,
+            left_out: set.map(|_bytes| 0),
             delimiter,
         };
         if source.offset > 0 {
@@ -96,14 +125,19 @@ impl LineReader {
     /// The next line of the piece, with its offset.
     #[inline]
     pub(crate) fn next(&mut self) -> Result<Option<(u64, &[u8])>> {
-        if self.position > self.end {
-            return Ok(None);
-        }
-        let at = self.position;
-        match self.line()? {
-            Some((from, to)) if at == 0 => self.first(from, to),
-            Some((from, to)) => Ok(self.buffer.get(from..to).map(|line| (at, line))),
-            None => Ok(None),
+        loop {
+            let at = self.position;
+            if at > self.end {
+                return Ok(None);
+            }
+            match self.line()? {
+                Taken::Line(from, to) if at == 0 => return self.first(from, to),
+                Taken::Line(from, to) => {
+                    return Ok(self.buffer.get(from..to).map(|line| (at, line)));
+                }
+                Taken::LeftOut => {}
+                Taken::End => return Ok(None),
+            }
         }
     }
 
@@ -136,6 +170,9 @@ impl LineReader {
                 return Ok(None);
             }
             match length {
+                Some(length) if self.left_out.is_some() && length >= self.longest => {
+                    return Ok(None);
+                }
                 Some(length) => break length,
                 None if self.ended || held.len() > self.longest => return Ok(None),
                 None => self.fill()?,
@@ -152,38 +189,60 @@ impl LineReader {
         self.buffer.get(from..to).unwrap_or_default()
     }
 
-    /// Takes a line: where it lies in the buffer. None at the end of the file.
+    /// Takes a line.
     #[inline]
-    fn line(&mut self) -> Result<Option<(usize, usize)>> {
+    fn line(&mut self) -> Result<Taken> {
         let mut searched = self.start;
         loop {
             if let Some((to, next)) = self.find(searched) {
                 let from = self.start;
-                if to - from > self.longest {
-                    return Err(self.too_long());
+                if self.is_too_long(to - from, next - from) {
+                    return self.too_long();
                 }
                 self.position += (next - from) as u64;
                 self.start = next;
-                return Ok(Some((from, to)));
+                return Ok(Taken::Line(from, to));
+            }
+            let (from, to) = (self.start, self.filled);
+            let kept = to - from;
+            if self.is_too_long(kept, kept) {
+                return self.too_long();
             }
             if self.ended {
-                let (from, to) = (self.start, self.filled);
-                if to - from > self.longest {
-                    return Err(self.too_long());
-                }
                 self.start = to;
-                self.position += (to - from) as u64;
-                return Ok((from < to).then_some((from, to)));
-            }
-            let kept = self.filled - self.start;
-            if kept > self.longest {
-                return Err(self.too_long());
+                self.position += kept as u64;
+                return Ok(match kept {
+                    0 => Taken::End,
+                    _ => Taken::Line(from, to),
+                });
             }
             // What was searched may end in the middle of a delimiter, or between CR and LF.
             let overlap = self.delimiter.as_ref().map_or(1, Vec::len);
             self.fill()?;
             searched = self.start + kept.saturating_sub(overlap);
         }
+    }
+
+    /// A line of so many bytes, which takes so many with its end.
+    #[inline]
+    const fn is_too_long(&self, line: usize, whole: usize) -> bool {
+        match self.left_out {
+            Some(_) => whole >= self.longest && whole > 0,
+            None => line > self.longest,
+        }
+    }
+
+    #[cold]
+    fn too_long(&mut self) -> Result<Taken> {
+        let Some(left_out) = &mut self.left_out else {
+            return Err(Error::new(format!(
+                "{}: the line at byte {} is longer than {} bytes: raise {LINE_MAX}",
+                self.name, self.position, self.longest
+            )));
+        };
+        *left_out += 1;
+        self.skip()?;
+        Ok(Taken::LeftOut)
     }
 
     /// Leaves out the rest of a line, however long it is: whoever has its beginning reads it, and says so where it is
@@ -230,13 +289,6 @@ impl LineReader {
             } else {
                 at + 1
             },
-        ))
-    }
-
-    fn too_long(&self) -> Error {
-        Error::new(format!(
-            "{}: the line at byte {} is longer than {} bytes: raise {LINE_MAX}",
-            self.name, self.position, self.longest
         ))
     }
 
@@ -341,20 +393,30 @@ impl InputFormat for NLines {
 mod tests {
     use proptest::prelude::*;
 
-    use super::{InputFormat as _, TextLines};
+    use super::{InputFormat as _, LINE_MAX, PIECE, TextLines};
     use crate::input::Source;
-    use crate::settings::Settings;
+    use crate::settings::{RECORD_MAX, Settings};
 
-    fn read(text: &[u8], offset: usize, end: usize, settings: &Settings) -> Vec<(u64, Vec<u8>)> {
+    /// All lines of a piece of the text.
+    fn piece(
+        text: &[u8],
+        offset: usize,
+        end: usize,
+        settings: &Settings,
+    ) -> crate::Result<Vec<(u64, Vec<u8>)>> {
         let mut source = Source::in_memory("t", text[offset..].to_vec());
         source.offset = offset as u64;
         source.end = end as u64;
-        let mut reader = TextLines::open(source, settings).unwrap();
+        let mut reader = TextLines::open(source, settings)?;
         let mut lines = Vec::new();
-        while let Some((at, line)) = reader.next().unwrap() {
+        while let Some((at, line)) = reader.next()? {
             lines.push((at, line.to_vec()));
         }
-        lines
+        Ok(lines)
+    }
+
+    fn read(text: &[u8], offset: usize, end: usize, settings: &Settings) -> Vec<(u64, Vec<u8>)> {
+        piece(text, offset, end, settings).unwrap()
     }
 
     proptest! {
@@ -426,58 +488,71 @@ mod tests {
     }
 
     #[test]
-    fn of_a_line_that_is_too_long_only_the_piece_says_so_in_which_it_begins() {
+    fn a_line_that_is_too_long_is_named_by_the_piece_in_which_it_begins() {
         let mut settings = Settings::default();
-        settings.set(super::LINE_MAX, "1000");
-        let text = ["ok\n", &"x".repeat(3 * super::PIECE), "\nlast\n"].concat();
-        let part = |offset: usize, end: usize| {
-            let mut source = Source::in_memory("t", text.as_bytes()[offset..].to_vec());
-            source.offset = offset as u64;
-            source.end = end as u64;
-            let mut reader = TextLines::open(source, &settings)?;
-            let mut lines = Vec::new();
-            while let Some((at, line)) = reader.next()? {
-                lines.push((at, line.to_vec()));
+        let most = 600_000;
+        settings.set(RECORD_MAX, &most.to_string());
+        for length in [most, most + 1] {
+            for end in ["\nlast\n", ""] {
+                let text = ["ok\n", &"x".repeat(length), end].concat();
+                let read = piece(text.as_bytes(), 0, 9, &settings);
+                match length > most {
+                    true => assert_eq!(
+                        read.unwrap_err().to_string(),
+                        format!(
+                            "t: the line at byte 3 is longer than {most} bytes: raise {LINE_MAX}"
+                        )
+                    ),
+                    false => assert_eq!(read.unwrap().len(), 2),
+                }
             }
-            Ok(lines)
-        };
-        let error = part(0, 9).map_err(|error: crate::Error| error.to_string());
-        let words = "t: the line at byte 3 is longer than 1000 bytes";
-        assert!(error.unwrap_err().contains(words));
-        assert_eq!(part(10, 2 * super::PIECE).unwrap(), []);
-        let last = (4 + 3 * super::PIECE) as u64;
+        }
+        let text = ["ok\n", &"x".repeat(most + 1), "\nlast\n"].concat();
         assert_eq!(
-            part(2 * super::PIECE, text.len()).unwrap(),
-            [(last, b"last".to_vec())]
+            piece(text.as_bytes(), 10, 2 * PIECE, &settings).unwrap(),
+            []
         );
     }
 
+    /// Hadoop takes a line whose bytes, with its end, are fewer than what is set.
     #[test]
-    fn a_line_that_is_too_long_is_named_by_file_and_offset() {
-        let mut settings = Settings::default();
-        settings.set(super::LINE_MAX, "1000");
-        let source = Source::in_memory(
-            "logs/a.txt",
-            [b"ok\n".to_vec(), vec![b'x'; 600_000]].concat(),
-        );
-        let refused = |source| {
-            let mut reader = TextLines::open(source, &settings).unwrap();
-            assert!(reader.next().unwrap().is_some());
-            let error = reader.next().unwrap_err().to_string();
-            assert!(
-                error.contains("logs/a.txt: the line at byte 3 is longer than 1000 bytes"),
-                "{error}"
+    fn lines_that_are_longer_than_is_set_are_left_out() {
+        let line = |bytes: usize| "x".repeat(bytes);
+        for longest in [10, 1000, PIECE + 7, 3 * PIECE] {
+            let mut settings = Settings::default();
+            settings.set(LINE_MAX, &longest.to_string());
+            let too_long = [longest - 1, longest, 5 * PIECE];
+            let mut lines = vec![line(0), line(longest - 2)];
+            for length in too_long {
+                lines.extend([line(length), line(3)]);
+            }
+            let text = lines.join("\n") + "\n";
+            let mut expected = Vec::new();
+            let mut at = 0;
+            for line in &lines {
+                if line.len() + 1 < longest {
+                    expected.push((at, line.clone().into_bytes()));
+                }
+                at += line.len() as u64 + 1;
+            }
+            assert_eq!(
+                piece(text.as_bytes(), 0, text.len(), &settings).unwrap(),
+                expected
             );
-        };
-        refused(source);
-        // Also where it ends in what was read with it, or with the file.
-        for end in ["\n", ""] {
-            let text = ["ok\n", &"x".repeat(1001), end].concat();
-            refused(Source::in_memory("logs/a.txt", text.into_bytes()));
+            // However it is cut.
+            for step in [text.len() / 3 + 1, text.len() / 7 + 1] {
+                let mut read = Vec::new();
+                for from in (0..text.len()).step_by(step) {
+                    let end = (from + step).min(text.len());
+                    read.extend(piece(text.as_bytes(), from, end, &settings).unwrap());
+                }
+                assert_eq!(read, expected, "of {step}");
+            }
+            // A last line without an end is as long as it is.
+            for (length, is_read) in [(longest - 1, true), (longest, false)] {
+                let read = piece(line(length).as_bytes(), 0, length, &settings).unwrap();
+                assert_eq!(read.len(), usize::from(is_read));
+            }
         }
-        let text = ["ok\n", &"x".repeat(1000), "\n"].concat();
-        let source = Source::in_memory("logs/a.txt", text.into_bytes());
-        let mut reader = TextLines::open(source, &settings).unwrap();
-        assert!(reader.next().unwrap().is_some() && reader.next().unwrap().is_some());
     }
 }
