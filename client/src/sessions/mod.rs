@@ -108,12 +108,7 @@ pub(crate) async fn jobs(cluster: Option<&Cluster>) -> Vec<JobStatus> {
     let own = async {
         match (applications(), cluster) {
             // What commands that were killed have left may be of clusters that are gone.
-            (Ok(folder), Some(cluster)) => {
-                let rm = &cluster.resource_managers.client;
-                let is_here =
-                    |owned: &Owned| owned.resource_managers.iter().any(|at| rm.contains(at));
-                list::jobs(&folder, is_here).await
-            }
+            (Ok(folder), Some(cluster)) => list::jobs(&folder, |owned| is_on(cluster, owned)).await,
             _ => Vec::new(),
         }
     };
@@ -147,7 +142,8 @@ pub(crate) struct Held {
 /// It cannot be used, or more than one may be meant.
 pub(crate) fn held(job: JobName) -> Result<Option<Held>, SessionError> {
     for (folder, is_own) in [(folder()?, false), (applications()?, true)] {
-        if let Some(kept) = folder.session_where(&job, |id| job.is_of(id))? {
+        let is_meant = |id| job.is_of(id);
+        if let Some(kept) = folder.session_where(&job, is_meant, is_on_hadoop)? {
             return Ok(Some(Held {
                 folder,
                 kept,
@@ -156,6 +152,16 @@ pub(crate) fn held(job: JobName) -> Result<Option<Held>, SessionError> {
         }
     }
     Ok(None)
+}
+
+/// Whether an application is on the cluster that the user's settings name.
+fn is_on_hadoop(owned: &Owned) -> bool {
+    Cluster::find().is_ok_and(|cluster| is_on(&cluster, owned))
+}
+
+fn is_on(cluster: &Cluster, owned: &Owned) -> bool {
+    let rm = &cluster.resource_managers.client;
+    owned.resource_managers.iter().any(|at| rm.contains(at))
 }
 
 impl Held {
