@@ -103,7 +103,7 @@ pub fn cause(cause: &Cause, seen: SeenMemory, types: &ResourceTypes) -> String {
         }
         Cause::Killed(KillReason::Interrupted) => "interrupted by the user".into(),
         Cause::Killed(KillReason::NoReader) => {
-            "nobody reads the output any more, so the job was ended".into()
+            "the output could not be written any more, so the job was ended".into()
         }
         Cause::Killed(KillReason::ClientLost) => {
             "the client that followed the job is gone, so the job was ended".into()

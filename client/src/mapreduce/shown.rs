@@ -201,7 +201,7 @@ impl Show for Shown {
             let sentence = format!("{} {name}: {why}", job.id);
             let prints = report.filter(|report| report.failed_attempts > 0).map(|_| {
                 format!(
-                    "gerbil logs {} lists what failed attempts have printed",
+                    "gerbil logs {} shows what failed attempts have printed, if anything",
                     job.id
                 )
             });

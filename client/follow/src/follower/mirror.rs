@@ -126,6 +126,8 @@ impl Follower<'_> {
         let mut patience = how.patience;
         let mut is_late = false;
         let mut output_end = None;
+        // A job that only waits for its containers has no output to lose.
+        let mut has_run = false;
         let mut given = Given::All;
         let broken = loop {
             // Until the last word is said and the last byte is written, however slow the reader.
@@ -133,7 +135,7 @@ impl Follower<'_> {
                 event = events.message(), if verdict.is_none() => match event {
                     Ok(Some(wire::JobEvent { event: Some(Event::Phase(phase)) })) => {
                         if matches!(phase.kind(), wire::phase::Kind::Running | wire::phase::Kind::Ending) {
-                            patience = None;
+                            (patience, has_run) = (None, true);
                         }
                         self.progress.phase(&phase);
                     }
@@ -276,6 +278,7 @@ impl Follower<'_> {
                 say(format!("cannot write the program's output: {error}"));
             }
             Some(OutputEnd::Complete | OutputEnd::NoReader | OutputEnd::Incomplete) => {}
+            Some(OutputEnd::Broken) | None if !has_run => {}
             Some(OutputEnd::Broken) | None => {
                 say("the connection broke while output was on its way: some of it is missing");
             }
