@@ -75,7 +75,7 @@ pub fn rejection(why: &Rejection, types: &ResourceTypes) -> String {
             usable,
             largest,
         } => format!(
-            "the list has {} with {processes} or more processes of {}, but only {} can ever hold so \
+            "the list has {} with {processes} or more processes of {}, but the cluster has only {} that can hold so \
              many (the largest container is {}); list smaller numbers, ask for less with {}, have \
              {MEMORY_KEYS} raised{}",
             some(*wanted, "entry", "entries"),
@@ -91,7 +91,7 @@ pub fn rejection(why: &Rejection, types: &ResourceTypes) -> String {
             usable,
             unit,
         } => format!(
-            "mode {mode} wants {wanted} nodes, but only {usable} can ever hold a process of {}; ask \
+            "mode {mode} wants {wanted} nodes, but the cluster has only {usable} that can hold a process of {}; ask \
              for fewer nodes (--nodes, or a shorter list), or relax their number with -r all",
             words(unit)
         ),

@@ -39,7 +39,7 @@ impl Gang {
         self.looked = now;
         match (answer, on_full) {
             (Ok(placement), _) => self.begin_to_gather(now, placement),
-            (Err(rejection), on_full) if self.may_pass(&rejection) => {
+            (Err(rejection), on_full) if self.may_pass(now, &rejection) => {
                 let why = NoRoom::Rejected(Box::new(rejection));
                 let Some(placement) = on_full else {
                     return self.wait_for_room(now, why);
@@ -136,12 +136,16 @@ impl Gang {
     }
 
     /// Whether to look again. What was possible once is believed to be impossible only when two looks
-    /// in a row say so: while a ResourceManager or a node restarts, nodes are missing for seconds.
-    pub(super) fn may_pass(&mut self, rejection: &Rejection) -> bool {
-        let final_word = !rejection.may_pass();
-        let first_time = final_word && self.round > 0 && !self.doubted;
-        self.doubted = final_word;
-        !final_word || first_time
+    /// in a row say so: while a ResourceManager or a node restarts, nodes are missing for seconds. What was whole,
+    /// and has lost a container, may have to wait until its node is back.
+    pub(super) fn may_pass(&mut self, now: Millis, rejection: &Rejection) -> bool {
+        if rejection.may_pass() {
+            self.doubted = false;
+            return true;
+        }
+        let is_first = self.round > 0 && !self.doubted;
+        self.doubted = true;
+        is_first || self.back_by.is_some_and(|back_by| now < back_by)
     }
 
     /// Asks for what of `placement` is neither there nor asked for, in one call that also clears

@@ -174,7 +174,7 @@ impl Gang {
     ) -> Vec<GangAction> {
         match answer {
             Ok(placement) => self.ask(now, placement),
-            Err(rejection) if self.may_pass(&rejection) => {
+            Err(rejection) if self.may_pass(now, &rejection) => {
                 // What was lost, or does not answer, cannot be had beside what is held.
                 match self.members.has_a_gap() || self.is_better_let_go(&rejection) {
                     true => self.let_go(now, None),
@@ -229,6 +229,7 @@ impl Gang {
         };
         let members = self.members.complete()?;
         self.give_up_at = None;
+        self.back_by = None;
         self.state = GangState::Whole;
         Some(GangAction::Complete(members))
     }

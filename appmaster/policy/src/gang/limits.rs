@@ -29,6 +29,9 @@ pub struct GangLimits {
     /// How long a node that a container was lost with is left alone where the mode allows another that has room: as
     /// long as YARN itself may take to miss a node, by Hadoop's default.
     pub avoid: Millis,
+    /// How long a gang that was whole, and that the nodes which are left can never hold, waits for those that are
+    /// missing: as long as a NodeManager, or its host, takes to start again.
+    pub back: Millis,
 }
 
 /// A NodeManager's heartbeat: requests cannot be served sooner.
@@ -59,6 +62,7 @@ impl Default for GangLimits {
             pause: Millis(3_000),
             wait: None,
             avoid: Millis(600_000),
+            back: Millis(180_000),
         }
     }
 }

@@ -65,6 +65,8 @@ pub struct Gang {
     looked: Millis,
     /// The last look said that it can never be placed.
     doubted: bool,
+    /// It was whole: until when nodes that it needs, and that are missing, may come back.
+    back_by: Option<Millis>,
     /// What was missing, the last time it was tried.
     shortfall: Option<Shortfall>,
     /// When waiting for containers is given up.
@@ -120,6 +122,7 @@ impl Gang {
             view: None,
             looked: Millis(0),
             doubted: false,
+            back_by: None,
             shortfall: None,
             give_up_at: None,
             members: Members::default(),
@@ -267,6 +270,7 @@ impl Gang {
         }
         self.used = self.members.held().into_iter().collect();
         self.give_up_at = self.limits.wait.map(|span| now.plus(span));
+        self.back_by = Some(now.plus(self.limits.back));
         let next_look = self.looked.plus(self.limits.reissue);
         let look_now = now >= next_look;
         if self.used.is_empty() {

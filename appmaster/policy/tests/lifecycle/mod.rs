@@ -17,8 +17,8 @@ use policy::lifecycle::{
 };
 use policy::run::RunLimits;
 use policy::{
-    ClusterView, ContainerId, Counted, Demand, End, MiB, Millis, NodeId, NodeView, Placement, Rank,
-    Rejection, ResourceTypes, Resources,
+    ClusterView, ContainerId, Counted, Demand, End, MiB, Millis, Mode, NodeId, NodeView, Placement,
+    Rank, Rejection, ResourceTypes, Resources,
 };
 
 fn cluster(nodes: usize, used_mib: u64) -> ClusterView {
@@ -90,7 +90,11 @@ fn sparing() -> LifecycleLimits {
 
 /// Both containers of a job are ordered to start, at time 0.
 fn starting_with(limits: LifecycleLimits) -> MpiMachine {
-    let mut job = MpiMachine::new(demand(4), limits, 1);
+    starting(demand(4), limits)
+}
+
+fn starting(demand: Demand, limits: LifecycleLimits) -> MpiMachine {
+    let mut job = MpiMachine::new(demand, limits, 1);
     assert_eq!(
         job.step(Millis(0), LifecycleEvent::Registered),
         [LifecycleAction::TakeSnapshot]
@@ -105,7 +109,11 @@ fn starting_with(limits: LifecycleLimits) -> MpiMachine {
 }
 
 fn running_with(limits: LifecycleLimits) -> MpiMachine {
-    let mut job = starting_with(limits);
+    joined(starting_with(limits))
+}
+
+/// One whose containers are ordered to start: both join.
+fn joined(mut job: MpiMachine) -> MpiMachine {
     let first = job.step(Millis(0), LifecycleEvent::Joined(ContainerId("c1".into())));
     assert!(!first.iter().any(|a| matches!(a, LifecycleAction::Begin(_))));
     let second = job.step(Millis(0), LifecycleEvent::Joined(ContainerId("c2".into())));

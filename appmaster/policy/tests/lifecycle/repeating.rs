@@ -398,6 +398,48 @@ fn what_keeps_the_next_run_from_starting_stands_behind_the_loss() {
     );
 }
 
+/// Two nodes are wanted, and a NodeManager restarts: until it has registered again there is only one.
+#[test]
+fn a_node_that_the_next_run_needs_is_waited_for() {
+    let two_nodes = Demand {
+        mode: Mode::LocDist,
+        nodes: NonZeroU32::new(2),
+        ..demand(4)
+    };
+    for is_back in [true, false] {
+        let mut job = joined(starting(two_nodes.clone(), limits(1)));
+        let _repeat = lost_one(&mut job);
+        let mut now = Millis(5_200);
+        let mut view = cluster(1, 0);
+        let ended = loop {
+            let mut actions = job.step(now, LifecycleEvent::Tick);
+            if is_back && now > Millis(120_000) {
+                view = cluster(2, 0);
+            }
+            actions.extend(job.step(now, LifecycleEvent::Snapshot(view.clone())));
+            let asks = |action: &LifecycleAction| matches!(action, LifecycleAction::Ask { .. });
+            if actions.iter().any(asks) && view.nodes.len() == 2 {
+                break None;
+            }
+            if let Some(said) = verdict(&actions) {
+                break Some(said);
+            }
+            now = job.wakes_at().unwrap().max(Millis(now.0 + 1));
+            assert!(now < Millis(400_000));
+        };
+        match ended {
+            None => assert!(is_back),
+            Some(said) => {
+                assert!(!is_back && now >= Millis(180_000), "{now:?}: {said}");
+                assert!(
+                    said.contains("c2 on n2 was killed") && said.contains("wants 2 nodes"),
+                    "{said}"
+                );
+            }
+        }
+    }
+}
+
 /// The gap that the loss of the second container left is granted on node `node`, of as many.
 pub(super) fn replaced(
     job: &mut MpiMachine,
