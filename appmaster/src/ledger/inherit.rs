@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use job::StagingFolder;
 use job::history::{FOLDER, HistoryFolder, JobHistory, JobState};
-use job::recovered::Recovered;
+use job::recovered::{LOST, Recovered};
 use policy::commit::Inheritance;
 use proto_hadoop::AppAttemptId;
 use tokio::task::JoinSet;
@@ -22,8 +22,6 @@ use crate::mapreduce::{Book, Folder, Record, keep};
 const WITHIN: Duration = Duration::from_secs(900);
 /// Jobs that are worked on at once; each has several calls under way.
 const AT_ONCE: usize = 8;
-/// Why a job that is given up has failed.
-const LOST: &str = "its ApplicationMaster was lost";
 
 /// A job of the ApplicationMaster before.
 #[derive(Debug)]

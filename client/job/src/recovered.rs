@@ -7,6 +7,8 @@ use std::collections::BTreeSet;
 pub const FOLDER: &str = "commits";
 /// How it begins.
 const HEAD: &str = "the ApplicationMaster was lost";
+/// Why a job that is given up has failed, in its history.
+pub const LOST: &str = "its ApplicationMaster was lost";
 /// Of an ApplicationMaster that has left no record of a job.
 const NONE: &str = "none of its jobs was about to commit";
 /// Output folders that are named; further jobs are told by their numbers.

@@ -52,7 +52,7 @@ use crate::usage::UsageError;
 pub(crate) use histories::Histories;
 use mr_application::MrApplication;
 pub(crate) use past::main as past;
-pub(crate) use watched::{WatchedJob, watch};
+pub(crate) use watched::{Watched, WatchedJob, watch};
 
 use profile::profiles;
 use shown::Shown;

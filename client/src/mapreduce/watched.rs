@@ -35,13 +35,21 @@ pub(crate) struct WatchedJob {
     pub(crate) tasks: Option<TaskProgress>,
 }
 
-/// Shows it to its end, or until the user has seen enough; its exit code.
+/// How a job was watched.
+pub(crate) enum Watched {
+    /// To its end, or until the user had seen enough: the exit code.
+    Ended(u8),
+    /// Until the connection to its ApplicationMaster broke.
+    Broken { number: u32, why: String },
+}
+
+/// Shows it to its end, or until the user has seen enough.
 pub(crate) async fn watch(
     held: &Held,
     reached: Reached,
     job: WatchedJob,
     signals: &mut Signals,
-) -> u8 {
+) -> Watched {
     let kept = &held.kept;
     let (told, mut news) = mpsc::channel(NEWS);
     let (_nothing_is_wished, wishes) = wishes::channel(JobControl::Run);
@@ -75,19 +83,24 @@ pub(crate) async fn watch(
                 shown.clear();
                 let id = &accepted.id;
                 say(format!("{id} goes on; gerbil attach {id} shows it again, gerbil kill {id} ends it"));
-                return 128u8.saturating_add(signal);
+                return Watched::Ended(128u8.saturating_add(signal));
             }
         }
     };
     while let Ok((_, told)) = news.try_recv() {
         shown.told(&accepted, &told);
     }
-    let verdict = ended.verdict.as_ref();
-    let report: Option<TasksReport> =
-        verdict.and_then(|verdict| serde_json::from_str(&verdict.tasks).ok());
+    let Some(verdict) = &ended.verdict else {
+        shown.clear();
+        return Watched::Broken {
+            number: accepted.number,
+            why: ended.sentence,
+        };
+    };
+    let report: Option<TasksReport> = serde_json::from_str(&verdict.tasks).ok();
     shown.ended(&accepted, &ended, report.as_ref());
     shown.clear();
-    ended.code
+    Watched::Ended(ended.code)
 }
 
 fn accepted(job: WatchedJob, held: &Held) -> Accepted {

@@ -7,6 +7,7 @@ mod key;
 mod kill;
 mod list;
 pub(crate) mod logs;
+mod lost;
 mod slots;
 mod start;
 mod watch;

@@ -1,29 +1,35 @@
 //! `gerbil attach`: jobs that were left to their session.
 
 use std::ops::ControlFlow;
+use std::time::{Duration, Instant};
 
 use ::job::exit::Exit;
 use ::job::history::JobState;
+use ::job::recovered::LOST;
 use follow::Layout;
 use follow::follower::{Follower, Watching};
 use follow::pattern::Pattern;
 use follow::progress::Progress;
 use follow::streams::{InputSource, StandardInput};
 use mapreduce_client::history::text;
+use proto_hadoop::ApplicationClient;
 use session::status::Status;
-use session::{JobName, SessionError, reach};
+use session::{JobName, Reached, SessionError, reach};
 use terminal::signals::Signals;
-use terminal::{Foreign, Text, blocking, print, say};
+use terminal::{Foreign, Text, blocking, interruptible, print, say};
 
 use crate::failure::Failure;
-use crate::mapreduce::{self, Histories, WatchedJob};
+use crate::mapreduce::{self, Histories, Watched, WatchedJob};
 use crate::run::thread;
 use crate::subcommands::AttachOptions;
 
-use super::{held, no_such_job};
+use super::lost::{self, Behind};
+use super::{Held, held, no_such_job};
 
 /// What a MapReduce job that has failed returns.
 const FAILED: u8 = 1;
+/// A connection that broke after so long is made once more.
+const LASTED: Duration = Duration::from_secs(2);
 
 /// Shows a job from its beginning to its end; its exit code.
 pub(super) async fn attach(
@@ -39,39 +45,97 @@ pub(super) async fn attach(
         },
         ControlFlow::Break(signal) => return Ok(128u8.saturating_add(signal)),
     };
+    let rm = reach::resource_managers(&held.kept.owned);
+    loop {
+        let began = Instant::now();
+        let watched = match interruptible(signals, reached(&rm, &held, job)).await {
+            ControlFlow::Continue(reached) => match reached? {
+                Found::Past(code) => return Ok(code),
+                Found::Tasks(reached, job) => mapreduce::watch(&held, reached, job, signals).await,
+                Found::Ranks(reached, number) => {
+                    let job = job.numbered(number);
+                    return Ok(ranks(&rm, &held, reached, job, given, signals).await);
+                }
+            },
+            ControlFlow::Break(signal) => return Ok(128u8.saturating_add(signal)),
+        };
+        let (number, why) = match watched {
+            Watched::Ended(code) => return Ok(code),
+            Watched::Broken { number, why } => (number, why),
+        };
+        let behind = interruptible(signals, lost::behind(&rm, &held, number)).await;
+        match behind {
+            // Else it refuses to show it.
+            ControlFlow::Continue(Behind::Lives) if began.elapsed() > LASTED => {}
+            ControlFlow::Continue(Behind::Over) => {
+                let job = job.numbered(number);
+                return past(job).await?.ok_or_else(|| no_such_job(job).into());
+            }
+            ControlFlow::Continue(Behind::Lives | Behind::Unknown) => {
+                say(format!("{}: {why}", job.numbered(number)));
+                return Ok(Exit::Lost.code());
+            }
+            ControlFlow::Break(signal) => return Ok(128u8.saturating_add(signal)),
+        }
+    }
+}
+
+/// What there is of a job that is to be shown.
+enum Found {
+    /// It is over, and its history was shown: the job's exit code.
+    Past(u8),
+    /// A MapReduce job.
+    Tasks(Reached, WatchedJob),
+    /// An MPI job of this number, or none.
+    Ranks(Reached, u32),
+}
+
+/// Looks for the job where its ApplicationMaster is, and in the histories where that does not have it any more.
+async fn reached(rm: &ApplicationClient, held: &Held, job: JobName) -> Result<Found, Failure> {
     let kept = &held.kept;
-    let rm = reach::resource_managers(&kept.owned);
     let reaching = async {
         let mut reached = held.reached().await?;
         let number = reached.number(kept, job).await?;
         let status = reached.status(kept).await?;
         Ok::<_, SessionError>((reached, number, status))
     };
-    let (reached, number, status) = tokio::select! {
-        reached = reaching => match reached {
-            Err(error) if error.is_of_past() => {
-                return past(job).await?.ok_or_else(|| error.into());
-            }
-            reached => reached?,
-        },
-        signal = signals.ending() => return Ok(128u8.saturating_add(signal)),
+    let (reached, number, status) = match reaching.await {
+        Err(error) if error.is_of_past() => {
+            let _is_over = lost::is_over(rm, kept.owned.application).await;
+            let code = past(job).await?;
+            return code.map(Found::Past).ok_or_else(|| error.into());
+        }
+        reached => reached?,
     };
     let known = status.jobs.iter().map(|of| of.job);
     let mut known = known.chain(status.kept.iter().map(|of| of.job));
-    // A command that has followed it to its end took it along.
-    if !known.any(|known| known == number)
-        && let Some(code) = past(job).await?
-    {
-        return Ok(code);
+    // A command that has followed it to its end took it along; or it was lost with its ApplicationMaster.
+    if !known.any(|known| known == number) {
+        let _is_over = lost::is_over(rm, kept.owned.application).await;
+        if let Some(code) = past(job).await? {
+            return Ok(Found::Past(code));
+        }
     }
-    if let Some(job) = of_tasks(status, number) {
-        return Ok(mapreduce::watch(&held, reached, job, signals).await);
-    }
-    let job = job.numbered(number);
+    Ok(match of_tasks(status, number) {
+        Some(job) => Found::Tasks(reached, job),
+        None => Found::Ranks(reached, number),
+    })
+}
+
+/// Shows an MPI job; its exit code.
+async fn ranks(
+    rm: &ApplicationClient,
+    held: &Held,
+    reached: Reached,
+    job: JobName,
+    given: AttachOptions,
+    signals: &mut Signals,
+) -> u8 {
+    let kept = &held.kept;
     let mut progress = Progress::new(false);
     progress.taken(job.to_string());
     let follower = Follower {
-        rm: &rm,
+        rm,
         id: kept.owned.application,
         keys: &kept.keys,
         progress,
@@ -87,14 +151,14 @@ pub(super) async fn attach(
     let watching = Watching {
         follower,
         name: job.to_string(),
-        job: number,
+        job: job.number.unwrap_or_default(),
         input: given.input,
     };
     let ended = Box::pin(watching.watch(&reached.address)).await;
     if !ended.sentence.is_empty() {
         say(Foreign::sentence(&ended.sentence));
     }
-    Ok(ended.code)
+    ended.code
 }
 
 /// A MapReduce job that is over, and whose ApplicationMaster does not have it any more: how it ended.
@@ -109,6 +173,8 @@ async fn past(job: JobName) -> Result<Option<u8>, Failure> {
     print(Text::of(&text::status(&found))).await?;
     Ok(Some(match found.state {
         JobState::Succeeded => Exit::Success.code(),
+        // As without --detach.
+        JobState::Failed if found.sentence.starts_with(LOST) => Exit::Lost.code(),
         JobState::Failed => FAILED,
         JobState::Killed => Exit::Killed.code(),
     }))

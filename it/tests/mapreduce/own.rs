@@ -272,6 +272,40 @@ fn own_begins_again(given: &Given) -> Result<()> {
     let words = ["lost the ApplicationMaster", "job 1 was given up"];
     expect::sentence(&running.finish()?, 70, &words)?;
     is_gone(given, "/alone/once")?;
+
+    // Nobody is there to begin it again. Who watches hears the same as who comes later.
+    put(given, "/alone/sleeping", &[("a", "a line\n")])?;
+    let output = "/alone/left";
+    let mut line = [
+        &ROOM[..],
+        &["--detach", "streaming", "-mapper", "sleep 600"],
+    ]
+    .concat();
+    line.extend([
+        "-reducer",
+        "NONE",
+        "-input",
+        "/alone/sleeping",
+        "-output",
+        output,
+    ]);
+    let left = alone(given, &line)?.finish()?.success("--detach")?;
+    let name = left.stdout_text().trim().to_owned();
+    runs(given, output)?;
+    let attach = || command(given, &["attach", &name]);
+    let watching = attach()?.start()?;
+    wait::until("the job is watched", Duration::from_secs(30), || {
+        Ok(watching.stderr_so_far().contains(&name).then_some(()))
+    })?;
+    kill_master(given)?;
+    let lost = "because its ApplicationMaster was lost\n";
+    for finished in [attach()?.finish()?, watching.finish()?, attach()?.finish()?] {
+        ensure!(
+            finished.code() == 70 && finished.stdout_text().contains(lost),
+            "{finished:?}"
+        );
+    }
+    is_gone(given, output)?;
     given.is_clean()
 }
 

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use gerbil_task::Counters;
 use job::history::{AttemptEnd, JobHistory, JobState, Print, TaskAttempt, TaskStage};
+use job::recovered::LOST;
 use terminal::Foreign;
 
 use super::id;
@@ -73,6 +74,13 @@ pub fn status(job: &JobHistory) -> String {
         lines.push(format!("because {}", Foreign::sentence(&job.sentence)));
     }
     lines.push(format!("output {}", Foreign::sentence(&job.output)));
+    if job.sentence.starts_with(LOST) {
+        lines.push(format!(
+            "took {}; what its tasks did went with the ApplicationMaster",
+            seconds(job.took_ms)
+        ));
+        return lines.join("\n");
+    }
     lines.push(format!(
         "{} over {} MB, {}",
         count(report.maps.into(), "map"),
