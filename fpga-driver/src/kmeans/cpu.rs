@@ -3,18 +3,55 @@
 use super::packets::Sums;
 use crate::fixed::{Seeded, q22};
 
+/// Centroids that are compared in one pass over a vector.
+const AT_ONCE: usize = 4;
+
 /// The nearest centroid of a vector; `centroids` is k × `vector.len()`.
 pub fn nearest(vector: &[i32], centroids: &[i32]) -> usize {
-    let mut best = 0;
-    let mut largest = i64::MIN;
-    for (index, centroid) in centroids.chunks_exact(vector.len().max(1)).enumerate() {
-        let mut dot = 0i64;
-        for (&a, &b) in vector.iter().zip(centroid) {
-            dot = dot.wrapping_add(i64::from(a) * i64::from(b));
-        }
+    #[cfg(target_arch = "x86_64")]
+    if std::arch::is_x86_feature_detected!("avx2") {
+        #[expect(unsafe_code, reason = "it is compiled for AVX2")]
+        // SAFETY: this processor has AVX2.
+        return unsafe { nearest_by_avx2(vector, centroids) };
+    }
+    nearest_anywhere(vector, centroids)
+}
+
+/// The same, compiled for four products of 64 bits at once.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+fn nearest_by_avx2(vector: &[i32], centroids: &[i32]) -> usize {
+    nearest_anywhere(vector, centroids)
+}
+
+#[inline(always)]
+fn nearest_anywhere(vector: &[i32], centroids: &[i32]) -> usize {
+    let dimension = vector.len().max(1);
+    let (mut best, mut largest, mut index) = (0, i64::MIN, 0);
+    let mut compare = |dot: i64| {
         if dot > largest {
             (best, largest) = (index, dot);
         }
+        index += 1;
+    };
+    let mut blocks = centroids.chunks_exact(AT_ONCE * dimension);
+    for block in &mut blocks {
+        let (first, second) = block.split_at(2 * dimension);
+        let (a, b) = first.split_at(dimension);
+        let (c, d) = second.split_at(dimension);
+        let mut dots = [0i64; AT_ONCE];
+        for ((((&x, &a), &b), &c), &d) in vector.iter().zip(a).zip(b).zip(c).zip(d) {
+            for (dot, y) in dots.iter_mut().zip([a, b, c, d]) {
+                *dot = dot.wrapping_add(i64::from(x) * i64::from(y));
+            }
+        }
+        dots.into_iter().for_each(&mut compare);
+    }
+    for centroid in blocks.remainder().chunks_exact(dimension) {
+        let products = vector.iter().zip(centroid);
+        compare(products.fold(0i64, |dot, (&x, &y)| {
+            dot.wrapping_add(i64::from(x) * i64::from(y))
+        }));
     }
     best
 }
@@ -88,6 +125,27 @@ mod tests {
     fn ties_go_to_the_lowest() {
         assert_eq!(nearest(&[1, 0], &[0, 5, 3, 1, 3, 2]), 1);
         assert_eq!(nearest(&[0, 0], &[0, 5, 3, 1, 3, 2]), 0);
+    }
+
+    /// Whatever the processor has, and however many centroids are left over behind blocks.
+    #[test]
+    fn the_nearest_has_the_largest_product() {
+        for (k, dimension) in (1..=9).flat_map(|k| [1, 3, 8, 128].map(|dimension| (k, dimension))) {
+            let centroids = generate(7, k, dimension, 3);
+            for vector in generate(k as u64, 50, dimension, 5).chunks_exact(dimension) {
+                let dots = centroids.chunks_exact(dimension).map(|centroid| {
+                    let products = vector.iter().zip(centroid);
+                    products.map(|(&x, &y)| i64::from(x) * i64::from(y)).sum()
+                });
+                let dots: Vec<i64> = dots.collect();
+                let largest = dots.iter().max().unwrap();
+                let expected = dots.iter().position(|dot| dot == largest).unwrap();
+                assert_eq!(nearest(vector, &centroids), expected);
+                assert_eq!(nearest_anywhere(vector, &centroids), expected);
+            }
+        }
+        let extreme = [i32::MIN, i32::MAX, -1, 1];
+        assert_eq!(nearest(&extreme, &[extreme, [0; 4]].concat()), 0);
     }
 
     #[test]
