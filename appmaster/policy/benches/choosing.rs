@@ -1,5 +1,5 @@
-//! How long a policy takes to choose for a slot while 1,000 jobs are queued; it fails when `hpe` takes longer
-//! than 5 µs. `hetero` takes about 8 µs with ten groups, over the 5 µs that are wanted of it too.
+//! How long a policy takes to choose for a slot while 1,000 jobs are queued; it fails when `hpe`, or `hetero` with ten
+//! groups of one tenant, takes longer than 5 µs.
 //!
 //! `cargo bench -p policy --bench choosing` prints the median of the rounds with the slowest of three queues, on a node with a
 //! GPU and on one without; of `hetero` that with ten groups of jobs on a node that has all their functions, where
@@ -149,6 +149,7 @@ fn run(rounds: usize) -> Option<bool> {
     let (session, node) = groups();
     for text in ["hetero", "hetero-literal", "hetero:tenants=true"] {
         let slowest = measure(text, &session, Nanos(1), node, rounds)?;
+        in_time &= slowest <= LIMIT || text.contains("tenants");
         writeln!(out, "{text}, {JOBS} jobs in ten groups: {slowest:.2?}").ok()?;
     }
     Some(in_time)
