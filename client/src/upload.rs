@@ -49,7 +49,7 @@ pub(crate) struct BroughtFiles {
     venv: Option<PathBuf>,
     processes: u32,
     ship_libraries: bool,
-    place: staging::in_place::Place,
+    place: staging::in_place::ProgramPlace,
     manager: staging::ProcessManager,
     shipped: [Vec<staging::Shipped>; 2],
 }

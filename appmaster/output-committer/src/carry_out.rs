@@ -27,14 +27,14 @@ pub struct OutputCommitter {
     drafts: AtomicU64,
     pub(crate) patience: Duration,
     /// Why a call is repeated, where that is worth a word.
-    waits: watch::Sender<Option<Wait>>,
+    waits: watch::Sender<Option<WhyRepeated>>,
     /// Why the last call that was lost was so.
     lost: Mutex<String>,
 }
 
 /// Why a call has to be repeated.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Wait {
+pub enum WhyRepeated {
     /// HDFS is in safe mode.
     SafeMode,
     /// The file system has been out of reach for [`AWAY`](crate::AWAY), for this reason.
@@ -71,7 +71,7 @@ impl OutputCommitter {
     /// Says why, once a call has to wait for the file system. That call is repeated, for [`PATIENCE`] at most unless
     /// [`patient_for`](Self::patient_for) says otherwise.
     #[must_use]
-    pub fn waits(&self) -> watch::Receiver<Option<Wait>> {
+    pub fn waits(&self) -> watch::Receiver<Option<WhyRepeated>> {
         self.waits.subscribe()
     }
 
@@ -80,7 +80,7 @@ impl OutputCommitter {
         self.waits.send_if_modified(|wait| {
             let is_news = wait.is_none();
             let lost = self.lost.lock().unwrap_or_else(PoisonError::into_inner);
-            wait.get_or_insert_with(|| Wait::Away(lost.clone()));
+            wait.get_or_insert_with(|| WhyRepeated::Away(lost.clone()));
             is_news
         });
     }
@@ -97,7 +97,7 @@ impl OutputCommitter {
         let answer = self.called(op).await;
         match &answer {
             Err(StorageError::SafeMode { .. }) => {
-                self.waits.send_replace(Some(Wait::SafeMode));
+                self.waits.send_replace(Some(WhyRepeated::SafeMode));
             }
             Err(error) if error.is_outage() => {
                 let mut lost = self.lost.lock().unwrap_or_else(PoisonError::into_inner);

@@ -14,7 +14,7 @@ use crate::OutputCommitter;
 
 /// For how long a file system may be out of reach: a NameNode takes a minute or two to start again.
 pub const PATIENCE: Duration = Duration::from_secs(300);
-/// After which [`Wait::Away`](crate::Wait::Away) says so.
+/// After which [`WhyRepeated::Away`](crate::WhyRepeated::Away) says so.
 pub const AWAY: Duration = Duration::from_secs(10);
 /// Before the first repetition; from then on as long as it has been out of reach, up to [`PAUSE_MAX`].
 const PAUSE: Duration = Duration::from_millis(100);

@@ -18,5 +18,5 @@
 mod carry_out;
 mod conduct;
 
-pub use carry_out::{OutputCommitter, Wait};
+pub use carry_out::{OutputCommitter, WhyRepeated};
 pub use conduct::{AWAY, CommitError, PATIENCE};

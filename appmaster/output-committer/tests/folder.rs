@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use output_committer::{CommitError, OutputCommitter, Wait};
+use output_committer::{CommitError, OutputCommitter, WhyRepeated};
 use policy::commit::{
     AttemptName, Inheritance, Inherited, JobCommit, JobVerdict, Manifest, Setup, SetupVerdict,
     TaskResult, absolute, attempt_file,
@@ -342,7 +342,7 @@ async fn a_file_system_that_is_away_is_waited_for_and_named_meanwhile() {
         "{done:?}"
     );
     let waited = waits.wait_for(Option::is_some).await.unwrap().clone();
-    let Some(Wait::Away(why)) = waited else {
+    let Some(WhyRepeated::Away(why)) = waited else {
         panic!("{waited:?}");
     };
     assert!(why.contains("hdfs://127.0.0.1:1"), "{why}");

@@ -61,13 +61,13 @@ mod tests {
     use policy::ContainerId;
 
     use super::*;
-    use crate::mapreduce::Place;
+    use crate::mapreduce::PrintedPlace;
 
     fn logged(task: u32, end: Option<AttemptEnd>) -> Logged {
         Logged {
             stage: TaskStage::Map,
             task,
-            place: Place {
+            place: PrintedPlace {
                 container: ContainerId("c1".into()),
                 host: "n1".into(),
                 process: task,

@@ -5,7 +5,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use output_committer::{OutputCommitter, PATIENCE, Wait};
+use output_committer::{OutputCommitter, PATIENCE, WhyRepeated};
 use policy::commit::{
     Inheritance, Inherited, JobCommit, JobVerdict, OWNER, Setup, SetupVerdict, TaskResult,
     job_folder,
@@ -131,18 +131,18 @@ impl Folder {
         doing.await
     }
 
-    fn has_to_wait(&self, wait: &Wait, work: &FolderWork) -> String {
+    fn has_to_wait(&self, wait: &WhyRepeated, work: &FolderWork) -> String {
         let (url, seconds) = (self.url(), work.patience().as_secs());
         match (wait, work) {
-            (Wait::SafeMode, _) => format!(
+            (WhyRepeated::SafeMode, _) => format!(
                 "the output folder {url} has to wait: HDFS is in safe mode and takes no files (hdfs dfsadmin -safemode \
                  get); the job goes on when HDFS has left it, and is given up after {seconds} s"
             ),
-            (Wait::Away(why), FolderWork::GiveUp) => format!(
+            (WhyRepeated::Away(why), FolderWork::GiveUp) => format!(
                 "what the job has left in the output folder {url} has to wait to be removed: {why}; the job ends when it \
                  is, or after {seconds} s"
             ),
-            (Wait::Away(why), FolderWork::SetUp { .. } | FolderWork::Commit(_)) => format!(
+            (WhyRepeated::Away(why), FolderWork::SetUp { .. } | FolderWork::Commit(_)) => format!(
                 "the output folder {url} has to wait: {why}; the job goes on when that has passed, and is given up \
                  after {seconds} s"
             ),

@@ -66,7 +66,7 @@ pub(crate) use commit_records::{Book, Record};
 pub(crate) use folder::{Folder, FolderWork, Others};
 pub(crate) use history_file::keep;
 pub(crate) use messages::{MapReduceEffect, MapReduceEvent, MapReduceHeard};
-pub(crate) use printed::{Logged, Place, Wanted};
+pub(crate) use printed::{Logged, PrintedPlace, Wanted};
 
 /// Between two words to the client of how far the tasks are.
 const SHOW: Millis = Millis(1_000);

@@ -19,7 +19,7 @@ pub(crate) struct Wanted {
 
 /// Where what it has printed is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct PrintedPlace {
     pub(crate) container: ContainerId,
     pub(crate) host: String,
     pub(crate) process: u32,
@@ -31,7 +31,7 @@ pub(crate) struct Place {
 pub(crate) struct Logged {
     pub(crate) stage: TaskStage,
     pub(crate) task: u32,
-    pub(crate) place: Place,
+    pub(crate) place: PrintedPlace,
     /// How it ended; none: it runs.
     pub(crate) end: Option<AttemptEnd>,
 }
@@ -63,7 +63,7 @@ impl MapReduce {
     }
 
     /// Where what an attempt has printed is; else why there is none, a sentence.
-    pub(crate) fn printed(&self, wanted: Wanted) -> Result<Place, String> {
+    pub(crate) fn printed(&self, wanted: Wanted) -> Result<PrintedPlace, String> {
         let Wanted { stage, task, .. } = wanted;
         let is_meant = |number: u32| wanted.attempt.is_none_or(|meant| meant == number);
         let running = self.attempts.all().filter(|attempt| {
@@ -99,8 +99,8 @@ impl MapReduce {
     }
 }
 
-fn running_at(attempt: &PlacedAttempt) -> Place {
-    Place {
+fn running_at(attempt: &PlacedAttempt) -> PrintedPlace {
+    PrintedPlace {
         container: attempt.container.clone(),
         host: attempt.host.clone(),
         process: attempt.ix.0,
@@ -108,8 +108,8 @@ fn running_at(attempt: &PlacedAttempt) -> Place {
     }
 }
 
-fn was_at(ix: AttemptIx, attempt: &TaskAttempt) -> Place {
-    Place {
+fn was_at(ix: AttemptIx, attempt: &TaskAttempt) -> PrintedPlace {
+    PrintedPlace {
         container: ContainerId(attempt.container.clone()),
         host: attempt.host.clone(),
         process: ix.0,

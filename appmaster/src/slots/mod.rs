@@ -54,7 +54,7 @@ use crate::recording::Recording;
 
 pub(crate) use in_containers::Seen;
 pub(crate) use loan::LoanTerms;
-pub(crate) use why_waiting::{Around, Wait};
+pub(crate) use why_waiting::{Around, WhyWaiting};
 pub(crate) use wishes::Allotted;
 
 /// Between two words to the clients of jobs that wait.

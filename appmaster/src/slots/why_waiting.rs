@@ -13,14 +13,14 @@ use crate::nodes::Nodes;
 
 /// Why a job has no slots.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Wait {
+pub(crate) struct WhyWaiting {
     /// A sentence.
     pub(super) words: String,
     /// What there is; `None`: it does not compete for slots yet.
     slots: Option<Waits>,
 }
 
-impl Wait {
+impl WhyWaiting {
     /// The same for a client that wants every reason.
     fn explained(&self, at: Millis, wanted: u32, asking: &str) -> Explained {
         let slots = self.slots.as_ref();
@@ -68,7 +68,7 @@ impl Slots {
         job: JobId,
         line: &mut WaitingLine<'_>,
         around: Around<'_>,
-    ) -> Option<Wait> {
+    ) -> Option<WhyWaiting> {
         let loan = self.loans.get(&job)?;
         match loan.number {
             Some(number) => {
@@ -78,12 +78,12 @@ impl Slots {
                     None => sentences::waits_for_slots(&slots, around.missing),
                 };
                 let slots = Some(slots);
-                Some(Wait { words, slots })
+                Some(WhyWaiting { words, slots })
             }
             None if loan.lent.is_none() && !loan.is_done => {
                 let owner = self.lending.owner_of(&loan.request);
                 let running = self.window.running(&owner);
-                Some(Wait {
+                Some(WhyWaiting {
                     words: sentences::waits_for_turn(running, owner.as_ref()),
                     slots: None,
                 })
@@ -98,7 +98,7 @@ impl Slots {
         &mut self,
         job: JobId,
         at: Millis,
-        wait: Option<Wait>,
+        wait: Option<WhyWaiting>,
         asking: &str,
         client: Option<&JobEvents>,
     ) -> Option<ToClient> {
@@ -155,8 +155,8 @@ mod tests {
 
     use super::*;
 
-    fn wait(holders: u32) -> Wait {
-        Wait {
+    fn wait(holders: u32) -> WhyWaiting {
+        WhyWaiting {
             words: "waits".into(),
             slots: Some(Waits {
                 wanted: 4,
@@ -179,7 +179,7 @@ mod tests {
         assert_eq!((told.at_ms, told.wanted, told.free), (7, 4, Some(3)));
         assert_eq!((told.holders.len(), told.left_out), (HOLDERS, 24));
         assert_eq!((told.ahead, told.asking.as_str()), (2, "the queue is full"));
-        let turn = Wait {
+        let turn = WhyWaiting {
             slots: None,
             ..wait(0)
         };

@@ -9,7 +9,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use job::wire;
 use proto_hadoop::ApplicationId;
 
-use crate::wait::Wait;
+use crate::wait::ShownWait;
 use terminal::{Foreign, said_so_far, say};
 
 /// The line.
@@ -18,7 +18,7 @@ pub struct Progress {
     bar: Option<ProgressBar>,
     quiet: bool,
     began: Instant,
-    wait: Wait,
+    wait: ShownWait,
     /// What somebody else on this cluster calls the job by, once it is submitted; empty where nobody can.
     application: String,
     /// Who holds what is waited for; empty while that is not known.
@@ -47,7 +47,7 @@ impl Progress {
             bar,
             quiet,
             began: Instant::now(),
-            wait: Wait::default(),
+            wait: ShownWait::default(),
             application: String::new(),
             held: String::new(),
         }

@@ -7,7 +7,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 
 /// What is waited for, and what was said of it.  Times are those since the command began to report.
 #[derive(Debug, Default)]
-pub(crate) struct Wait {
+pub(crate) struct ShownWait {
     /// Why; empty: nothing is waited for.
     reason: String,
     /// What was last said; empty: nothing.
@@ -17,7 +17,7 @@ pub(crate) struct Wait {
     unsaid_since: Duration,
 }
 
-impl Wait {
+impl ShownWait {
     /// The cluster waits for `reason`.
     pub(crate) fn hear(&mut self, reason: String, now: Duration) {
         if self.reason == self.said {
@@ -57,7 +57,7 @@ mod tests {
 
     /// What is said, and in which second, of reasons that are heard `every` seconds.
     fn said(reasons: impl IntoIterator<Item = &'static str>, every: u64) -> Vec<(u64, String)> {
-        let mut wait = Wait::default();
+        let mut wait = ShownWait::default();
         let mut lines = Vec::new();
         for (beat, reason) in reasons.into_iter().enumerate() {
             let now = beat as u64 * every;
@@ -85,7 +85,7 @@ mod tests {
 
     #[test]
     fn a_wait_that_is_over_is_not_said() {
-        let mut wait = Wait::default();
+        let mut wait = ShownWait::default();
         wait.hear("no room".to_owned(), Duration::ZERO);
         wait.is_over();
         assert_eq!(wait.due(Duration::from_secs(60)), None);
@@ -93,7 +93,7 @@ mod tests {
 
     #[test]
     fn an_upload_is_said_once_and_what_follows_it_as_well() {
-        let mut wait = Wait::default();
+        let mut wait = ShownWait::default();
         let at = Duration::from_secs;
         assert!(!wait.upload(100, at(5)));
         assert!(wait.upload(100, at(6)));

@@ -17,7 +17,7 @@ use proto_hadoop::ApplicationClient;
 use session::status::short;
 use session::submit::{JobSubmission, Runs};
 use session::{Reached, SessionRecord};
-use staging::in_place::Place;
+use staging::in_place::ProgramPlace;
 use staging::{
     Moved, NamedProgram, PlacedProgram, ProcessManager, Shipped, StagedFiles, StagingRequest, stage,
 };
@@ -242,8 +242,8 @@ impl JobRunner {
             ship_libraries: self.brought.ship_libraries,
             // Whether nodes of a cluster have it, no task looks.
             place: match self.cluster.configuration.nodes_are_ours() {
-                true => Place::Here,
-                false => Place::Copy,
+                true => ProgramPlace::Here,
+                false => ProgramPlace::Copy,
             },
             // Tasks are no ranks.
             manager: ProcessManager::Pmi,

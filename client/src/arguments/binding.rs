@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use job::BindUnit;
 use staging::Shipped;
-use staging::in_place::Place;
+use staging::in_place::ProgramPlace;
 
 use super::values::yes_or_no;
 use crate::hostfile::PROCESSES_MAX;
@@ -159,12 +159,12 @@ pub(crate) struct ShipArguments {
 
 impl ShipArguments {
     /// Which file of a program runs, on nodes that are this machine, or not.
-    pub(crate) const fn place(&self, is_local: bool) -> Place {
+    pub(crate) const fn place(&self, is_local: bool) -> ProgramPlace {
         match (self.in_place, is_local) {
-            (Some(false), _) => Place::Copy,
-            (_, true) => Place::Here,
-            (Some(true), false) => Place::Asked,
-            (None, false) => Place::Usual,
+            (Some(false), _) => ProgramPlace::Copy,
+            (_, true) => ProgramPlace::Here,
+            (Some(true), false) => ProgramPlace::Asked,
+            (None, false) => ProgramPlace::Usual,
         }
     }
 }
@@ -223,9 +223,9 @@ mod tests {
     #[test]
     fn on_this_machine_a_program_runs_where_it_lies_unless_a_copy_is_asked_for() {
         for (in_place, local, cluster) in [
-            (None, Place::Here, Place::Usual),
-            (Some(true), Place::Here, Place::Asked),
-            (Some(false), Place::Copy, Place::Copy),
+            (None, ProgramPlace::Here, ProgramPlace::Usual),
+            (Some(true), ProgramPlace::Here, ProgramPlace::Asked),
+            (Some(false), ProgramPlace::Copy, ProgramPlace::Copy),
         ] {
             let ship = ShipArguments {
                 in_place,

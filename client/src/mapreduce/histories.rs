@@ -13,7 +13,7 @@ use crate::failure::Failure;
 use crate::sessions;
 
 /// One of these folders, and the cluster that it is of.
-pub(crate) struct Place {
+pub(crate) struct HistoryPlace {
     pub(super) cluster: Cluster,
     pub(super) history: History,
     /// It is of Hadoop's cluster.
@@ -21,7 +21,7 @@ pub(crate) struct Place {
 }
 
 /// All of them, that of Hadoop's cluster first.
-pub(crate) struct Histories(Vec<Place>);
+pub(crate) struct Histories(Vec<HistoryPlace>);
 
 impl Histories {
     /// Those that there are; of the session alone that the environment names, if it does; with `staging` of the first
@@ -51,7 +51,7 @@ impl Histories {
         Ok(Self(all))
     }
 
-    pub(super) fn places(&self) -> &[Place] {
+    pub(super) fn places(&self) -> &[HistoryPlace] {
         &self.0
     }
 
@@ -62,11 +62,12 @@ impl Histories {
     /// It cannot be read, or it is not where can be looked.
     pub(crate) async fn find(&self, job: JobName) -> Result<Option<JobHistory>, Failure> {
         let mut trouble = None;
-        let mut newest: Option<(&Place, Past)> = None;
+        let mut newest: Option<(&HistoryPlace, Past)> = None;
         for place in &self.0 {
             match place.history.find(job).await {
                 Ok(Some(past)) => {
-                    let is_newer = |(_, other): &(&Place, Past)| past.ended_ms > other.ended_ms;
+                    let is_newer =
+                        |(_, other): &(&HistoryPlace, Past)| past.ended_ms > other.ended_ms;
                     if newest.as_ref().is_none_or(is_newer) {
                         newest = Some((place, past));
                     }
@@ -88,7 +89,7 @@ impl Histories {
     /// # Errors
     ///
     /// None can be looked at.
-    pub(super) async fn list(&self) -> Result<Vec<(&Place, Past)>, Failure> {
+    pub(super) async fn list(&self) -> Result<Vec<(&HistoryPlace, Past)>, Failure> {
         let mut all = Vec::new();
         for place in &self.0 {
             match place.history.list().await {
@@ -110,13 +111,17 @@ impl Histories {
     }
 }
 
-fn place(cluster: Cluster, staging: Option<String>, is_hadoop: bool) -> Result<Place, Failure> {
+fn place(
+    cluster: Cluster,
+    staging: Option<String>,
+    is_hadoop: bool,
+) -> Result<HistoryPlace, Failure> {
     let hadoops = Hadoops {
         configuration: cluster.configuration.clone(),
         user: cluster.user.clone(),
     };
     let history = History::open(&hadoops, staging.as_deref())?;
-    Ok(Place {
+    Ok(HistoryPlace {
         cluster,
         history,
         is_hadoop,

@@ -21,7 +21,7 @@ use crate::system::system;
 use crate::usage::UsageError;
 use crate::{frame, ps, sessions};
 
-use super::histories::{Histories, Place};
+use super::histories::{Histories, HistoryPlace};
 use super::mr_application::TAG;
 
 /// Jobs whose files are read for a list.
@@ -146,7 +146,7 @@ async fn list(histories: &Histories, json: bool) -> Result<u8, Failure> {
     let hadoop = histories.places().iter().find(|place| place.is_hadoop);
     let own = async {
         match hadoop {
-            Some(Place { cluster, .. }) => {
+            Some(HistoryPlace { cluster, .. }) => {
                 let live = ps::live(&cluster.rm(), &cluster.user, Some(TAG)).await?;
                 Ok(live.iter().cloned().collect())
             }

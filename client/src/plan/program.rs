@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use staging::in_place::Place;
+use staging::in_place::ProgramPlace;
 use staging::{ProcessManager, Shipped};
 
 use super::PlanError;
@@ -36,7 +36,7 @@ pub(crate) struct ProgramPlan {
     pub shipped: [Vec<Shipped>; 2],
     pub ship_libraries: bool,
     /// Whether the programs run where they lie.
-    pub place: Place,
+    pub place: ProgramPlace,
     /// By what the ranks find each other.
     pub manager: ProcessManager,
     /// An environment of Python that comes as a whole.

@@ -10,7 +10,7 @@ use std::path::{Component, Path, PathBuf};
 
 /// What is wished of the file that runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Place {
+pub enum ProgramPlace {
     /// The nodes are this machine.
     Here,
     /// That of the nodes where all have the same.
@@ -49,18 +49,18 @@ pub struct Lies<'a> {
 
 /// Which file of a program runs.
 #[must_use]
-pub fn runs(place: Place, lies: Lies<'_>) -> Runs {
+pub fn runs(place: ProgramPlace, lies: Lies<'_>) -> Runs {
     // The nodes are told the path as text.
     if lies.named.to_str().is_none() {
         return Runs::Copy;
     }
     match place {
-        Place::Here => Runs::Own,
-        Place::Asked => Runs::IfSame { asked: true },
-        Place::Usual if is_interpreter(lies.named) || is_outside(lies) => {
+        ProgramPlace::Here => Runs::Own,
+        ProgramPlace::Asked => Runs::IfSame { asked: true },
+        ProgramPlace::Usual if is_interpreter(lies.named) || is_outside(lies) => {
             Runs::IfSame { asked: false }
         }
-        Place::Usual | Place::Copy => Runs::Copy,
+        ProgramPlace::Usual | ProgramPlace::Copy => Runs::Copy,
     }
 }
 
@@ -152,64 +152,94 @@ mod tests {
     fn what_is_installed_runs_where_it_lies_and_what_the_user_built_is_brought() {
         let same = |asked| Runs::IfSame { asked };
         for (place, named, real, home, wanted) in [
-            (Place::Here, "/home/a/p", "/home/a/p", "/home/a", Runs::Own),
             (
-                Place::Here,
+                ProgramPlace::Here,
+                "/home/a/p",
+                "/home/a/p",
+                "/home/a",
+                Runs::Own,
+            ),
+            (
+                ProgramPlace::Here,
                 "/usr/bin/java",
                 "/opt/j/bin/java",
                 "/home/a",
                 Runs::Own,
             ),
             (
-                Place::Asked,
+                ProgramPlace::Asked,
                 "/home/a/p",
                 "/home/a/p",
                 "/home/a",
                 same(true),
             ),
-            (Place::Asked, "/opt/p", "/opt/p", "/home/a", same(true)),
             (
-                Place::Usual,
+                ProgramPlace::Asked,
+                "/opt/p",
+                "/opt/p",
+                "/home/a",
+                same(true),
+            ),
+            (
+                ProgramPlace::Usual,
                 "/home/a/p",
                 "/home/a/p",
                 "/home/a",
                 Runs::Copy,
             ),
-            (Place::Usual, "/opt/p", "/opt/p", "/home/a", same(false)),
             (
-                Place::Usual,
+                ProgramPlace::Usual,
+                "/opt/p",
+                "/opt/p",
+                "/home/a",
+                same(false),
+            ),
+            (
+                ProgramPlace::Usual,
                 "/home/ab/p",
                 "/home/ab/p",
                 "/home/a",
                 same(false),
             ),
             // A link on one side of the home folder to the other.
-            (Place::Usual, "/opt/p", "/home/a/p", "/home/a", Runs::Copy),
-            (Place::Usual, "/home/a/p", "/opt/p", "/home/a", Runs::Copy),
             (
-                Place::Usual,
+                ProgramPlace::Usual,
+                "/opt/p",
+                "/home/a/p",
+                "/home/a",
+                Runs::Copy,
+            ),
+            (
+                ProgramPlace::Usual,
+                "/home/a/p",
+                "/opt/p",
+                "/home/a",
+                Runs::Copy,
+            ),
+            (
+                ProgramPlace::Usual,
                 "/home/a/c/bin/python3.12",
                 "/home/a/c/bin/python3.12",
                 "/home/a",
                 same(false),
             ),
             (
-                Place::Usual,
+                ProgramPlace::Usual,
                 "/home/a/bin/Rscript",
                 "/home/a/bin/Rscript",
                 "/home/a",
                 same(false),
             ),
             (
-                Place::Usual,
+                ProgramPlace::Usual,
                 "/home/a/bin/pythonic",
                 "/home/a/bin/pythonic",
                 "/home/a",
                 Runs::Copy,
             ),
-            (Place::Usual, "/x/p", "/x/p", "/", same(false)),
+            (ProgramPlace::Usual, "/x/p", "/x/p", "/", same(false)),
             (
-                Place::Copy,
+                ProgramPlace::Copy,
                 "/usr/bin/java",
                 "/usr/bin/java",
                 "/home/a",
@@ -228,7 +258,7 @@ mod tests {
             real: Path::new("/opt/p"),
             home: None,
         };
-        assert_eq!(runs(Place::Here, no_text), Runs::Copy);
+        assert_eq!(runs(ProgramPlace::Here, no_text), Runs::Copy);
     }
 
     #[test]

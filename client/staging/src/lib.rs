@@ -103,7 +103,7 @@ pub struct StagingRequest<'a> {
     /// Take along the libraries that the programs need.
     pub ship_libraries: bool,
     /// Whether the programs run where they lie.
-    pub place: in_place::Place,
+    pub place: in_place::ProgramPlace,
     /// By what their ranks find each other.
     pub manager: ProcessManager,
     /// The staging folder, as `--staging` gives it.

@@ -12,7 +12,7 @@ use super::Shipped;
 use super::archive::{Archive, ArchiveEntry};
 use super::digest::KnownDigests;
 use super::error::StageError;
-use super::in_place::{self, Lies, Place, Runs};
+use super::in_place::{self, Lies, ProgramPlace, Runs};
 use super::libraries::{self, Closure, LeftLibrary};
 use super::link::{self, program_link};
 use super::mpi::{self, MpiLibrary};
@@ -38,7 +38,7 @@ pub struct Local {
     nodes_are_ours: bool,
     processes: u32,
     ship_libraries: bool,
-    place: Place,
+    place: ProgramPlace,
     manager: ProcessManager,
     home: Option<PathBuf>,
     shipped: [Vec<Shipped>; 2],

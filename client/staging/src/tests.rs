@@ -9,7 +9,7 @@ use job::exit::Exit;
 use job::{StagedKind, role::BINARY_LINK};
 use storage::{Address, Script};
 
-use super::in_place::Place;
+use super::in_place::ProgramPlace;
 use super::*;
 use crate::crafted::Crafted;
 
@@ -47,7 +47,7 @@ fn request(root: &Path, program: &Path) -> StagingRequest<'static> {
         venv: None,
         processes: 1,
         ship_libraries: true,
-        place: Place::Copy,
+        place: ProgramPlace::Copy,
         manager: ProcessManager::Auto,
         root: Some(format!("file:{}", root.display())),
         hadoop: &|_| None,
@@ -570,18 +570,18 @@ async fn a_program_of_open_mpi_runs_with_its_libpmix_where_it_lies_and_on_nodes(
         place,
         ..request(root.path(), &program)
     };
-    let staged = stage(at(Place::Here)).await.unwrap();
+    let staged = stage(at(ProgramPlace::Here)).await.unwrap();
     let library = library.canonicalize().unwrap().display().to_string();
     assert_eq!(staged.programs[0].pmix_library, Some(library));
     let manager = ProcessManager::Pmi;
     let refused = stage(StagingRequest {
         manager,
-        ..at(Place::Here)
+        ..at(ProgramPlace::Here)
     });
     let refused = refused.await.unwrap_err();
     assert!(refused.to_string().contains("leave --pm out"), "{refused}");
     // The nodes of a cluster may have neither: it comes with the program.
-    let staged = stage(at(Place::Usual)).await.unwrap();
+    let staged = stage(at(ProgramPlace::Usual)).await.unwrap();
     let placed = &staged.programs[0];
     let there = format!("{LIBRARY_LINK}/libpmix.so.2");
     assert_eq!(placed.pmix_library, Some(there));

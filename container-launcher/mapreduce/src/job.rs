@@ -25,7 +25,7 @@ use crate::map::Mapper;
 use crate::options::{Options, TypedOptions};
 use crate::output::WriterOf;
 use crate::settings::Settings;
-use crate::sort::collect::Place;
+use crate::sort::collect::RecordPlace;
 use crate::task::map::{MapDone, MapRun};
 use crate::task::reduce::ReduceRun;
 
@@ -61,7 +61,7 @@ pub(crate) fn option_setting(name: &str) -> String {
     format!("option.{name}")
 }
 
-pub(crate) type MakePlace = Arc<dyn Fn(u32, &Settings) -> Result<Place>>;
+pub(crate) type MakePlace = Arc<dyn Fn(u32, &Settings) -> Result<RecordPlace>>;
 type Map = dyn Fn(MapRun<'_>) -> Result<MapDone>;
 type Reduce = dyn Fn(ReduceRun) -> Result<Counters>;
 type Splits = dyn Fn(&[String], &Settings) -> Result<Vec<Vec<Piece>>>;

@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::hot_keys::{self, hot_keys};
 use crate::job::MakePlace;
 use crate::settings::Settings;
-use crate::sort::collect::Place;
+use crate::sort::collect::RecordPlace;
 
 /// A way to deal keys to reduces.
 pub trait Partitioner<K: Key>: 'static {
@@ -121,8 +121,8 @@ impl Dealing {
 }
 
 /// Hadoop's `HashPartitioner`: Java's hash without its sign, modulo the number of reduces.
-pub(crate) fn hashed<K: Key>(partitions: u32, by_first: bool) -> Place {
-    Place::by_key(move |key| {
+pub(crate) fn hashed<K: Key>(partitions: u32, by_first: bool) -> RecordPlace {
+    RecordPlace::by_key(move |key| {
         let hash = if by_first {
             K::first_hash(key)
         } else {
@@ -137,7 +137,11 @@ pub(crate) fn hashed<K: Key>(partitions: u32, by_first: bool) -> Place {
 pub(crate) const CUTS: &str = "total.order.cuts";
 
 /// Ranges of keys, or of their first parts, as settings tell them.
-fn total_order<K: Key>(partitions: u32, settings: &Settings, by_first: bool) -> Result<Place> {
+fn total_order<K: Key>(
+    partitions: u32,
+    settings: &Settings,
+    by_first: bool,
+) -> Result<RecordPlace> {
     let cuts = cuts(settings)?;
     if cuts.len() + 1 != partitions as usize {
         return Err(Error::new(format!(
@@ -145,7 +149,7 @@ fn total_order<K: Key>(partitions: u32, settings: &Settings, by_first: bool) -> 
             cuts.len()
         )));
     }
-    Ok(Place::by_key(move |key| {
+    Ok(RecordPlace::by_key(move |key| {
         let key = group::<K>(key, by_first)?;
         Ok(crate::width::word(
             cuts.partition_point(|cut| cut.as_slice() <= key),

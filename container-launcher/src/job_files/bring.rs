@@ -11,7 +11,7 @@ use storage::Storage;
 use tokio_util::sync::CancellationToken;
 
 use super::cache::PartialFolder;
-use super::entry::{Entry, TREE, Way};
+use super::entry::{Entry, EntryWay, TREE};
 use super::on_a_thread::on_a_thread;
 use super::packed::tar_of;
 use super::proof::{self, Breakable};
@@ -51,17 +51,17 @@ async fn bring_by(
     }
     let (part, entry, link) = (Arc::clone(part), entry.clone(), file.link.clone());
     let done = on_a_thread(move |broken_off| {
-        let is_archive = entry.way == Way::Tree;
+        let is_archive = entry.way == EntryWay::Tree;
         let proved = proof::prove(&whole, &entry.name, is_archive, broken_off);
         let proved = proved.map_err(at(&whole))?;
         proved.map_err(|proof::Otherwise(got)| FetchError::Digest { link, got })?;
         let cached = entry.cached();
         match entry.way {
-            Way::Copy => {
+            EntryWay::Copy => {
                 closed(&whole).map_err(at(&whole))?;
                 named(&whole, &cached)
             }
-            Way::Link | Way::Tree => {
+            EntryWay::Link | EntryWay::Tree => {
                 let ready = part.folder.join("unpacked");
                 filled(&ready.join(TREE), &entry, &whole, broken_off)?;
                 sealed(&ready).map_err(at(&ready))?;
@@ -84,7 +84,7 @@ fn filled(
     broken_off: &CancellationToken,
 ) -> Result<(), FetchError> {
     match entry.way {
-        Way::Tree => {
+        EntryWay::Tree => {
             let tar = fs::File::open(whole).and_then(tar_of);
             let archive = Breakable {
                 from: tar.map_err(at(whole))?,
@@ -93,7 +93,7 @@ fn filled(
             let mut archive = tar::Archive::new(archive);
             archive.unpack(tree).map_err(at(tree))
         }
-        Way::Copy | Way::Link => {
+        EntryWay::Copy | EntryWay::Link => {
             let file = tree.join(&entry.name);
             fs::create_dir_all(tree).map_err(at(tree))?;
             fs::rename(whole, &file).map_err(at(&file))?;

@@ -59,7 +59,7 @@ pub(super) enum Retired {
 
 /// By what a job gets it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Way {
+pub(super) enum EntryWay {
     Copy,
     Link,
     Tree,
@@ -71,7 +71,7 @@ pub(super) struct Entry {
     pub(super) cache: PathBuf,
     /// Of the file in the staging cache.
     pub(super) name: String,
-    pub(super) way: Way,
+    pub(super) way: EntryWay,
     /// Its place in the job's folder.
     pub(super) link: PathBuf,
     /// Of those side by side.
@@ -87,9 +87,9 @@ impl Entry {
             cache: cache.to_owned(),
             name: name.to_owned(),
             way: match file.unpack {
-                true => Way::Tree,
-                false if file.size <= COPIED => Way::Copy,
-                false => Way::Link,
+                true => EntryWay::Tree,
+                false if file.size <= COPIED => EntryWay::Copy,
+                false => EntryWay::Link,
             },
             link: link.to_owned(),
             number: 0,
@@ -100,9 +100,9 @@ impl Entry {
     /// Where it lies in the cache.
     pub(super) fn cached(&self) -> PathBuf {
         let folder = match self.way {
-            Way::Tree => ".d",
-            Way::Link => ".f",
-            Way::Copy => "",
+            EntryWay::Tree => ".d",
+            EntryWay::Link => ".f",
+            EntryWay::Copy => "",
         };
         self.cache.join(match self.number {
             0 => format!("{}{folder}", self.name),
@@ -113,9 +113,9 @@ impl Entry {
     /// The file or folder that the job is to have.
     pub(super) fn contents(&self) -> PathBuf {
         match self.way {
-            Way::Tree => self.cached().join(TREE),
-            Way::Link => self.cached().join(TREE).join(&self.name),
-            Way::Copy => self.cached(),
+            EntryWay::Tree => self.cached().join(TREE),
+            EntryWay::Link => self.cached().join(TREE).join(&self.name),
+            EntryWay::Copy => self.cached(),
         }
     }
 
@@ -126,8 +126,8 @@ impl Entry {
     /// The file system's; too many of its name were changed.
     pub(super) async fn hand(&mut self) -> Result<Handed, FetchError> {
         match self.way {
-            Way::Copy => self.hand_copy().await,
-            Way::Link | Way::Tree => self.hand_link().await,
+            EntryWay::Copy => self.hand_copy().await,
+            EntryWay::Link | EntryWay::Tree => self.hand_link().await,
         }
     }
 
@@ -194,7 +194,7 @@ impl Entry {
         }
         let seal = self.seal();
         let is_whole = seal.is_some_and(|seal| seal::is_kept(&cached, seal))
-            || (self.way != Way::Tree && self.prove(seal, broken_off)?);
+            || (self.way != EntryWay::Tree && self.prove(seal, broken_off)?);
         Ok(match is_whole {
             true => CachedFile::Whole,
             false => CachedFile::Changed,
@@ -204,8 +204,8 @@ impl Entry {
     /// That of what lies there now. A tree that cannot be read is not what was unpacked.
     fn seal(&self) -> Option<[u8; 32]> {
         match self.way {
-            Way::Copy => None,
-            Way::Link | Way::Tree => seal::of_tree(&self.cached().join(TREE)).ok(),
+            EntryWay::Copy => None,
+            EntryWay::Link | EntryWay::Tree => seal::of_tree(&self.cached().join(TREE)).ok(),
         }
     }
 

@@ -21,7 +21,7 @@ use tokio_util::sync::CancellationToken;
 use super::bring::{closed, named_folder, sealed};
 use super::cache::PartialFolder;
 use super::copy::{Copied, copy};
-use super::entry::{CachedFile, Entry, Handed, Retired, TREE, Way};
+use super::entry::{CachedFile, Entry, EntryWay, Handed, Retired, TREE};
 use super::linked::Linked;
 use super::{FetchError, at, proof};
 
@@ -140,8 +140,8 @@ impl Entry {
         }
         let is_whole = match self.way {
             // Not changed meanwhile.
-            Way::Tree => from.look(broken_off)? == CachedFile::Whole,
-            Way::Copy | Way::Link => {
+            EntryWay::Tree => from.look(broken_off)? == CachedFile::Whole,
+            EntryWay::Copy | EntryWay::Link => {
                 let file = tree.join(&self.name);
                 closed(&file)?;
                 from.is_sealed() || proof::prove(&file, &self.name, false, broken_off)?.is_ok()

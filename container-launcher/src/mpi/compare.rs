@@ -57,26 +57,26 @@ fn is_open(path: &Path) -> bool {
     paths.into_iter().flatten().any(|path| {
         let levels = path.ancestors().map(|level| {
             let there = level.metadata().ok()?;
-            Some(Level {
+            Some(PathLevel {
                 mode: there.mode(),
                 owner: there.uid(),
             })
         });
-        let levels: Option<Vec<Level>> = levels.collect();
+        let levels: Option<Vec<PathLevel>> = levels.collect();
         levels.is_none_or(|levels| may_be_replaced(&levels, own))
     })
 }
 
 /// A file or a folder above it.
 #[derive(Clone, Copy, Debug)]
-struct Level {
+struct PathLevel {
     mode: u32,
     owner: u32,
 }
 
 /// The file is the first of `levels`, and each is followed by the folder that it is in. In a folder that everybody may
 /// write to, only what belongs to root or to the user stays as it is, and only where the folder is sticky.
-fn may_be_replaced(levels: &[Level], own: u32) -> bool {
+fn may_be_replaced(levels: &[PathLevel], own: u32) -> bool {
     const BY_OTHERS: u32 = 0o002;
     const STICKY: u32 = 0o1000;
     let is_written = levels
@@ -153,7 +153,7 @@ mod tests {
 
     #[test]
     fn what_others_may_replace_is_not_run_where_it_lies() {
-        let level = |mode, owner| Level { mode, owner };
+        let level = |mode, owner| PathLevel { mode, owner };
         let (mine, roots, other) = (1000, 0, 7);
         for (levels, replaced) in [
             (

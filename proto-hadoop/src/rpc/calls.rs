@@ -63,7 +63,7 @@ impl Calls {
     }
 
     /// Takes an id for a new call, or says how the connection ended.
-    pub(crate) fn begin(self: &Arc<Self>) -> Result<Waiting, Disconnect> {
+    pub(crate) fn begin(self: &Arc<Self>) -> Result<WaitingCall, Disconnect> {
         let mut table = self.table();
         if let Some(end) = &table.end {
             return Err(end.clone());
@@ -77,7 +77,7 @@ impl Calls {
         table.next = id.checked_add(1).unwrap_or(0);
         table.waiting.insert(id, sender);
         let heard_before = table.heard;
-        Ok(Waiting {
+        Ok(WaitingCall {
             calls: Arc::clone(self),
             id,
             answer,
@@ -135,7 +135,7 @@ impl Calls {
 
 /// One waiting call. Dropping it forgets the call; its answer, should it come, is thrown away.
 #[derive(Debug)]
-pub(crate) struct Waiting {
+pub(crate) struct WaitingCall {
     calls: Arc<Calls>,
     pub(crate) id: i32,
     answer: oneshot::Receiver<CallResult>,
@@ -143,7 +143,7 @@ pub(crate) struct Waiting {
     heard_before: u64,
 }
 
-impl Waiting {
+impl WaitingCall {
     pub(crate) async fn answer(&mut self) -> CallResult {
         match (&mut self.answer).await {
             Ok(answer) => answer,
@@ -159,7 +159,7 @@ impl Waiting {
     }
 }
 
-impl Drop for Waiting {
+impl Drop for WaitingCall {
     fn drop(&mut self) {
         self.calls.table().waiting.remove(&self.id);
     }

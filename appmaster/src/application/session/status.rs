@@ -13,7 +13,7 @@ use sentences::QueueIsFull;
 
 use super::Session;
 use crate::jobs::JobEntry;
-use crate::slots::{Around, Wait};
+use crate::slots::{Around, WhyWaiting};
 use crate::work::JobWork;
 
 impl Session {
@@ -189,7 +189,7 @@ impl Session {
     }
 
     /// The jobs that a client follows or watches, and why they have no slots.
-    fn watched(&self) -> BTreeMap<JobId, Option<Wait>> {
+    fn watched(&self) -> BTreeMap<JobId, Option<WhyWaiting>> {
         let mut line = self.slots.line();
         let all = self.jobs.iter().filter_map(|(job, entry)| {
             // Of one that is detached and only waits the clients that watch it hear.

@@ -11,7 +11,7 @@ use tonic::Status;
 use super::super::ranks_and_no_tasks;
 use super::Session;
 use crate::ledger::{LogAnswer, logged};
-use crate::mapreduce::{MapReduce, Place, Wanted};
+use crate::mapreduce::{MapReduce, PrintedPlace, Wanted};
 use crate::work::JobWork;
 
 impl Session {
@@ -59,7 +59,7 @@ impl Session {
         }
     }
 
-    fn place(&self, request: &wire::TaskLogRequest, task: u32) -> Result<Place, Status> {
+    fn place(&self, request: &wire::TaskLogRequest, task: u32) -> Result<PrintedPlace, Status> {
         let mapreduce = self.tasks_of(request.job)?;
         let stage = match request.reduce {
             true => TaskStage::Reduce,

@@ -7,14 +7,14 @@ use flate2::bufread::ZlibDecoder;
 /// Reads streams of one codec until nothing is behind them. What is behind a stream and is none is an error of the
 /// decoder that meets it.
 pub(crate) struct Streams<R, D> {
-    place: Place<R, D>,
+    place: StreamPart<R, D>,
     open: fn(R) -> D,
     close: fn(D) -> R,
     /// Zeros behind a stream belong to no stream, and mean nothing.
     may_be_padded: bool,
 }
 
-enum Place<R, D> {
+enum StreamPart<R, D> {
     Within(D),
     Behind(R),
     End,
@@ -29,7 +29,7 @@ impl<R: BufRead, D: Read> Streams<R, D> {
     /// Those in `raw`, which begins with one; `open` begins to decode a stream, and `close` gives back what is behind it.
     pub(crate) fn new(raw: R, open: fn(R) -> D, close: fn(D) -> R) -> Self {
         Self {
-            place: Place::Within(open(raw)),
+            place: StreamPart::Within(open(raw)),
             open,
             close,
             may_be_padded: false,
@@ -69,23 +69,23 @@ impl<R: BufRead, D: Read> Read for Streams<R, D> {
             return Ok(0);
         }
         loop {
-            self.place = match std::mem::replace(&mut self.place, Place::End) {
-                Place::Within(mut decoder) => match decoder.read(into) {
-                    Ok(0) => Place::Behind((self.close)(decoder)),
+            self.place = match std::mem::replace(&mut self.place, StreamPart::End) {
+                StreamPart::Within(mut decoder) => match decoder.read(into) {
+                    Ok(0) => StreamPart::Behind((self.close)(decoder)),
                     read => {
-                        self.place = Place::Within(decoder);
+                        self.place = StreamPart::Within(decoder);
                         return read;
                     }
                 },
-                Place::Behind(mut raw) => match Self::goes_on(&mut raw, self.may_be_padded) {
-                    Ok(true) => Place::Within((self.open)(raw)),
-                    Ok(false) => Place::End,
+                StreamPart::Behind(mut raw) => match Self::goes_on(&mut raw, self.may_be_padded) {
+                    Ok(true) => StreamPart::Within((self.open)(raw)),
+                    Ok(false) => StreamPart::End,
                     Err(error) => {
-                        self.place = Place::Behind(raw);
+                        self.place = StreamPart::Behind(raw);
                         return Err(error);
                     }
                 },
-                Place::End => return Ok(0),
+                StreamPart::End => return Ok(0),
             };
         }
     }

@@ -37,7 +37,7 @@ pub(crate) struct Blocks<R> {
     /// Bytes of the file: where the piece begins and ends.
     from: u64,
     to: u64,
-    place: Place,
+    place: BlockPlace,
     block: Vec<u8>,
     taken: usize,
     decoded: u64,
@@ -46,7 +46,7 @@ pub(crate) struct Blocks<R> {
 
 /// Bits of the file.
 #[derive(Clone, Copy)]
-enum Place {
+enum BlockPlace {
     /// The piece's first block is to be looked for.
     Begin,
     /// A block begins here.
@@ -66,7 +66,7 @@ impl<R: Read> Blocks<R> {
             ended: false,
             from,
             to,
-            place: Place::Begin,
+            place: BlockPlace::Begin,
             block: Vec::new(),
             taken: 0,
             decoded: 0,
@@ -78,13 +78,13 @@ impl<R: Read> Blocks<R> {
     fn next(&mut self) -> io::Result<bool> {
         loop {
             self.place = match self.place {
-                Place::Begin if self.from == 0 => self.stream(0)?,
-                Place::Begin => self.first()?,
-                Place::Behind(bit) => {
+                BlockPlace::Begin if self.from == 0 => self.stream(0)?,
+                BlockPlace::Begin => self.first()?,
+                BlockPlace::Behind(bit) => {
                     let trailer = bit + MAGIC_BITS + CRC_BITS;
                     self.stream(trailer.div_ceil(8))?
                 }
-                Place::Block(bit) => {
+                BlockPlace::Block(bit) => {
                     if bit / 8 >= self.to && self.owned.get().is_none() {
                         self.owned.set(Some(self.decoded));
                     }
@@ -92,34 +92,34 @@ impl<R: Read> Blocks<R> {
                     self.decoded += self.block.len() as u64;
                     return Ok(true);
                 }
-                Place::End => return Ok(false),
+                BlockPlace::End => return Ok(false),
             };
         }
     }
 
     /// The first block of a piece that begins inside of the file. What begins behind the piece is not looked for: a line of
     /// its own would begin in a block of its own.
-    fn first(&mut self) -> io::Result<Place> {
+    fn first(&mut self) -> io::Result<BlockPlace> {
         let mut bit = self.from * 8;
         loop {
             match self.find(bit, self.to * 8)? {
-                Some((found, true)) => return Ok(Place::Block(found)),
+                Some((found, true)) => return Ok(BlockPlace::Block(found)),
                 Some((found, false)) => bit = found + 1,
                 None => {
                     self.owned.set(Some(0));
-                    return Ok(Place::End);
+                    return Ok(BlockPlace::End);
                 }
             }
         }
     }
 
     /// The stream that begins at this byte, or behind zeros from there on.
-    fn stream(&mut self, byte: u64) -> io::Result<Place> {
+    fn stream(&mut self, byte: u64) -> io::Result<BlockPlace> {
         self.forget(byte);
         let mut byte = byte;
         loop {
             match self.byte(byte)? {
-                None => return Ok(Place::End),
+                None => return Ok(BlockPlace::End),
                 Some(0) if byte > 0 => {
                     byte += 1;
                     self.forget(byte);
@@ -134,14 +134,14 @@ impl<R: Read> Blocks<R> {
         let bit = (byte + 4) * 8;
         let is_head = head >> 8 == 0x0042_5A68 && (0x31..=0x39).contains(&(head & 0xFF));
         match self.bits(bit, MAGIC_BITS)? {
-            Some(BLOCK) if is_head => Ok(Place::Block(bit)),
-            Some(END) if is_head => Ok(Place::Behind(bit)),
+            Some(BLOCK) if is_head => Ok(BlockPlace::Block(bit)),
+            Some(END) if is_head => Ok(BlockPlace::Behind(bit)),
             Some(_) | None => Err(broken(&format!("at byte {byte} no stream begins"))),
         }
     }
 
     /// Decodes the block that begins at this bit; what is behind it.
-    fn decode(&mut self, bit: u64) -> io::Result<Place> {
+    fn decode(&mut self, bit: u64) -> io::Result<BlockPlace> {
         self.forget(bit / 8);
         let most = bit + BLOCK_MAX * 8;
         let mut from = bit + MAGIC_BITS;
@@ -152,8 +152,8 @@ impl<R: Read> Blocks<R> {
                 return Err(first.unwrap_or_else(cut));
             };
             match self.decode_until(bit, end) {
-                Ok(()) if is_block => return Ok(Place::Block(end)),
-                Ok(()) => return Ok(Place::Behind(end)),
+                Ok(()) if is_block => return Ok(BlockPlace::Block(end)),
+                Ok(()) => return Ok(BlockPlace::Behind(end)),
                 Err(error) => first = first.or(Some(error)),
             }
             from = end + 1;
@@ -206,7 +206,7 @@ impl<R: Read> Blocks<R> {
             if byte * 8 > most + MAGIC_BITS {
                 return Ok(None);
             }
-            if matches!(self.place, Place::Begin) {
+            if matches!(self.place, BlockPlace::Begin) {
                 self.forget(byte.saturating_sub(8).max(self.from));
             }
         }

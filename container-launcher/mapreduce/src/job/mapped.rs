@@ -18,7 +18,7 @@ use crate::output::{TextOutput, WriterOf};
 use crate::partition::{Dealing, Partitioner, RecordPartitioner};
 use crate::reduce::{Combiner, Reducer};
 use crate::settings::Settings;
-use crate::sort::collect::{Fold, Place};
+use crate::sort::collect::{Fold, RecordPlace};
 use crate::sort::combine::Combine;
 use crate::task::map::MapRun;
 use crate::task::reduce::{Grouping, ReduceRun, run_reduce};
@@ -258,7 +258,7 @@ impl<M: Mapper> Mapped<M> {
         let place: MakePlace = Arc::new(move |partitions, settings| {
             let mut partitioner = make();
             partitioner.setup(settings)?;
-            Ok(Place::by_key(move |key| {
+            Ok(RecordPlace::by_key(move |key| {
                 partitioner.partition(M::Key::decode(key)?, partitions)
             }))
         });
@@ -287,7 +287,7 @@ impl<M: Mapper> Mapped<M> {
         let place: MakePlace = Arc::new(move |partitions, settings| {
             let mut partitioner = make();
             partitioner.setup(settings)?;
-            Ok(Place::by_value(move |key, value| {
+            Ok(RecordPlace::by_value(move |key, value| {
                 let (key, value) = (M::Key::decode(key)?, M::Value::decode(value)?);
                 partitioner.partition(key, value, partitions)
             }))

@@ -26,10 +26,10 @@ pub(crate) struct Sink {
     /// What was copied and not written yet.
     piece: Vec<u8>,
     written: u64,
-    way: Way,
+    way: SinkWay,
 }
 
-enum Way {
+enum SinkWay {
     /// By copies; whether that may change.
     Copied {
         may_change: bool,
@@ -51,7 +51,7 @@ impl Sink {
             file,
             piece: Vec::with_capacity(PIECE),
             written: 0,
-            way: Way::Copied { may_change: true },
+            way: SinkWay::Copied { may_change: true },
         }
     }
 
@@ -61,10 +61,10 @@ impl Sink {
         phases::within(Timed::Write, || self.file.write_all(&self.piece))?;
         self.written = self.written.saturating_add(self.piece.len() as u64);
         self.piece.clear();
-        if self.written >= LARGE && matches!(self.way, Way::Copied { may_change: true }) {
+        if self.written >= LARGE && matches!(self.way, SinkWay::Copied { may_change: true }) {
             self.way = match Lent::to(&self.file) {
-                Some(lent) => Way::Lent(lent),
-                None => Way::Copied { may_change: false },
+                Some(lent) => SinkWay::Lent(lent),
+                None => SinkWay::Copied { may_change: false },
             };
         }
         Ok(())
@@ -72,7 +72,7 @@ impl Sink {
 
     /// What a lent piece takes of `bytes`.
     fn lend(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let Way::Lent(lent) = &mut self.way else {
+        let SinkWay::Lent(lent) = &mut self.way else {
             return Ok(0);
         };
         let taken = lent.fill(bytes);
@@ -80,7 +80,7 @@ impl Sink {
             // Copied from here on: what is in the pipe stays as it is until the pages go.
             let rest = lent.rest().to_vec();
             self.file.write_all(&rest)?;
-            self.way = Way::Copied { may_change: false };
+            self.way = SinkWay::Copied { may_change: false };
         }
         Ok(taken)
     }
@@ -89,12 +89,12 @@ impl Sink {
 impl Write for Sink {
     #[inline]
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        if matches!(self.way, Way::Lent(_)) {
+        if matches!(self.way, SinkWay::Lent(_)) {
             return self.lend(bytes);
         }
         if self.piece.len().saturating_add(bytes.len()) > PIECE {
             self.full()?;
-            if matches!(self.way, Way::Lent(_)) {
+            if matches!(self.way, SinkWay::Lent(_)) {
                 return self.lend(bytes);
             }
             if bytes.len() >= PIECE {
@@ -109,7 +109,7 @@ impl Write for Sink {
 
     fn flush(&mut self) -> io::Result<()> {
         self.full()?;
-        if let Way::Lent(lent) = &mut self.way {
+        if let SinkWay::Lent(lent) = &mut self.way {
             // A copy, so that the piece may be written to at once.
             self.file.write_all(lent.rest())?;
             lent.filled = 0;

@@ -66,13 +66,13 @@ type Written = (Arc<Spill>, Vec<Partition>);
 type PartitionOf = dyn FnMut(&[u8], &[u8]) -> Result<u32>;
 
 /// To which partition a record belongs.
-pub(crate) struct Place {
+pub(crate) struct RecordPlace {
     of: Box<PartitionOf>,
     /// Records of one key may belong to several.
     by_value: bool,
 }
 
-impl Place {
+impl RecordPlace {
     /// By the key alone.
     pub(crate) fn by_key(mut of: impl FnMut(&[u8]) -> Result<u32> + 'static) -> Self {
         Self {
@@ -127,7 +127,7 @@ pub(crate) struct Collector {
     fold: Option<Limited>,
     /// A combiner that is a reducer, instead of a fold.
     groups: Option<Box<dyn Combine>>,
-    place: Place,
+    place: RecordPlace,
     spills: Vec<Written>,
     scratch: Arc<Scratch>,
     sizes: Sizes,
@@ -158,7 +158,7 @@ impl Collector {
         partitions: u32,
         sizes: Sizes,
         fold: Option<Box<dyn Fold>>,
-        place: Place,
+        place: RecordPlace,
         scratch: Arc<Scratch>,
         page: Page,
     ) -> Self {

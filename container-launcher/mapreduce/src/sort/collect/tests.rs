@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use gerbil_task::Page;
 
-use super::{Collector, Fold, Place, Sizes};
+use super::{Collector, Fold, RecordPlace, Sizes};
 use crate::error::Result;
 use crate::order::Order;
 use crate::sort::block::SortedRun;
@@ -25,7 +25,7 @@ fn collector_with(partitions: u32, fold: Option<Box<dyn Fold>>) -> Collector {
         record_max: ARENA / 4,
         codec: Codec::None,
     };
-    let place = Place::by_key(|key| Ok(u32::from(key[0])));
+    let place = RecordPlace::by_key(|key| Ok(u32::from(key[0])));
     Collector::new(partitions, sizes, fold, place, scratch, page)
 }
 
