@@ -40,7 +40,7 @@ pub use numbers::Numbers;
 pub use parquet::{Parquet, ParquetReader};
 pub use sequence_file::{SequenceFile, SequenceFileAsText, SequenceFileRaw, Wire};
 pub(crate) use source::{Consumed, Open, Opened, at_hand};
-pub use source::{Places, Source, SourceFile};
+pub use source::{Places, Source, Stretch};
 pub use whole::WholeFile;
 
 use crate::error::Result;

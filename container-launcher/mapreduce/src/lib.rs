@@ -97,7 +97,7 @@ pub use handle::Handle;
 pub use input::{Avro, AvroReader};
 pub use input::{
     FixedLength, Granule, InputFormat, KeyValueText, LineBlocks, MarkedRecords, NLines, Numbers,
-    Places, SequenceFile, SequenceFileAsText, SequenceFileRaw, Source, SourceFile, TextLines,
+    Places, SequenceFile, SequenceFileAsText, SequenceFileRaw, Source, Stretch, TextLines,
     WholeFile, Wire,
 };
 #[cfg(feature = "parquet")]

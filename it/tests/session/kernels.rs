@@ -30,7 +30,7 @@ pub const CASES: &[(&str, Case)] = &[
 const DRIVERS: &str = "/etc/OpenCL/vendors";
 
 /// A session that keeps off its nodes with GPUs what needs none.
-fn start(given: &Given) -> Result<()> {
+pub fn start(given: &Given) -> Result<()> {
     ensure!(
         Path::new(DRIVERS).is_dir(),
         "{DRIVERS} is missing: apt-get install pocl-opencl-icd ocl-icd-libopencl1"

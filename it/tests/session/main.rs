@@ -3,6 +3,7 @@
 mod accelerated;
 mod address_space;
 mod beside;
+mod chunks;
 mod crowded;
 mod detached;
 mod disks;
@@ -66,7 +67,12 @@ fn main() -> ExitCode {
         // A node with devices has one container of a session, and what YARN counts changes what each gets.
         Group::new(
             different,
-            &[elements::CASES, kernels::CASES, accelerated::CASES],
+            &[
+                elements::CASES,
+                kernels::CASES,
+                chunks::CASES,
+                accelerated::CASES,
+            ],
         ),
     ];
     suite::run(groups)

@@ -26,8 +26,11 @@ mod file;
 #[cfg(any(feature = "cuda", feature = "opencl"))]
 mod gpu;
 #[cfg(all(feature = "mapreduce", any(feature = "cuda", feature = "opencl")))]
+mod input;
+#[cfg(all(feature = "mapreduce", any(feature = "cuda", feature = "opencl")))]
 mod mapper;
 mod modelled;
+mod pipes;
 mod report;
 mod tokens;
 
@@ -42,6 +45,9 @@ pub use file::{BLOCK, ChunkFile, ChunkSource, IoMode};
 #[cfg(any(feature = "cuda", feature = "opencl"))]
 pub use gpu::{ChunkKernel, GpuDevice};
 #[cfg(all(feature = "mapreduce", any(feature = "cuda", feature = "opencl")))]
-pub use mapper::{ChunkInput, ChunkMapper, Chunked, FilePiece};
+pub use input::{ChunkInput, FilePiece};
+#[cfg(all(feature = "mapreduce", any(feature = "cuda", feature = "opencl")))]
+pub use mapper::{ChunkMapper, Chunked};
 pub use modelled::{Line, ModelledDevice, ModelledDisk, Overlap};
+pub use pipes::ChunkPipes;
 pub use report::{ChunkTimes, Makespan, Resource};

@@ -8,21 +8,18 @@ use std::path::PathBuf;
 
 use gerbil_gpu::Grid;
 use gerbil_mapreduce::{
-    Emit, Error, ErrorContext as _, Granule, Handle, InputFormat, Key, Mapper, Result, Settings,
-    Source, SourceFile, Value,
+    Emit, Error, ErrorContext as _, Handle, Key, Mapper, Result, Settings, Value,
 };
 use gerbil_task::settings::{OPENCL_PROCESSORS, READ_ORDER};
 use gerbil_task::{DEVICE_TURNS_VARIABLE, DEVICES_VARIABLE, READ_BROKER_VARIABLE};
 use read_broker::{Broker, BrokerSettings, IO_TIMEOUT};
 
+use crate::input::{CHUNK_SETTING, PieceSource, chunk};
 use crate::{
-    BLOCK, ChunkFile, ChunkKernel, ENGINE_TASKS, EngineError, EngineSettings, Freed, GpuDevice,
-    IoMode, Makespan, Overlap, TaskPiece, run,
+    ChunkInput, ChunkKernel, ENGINE_TASKS, EngineError, EngineSettings, FilePiece, Freed,
+    GpuDevice, Makespan, Overlap, run,
 };
 
-/// Bytes of a chunk.
-const CHUNK_SETTING: &str = "gpu.chunk";
-const CHUNK: u64 = 128 << 20;
 /// Tasks of an engine.
 const TASKS_SETTING: &str = "gpu.tasks";
 const TASKS: usize = 2;
@@ -57,80 +54,11 @@ pub trait ChunkMapper: ChunkKernel + Sized + 'static {
 #[derive(Debug)]
 pub struct Chunked<M>(pub M);
 
-/// A part of a file, which chunks are read from.
-#[derive(Debug)]
-pub struct FilePiece {
-    file: SourceFile,
-    name: String,
-    offset: u64,
-    end: u64,
-    is_read: bool,
-}
-
-/// Whole pieces of files, which are cut where chunks end.
-#[derive(Debug)]
-pub struct ChunkInput;
-
-fn chunk(settings: &Settings) -> Result<u64> {
-    let chunk = settings.parse_if(CHUNK_SETTING)?.unwrap_or(CHUNK);
-    match chunk > 0 && chunk.is_multiple_of(BLOCK) {
-        true => Ok(chunk),
-        false => Err(Error::new(format!(
-            "{CHUNK_SETTING}={chunk}: a multiple of {BLOCK} bytes is wanted"
-        ))),
-    }
-}
-
-impl InputFormat for ChunkInput {
-    type Key<'a> = u64;
-    type Value<'a> = &'a FilePiece;
-    type Reader = FilePiece;
-
-    fn granule(settings: &Settings) -> Result<Granule> {
-        Ok(Granule::Record(chunk(settings)?))
-    }
-
-    fn open(source: Source, _settings: &Settings) -> Result<FilePiece> {
-        let name = source.name.clone();
-        let refuse = |why: &str| Err(Error::new(format!("{name}: {why}")));
-        if source.end == u64::MAX {
-            return refuse("chunks are read from files that are not compressed");
-        }
-        let Some(file) = source.file()? else {
-            return refuse(
-                "it comes through a pipe, and chunks are read from files of the node: copy it there, or mount it",
-            );
-        };
-        Ok(FilePiece {
-            file,
-            offset: source.offset,
-            end: source.end,
-            is_read: false,
-            name: source.name,
-        })
-    }
-
-    fn position(reader: &FilePiece) -> u64 {
-        match reader.is_read {
-            true => reader.end,
-            false => reader.offset,
-        }
-    }
-
-    fn next(reader: &mut FilePiece) -> Result<Option<(u64, &FilePiece)>> {
-        if reader.is_read || reader.offset >= reader.end {
-            return Ok(None);
-        }
-        reader.is_read = true;
-        Ok(Some((reader.offset, reader)))
-    }
-}
-
 /// Each chunk is a sign of life of the attempt, and progress.
 struct AliveKernel<'a, M> {
     kernel: &'a M,
     attempt: Handle,
-    file: &'a SourceFile,
+    source: &'a PieceSource,
 }
 
 // SAFETY: it is the kernel that it holds.
@@ -157,7 +85,7 @@ unsafe impl<M: ChunkKernel> ChunkKernel for AliveKernel<'_, M> {
     }
 
     fn emit(&self, offset: u64, bytes: u64, words: &[u32]) -> io::Result<()> {
-        self.file.read(bytes);
+        self.source.count(bytes);
         self.attempt.progress();
         self.kernel.emit(offset, bytes, words)
     }
@@ -216,7 +144,7 @@ impl<M: ChunkMapper> Mapper for Chunked<M> {
 
     const NEED: Option<&'static str> = Some("gpu");
 
-    fn map(&mut self, offset: u64, piece: &FilePiece, out: &mut Emit<'_, Self>) -> Result<()> {
+    fn map(&mut self, _offset: u64, piece: &FilePiece, out: &mut Emit<'_, Self>) -> Result<()> {
         let settings = out.settings();
         let chunk = chunk(settings)?;
         if !chunk.is_multiple_of(M::RECORD.max(1)) {
@@ -254,17 +182,12 @@ impl<M: ChunkMapper> Mapper for Chunked<M> {
             chunk,
             freed,
         };
-        let source =
-            ChunkFile::new(piece.file.file(), IoMode::Direct).context(|| piece.name.clone())?;
-        let bytes = piece.end.saturating_sub(offset);
-        let mut pieces = TaskPiece::even(bytes, chunk, tasks.min(bytes.div_ceil(chunk)));
-        for task in &mut pieces {
-            task.offset = task.offset.saturating_add(offset);
-        }
+        let pieces = piece.tasks(chunk, tasks);
+        let source = piece.open(&pieces)?;
         let kernel = AliveKernel {
             kernel: &self.0,
             attempt: out.handle(),
-            file: &piece.file,
+            source: &source,
         };
         let device = GpuDevice {
             name: &name,
@@ -274,12 +197,11 @@ impl<M: ChunkMapper> Mapper for Chunked<M> {
         let done = run(&engine, &source, &pieces, &device);
         drop(own);
         let done = done.map_err(ended)?;
-        let makespan = Makespan::of(&done.chunks, Overlap::Overlap);
-        let how = match source.mode() {
-            IoMode::Direct => "read directly",
-            IoMode::Buffered => "read through the page cache",
-        };
-        out.count("gpu", "CHUNKS", makespan.chunks);
+        let (from, how) = source.told();
+        let makespan = Makespan::of(&done.chunks, Overlap::Overlap).read_from(from);
+        for (counter, count) in makespan.counters() {
+            out.count("gpu", counter, count);
+        }
         out.status(&format!("{makespan}; {how}"))
     }
 

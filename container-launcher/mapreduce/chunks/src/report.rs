@@ -31,8 +31,10 @@ pub struct ChunkTimes {
 /// What a chunk needs, one after the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Resource {
-    /// The disk, or what else chunks are read from.
+    /// The disk that chunks are read from.
     Disk,
+    /// HDFS, where chunks are read from it.
+    Hdfs,
     /// Copies to the device and back.
     Copy,
     /// The device's kernels.
@@ -44,10 +46,11 @@ pub enum Resource {
 impl fmt::Display for Resource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Disk => "disk",
-            Self::Copy => "copy",
-            Self::Kernel => "kernel",
-            Self::Device => "device",
+            Self::Disk => "the disk",
+            Self::Hdfs => "HDFS",
+            Self::Copy => "the copy",
+            Self::Kernel => "the kernel",
+            Self::Device => "the device",
         })
     }
 }
@@ -63,7 +66,9 @@ pub struct Makespan {
     pub span: u64,
     /// From the first read's begin to the last one's end.
     pub io_span: u64,
-    /// The disk was active.
+    /// What chunks were read from.
+    pub reader: Resource,
+    /// It was active.
     pub io: u64,
     /// Copies to the device and back were.
     pub transfer: u64,
@@ -102,6 +107,7 @@ impl Makespan {
             bytes: chunks.iter().map(|chunk| chunk.bytes).sum(),
             span: extent(all()),
             io_span: extent(reads()),
+            reader: Resource::Disk,
             io,
             transfer,
             kernel,
@@ -109,6 +115,37 @@ impl Makespan {
             bound_by,
             bound,
         }
+    }
+
+    /// The same of chunks that were read from something else than a disk.
+    #[must_use]
+    pub fn read_from(mut self, reader: Resource) -> Self {
+        if self.bound_by == self.reader {
+            self.bound_by = reader;
+        }
+        self.reader = reader;
+        self
+    }
+
+    /// What a job counts of each of its engines: milliseconds, and which was whose bound.
+    #[must_use]
+    pub fn counters(&self) -> [(&'static str, u64); 6] {
+        let ms = |ns: u64| ns / 1_000_000;
+        let bound = match self.bound_by {
+            Resource::Disk => "BOUND_BY_DISK",
+            Resource::Hdfs => "BOUND_BY_HDFS",
+            Resource::Copy => "BOUND_BY_COPY",
+            Resource::Kernel => "BOUND_BY_KERNEL",
+            Resource::Device => "BOUND_BY_DEVICE",
+        };
+        [
+            ("CHUNKS", self.chunks),
+            ("ENGINE_MS", ms(self.span)),
+            ("READ_MS", ms(self.io)),
+            ("COPY_MS", ms(self.transfer)),
+            ("KERNEL_MS", ms(self.kernel)),
+            (bound, 1),
+        ]
     }
 
     /// The bound / the span: 1 where nothing waits that is the bound. 1 of nothing.
@@ -135,10 +172,11 @@ impl fmt::Display for Makespan {
         let seconds = |ns| std::time::Duration::from_nanos(ns).as_secs_f64();
         write!(
             f,
-            "{} chunks in {:.3} s, of which the disk reads {:.3} s, copies take {:.3} s and kernels {:.3} s; the bound is \
-             the {}, {:.3} of the time",
+            "{} chunks in {:.3} s, of which {} reads {:.3} s, copies take {:.3} s and kernels {:.3} s; the bound is {}, \
+             {:.3} of the time",
             self.chunks,
             seconds(self.span),
+            self.reader,
             seconds(self.io),
             seconds(self.transfer),
             seconds(self.kernel),
@@ -213,6 +251,7 @@ mod tests {
             bytes: 4196,
             span: 280,
             io_span: 180,
+            reader: Resource::Disk,
             io: 180,
             // Of the two that go on at 290 one counts.
             transfer: 60,
@@ -248,6 +287,24 @@ mod tests {
         };
         assert_eq!(bound(Overlap::Overlap), (Resource::Kernel, 220));
         assert_eq!(bound(Overlap::Serial), (Resource::Device, 280));
+    }
+
+    #[test]
+    fn what_chunks_are_read_from_is_named_and_counted() {
+        let found = Makespan::of(&two(), Overlap::Overlap).read_from(Resource::Hdfs);
+        assert_eq!(
+            found.to_string(),
+            "2 chunks in 0.000 s, of which HDFS reads 0.000 s, copies take 0.000 s and kernels 0.000 s; the bound is HDFS, \
+             0.643 of the time"
+        );
+        assert_eq!(found.counters()[5], ("BOUND_BY_HDFS", 1));
+        let mut chunks = two();
+        chunks[1].kernel = span(320, 480_000_000);
+        let found = Makespan::of(&chunks, Overlap::Overlap).read_from(Resource::Hdfs);
+        assert_eq!(found.bound_by, Resource::Kernel);
+        let [count, .., kernel, bound] = found.counters();
+        assert_eq!((count, kernel), (("CHUNKS", 2), ("KERNEL_MS", 479)));
+        assert_eq!(bound, ("BOUND_BY_KERNEL", 1));
     }
 
     #[test]

@@ -44,23 +44,35 @@ pub struct Source {
     consumed: Consumed,
 }
 
-/// A source's file, which several threads may read by its places.
-#[derive(Debug)]
-pub struct SourceFile {
-    file: File,
-    consumed: Consumed,
+/// A source's file from one of its places on, for any thread: the file itself, or a pipe out of which it comes.
+pub struct Stretch(Raw);
+
+impl std::fmt::Debug for Stretch {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "a file from {} to {}", self.0.at, self.0.size)
+    }
 }
 
-impl SourceFile {
-    /// It is open for reading.
+impl Stretch {
+    /// The file itself, open for reading, for who reads it by its places. `None`: it comes through a pipe.
     #[must_use]
-    pub const fn file(&self) -> &File {
-        &self.file
+    pub const fn file(&self) -> Option<&File> {
+        match &self.0.opened {
+            Opened::File(file) => Some(file),
+            Opened::Stream(_) => None,
+        }
     }
 
-    /// So many bytes of it were read: they count as the task's input, and as its progress.
-    pub fn read(&self, bytes: u64) {
-        self.consumed.fetch_add(bytes, Ordering::Relaxed);
+    /// So many bytes were read of the file itself: they count as the task's input, and as its progress.
+    pub fn count(&self, bytes: u64) {
+        self.0.consumed.fetch_add(bytes, Ordering::Relaxed);
+    }
+}
+
+/// One byte after the other to the file's end; what is read so counts by itself.
+impl Read for Stretch {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        self.0.read(into)
     }
 }
 
@@ -83,6 +95,19 @@ impl Places {
     #[must_use]
     pub const fn size(&self) -> u64 {
         self.size
+    }
+
+    /// The file from the byte `from` on, opened by itself.
+    ///
+    /// # Errors
+    /// It cannot be opened.
+    pub fn stretch(&self, from: u64) -> Result<Stretch> {
+        Ok(Stretch(Raw {
+            opened: (self.open)(from)?,
+            at: from,
+            size: self.size,
+            consumed: Arc::clone(&self.consumed),
+        }))
     }
 
     /// The bytes `from..from + length`, which count as the task's input, and as its progress.
@@ -254,21 +279,6 @@ impl Source {
         Ok(bytes)
     }
 
-    /// The file itself, for who reads it by its places instead of by [`reader`](Self::reader). `None`: it comes through a pipe,
-    /// or is no file.
-    ///
-    /// # Errors
-    /// The process has too many descriptors.
-    pub fn file(&self) -> Result<Option<SourceFile>> {
-        match &self.beginning {
-            Beginning::File(file) => Ok(Some(SourceFile {
-                file: file.try_clone().context(|| self.name.clone())?,
-                consumed: Arc::clone(&self.consumed),
-            })),
-            Beginning::Nowhere | Beginning::Asked(_) => Ok(None),
-        }
-    }
-
     /// A piece of what is no file.
     pub(crate) fn without_file(piece: &Piece) -> Self {
         let end = piece.offset.saturating_add(piece.length);
@@ -411,6 +421,31 @@ mod tests {
         let cut = Source::by_places(&piped(b"0123456789", 7), &piece(4, 10), &consumed);
         let error = cut.places().unwrap().read(5, 4).unwrap_err().to_string();
         assert_eq!(error, "reading p: it ended at byte 7 of 9");
+    }
+
+    #[test]
+    fn stretches_of_a_file_go_to_other_threads_and_count_what_is_read() {
+        fn sent<T: Send>(it: T) -> T {
+            it
+        }
+        let consumed = Consumed::default();
+        let source = Source::by_places(&piped(b"0123456789", 10), &piece(4, 10), &consumed);
+        let places = source.places().unwrap();
+        let mut two = [4, 7].map(|from| sent(places.stretch(from).unwrap()));
+        let mut found = [0; 3];
+        for (stretch, wanted) in two.iter_mut().zip([b"456", b"789"]) {
+            assert!(stretch.file().is_none());
+            stretch.read_exact(&mut found).unwrap();
+            assert_eq!(&found, wanted);
+        }
+        assert_eq!(consumed.load(Ordering::Relaxed), 6);
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(b"0123456789").unwrap();
+        let source = Source::by_places(&super::at_hand(file), &piece(4, 10), &consumed);
+        let stretch = source.places().unwrap().stretch(4).unwrap();
+        assert!(stretch.file().is_some());
+        stretch.count(2);
+        assert_eq!(consumed.load(Ordering::Relaxed), 8);
     }
 
     #[test]
