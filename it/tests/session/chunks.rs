@@ -1,6 +1,7 @@
 //! Jobs whose maps feed a GPU with chunks: engines that read HDFS by the tokens of their node's read broker, and compute on
 //! PoCL.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 
@@ -12,10 +13,16 @@ use it::{mapreduce, wait};
 
 use crate::kernels;
 
-pub const CASES: &[(&str, Case)] = &[(
-    "sums of chunks that come from HDFS are those of a processor",
-    regression,
-)];
+pub const CASES: &[(&str, Case)] = &[
+    (
+        "sums of chunks that come from HDFS are those of a processor",
+        regression,
+    ),
+    (
+        "pairs that kernels emit of chunks are reduced on other nodes",
+        histogram,
+    ),
+];
 
 /// Bytes.
 const CHUNK: usize = 64 << 10;
@@ -51,43 +58,50 @@ fn sockets(given: &Given) -> Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-fn regression(given: &Given) -> Result<()> {
-    let program = bed::text_of(&mapreduce::example("regression")?)?;
-    // Three maps.
-    let points = points(CHUNK / POINT * (2 * CHUNKS + 3) + 1001);
-    let input = bed::text_of(&given.folder.join("points"))?;
-    fs::write(&input, &points)?;
+/// Runs an example of chunks on `bytes`, which are several maps: on this machine, and in a session whose nodes with GPUs get
+/// them from HDFS. Both make the same; the answer is that, and what the session's run said.
+fn runs(
+    given: &Given,
+    name: &str,
+    bytes: &[u8],
+    settings: &[&str],
+) -> Result<(mapreduce::Files, String)> {
+    let program = bed::text_of(&mapreduce::example(name)?)?;
+    let input = bed::text_of(&given.folder.join(name))?;
+    fs::write(&input, bytes)?;
+    let folder = format!("/{name}");
+    let there = format!("{folder}/in");
     mapreduce::with_hdfs(&given.cluster, async |hdfs| {
-        hdfs.make_folder("/points").await?;
-        Ok(hdfs.write("/points/in", points.clone()).await?)
+        hdfs.make_folder(&folder).await?;
+        Ok(hdfs.write(&there, bytes.to_vec()).await?)
     })?;
     let split = format!(
         "mapreduce.input.fileinputformat.split.maxsize={}",
         CHUNK * CHUNKS
     );
     let chunk = format!("gpu.chunk={CHUNK}");
-    let settings = [
-        "-D",
-        "gerbil.opencl.processors=true",
-        "-D",
-        &chunk,
-        "-D",
-        &split,
-    ];
+    let all = ["gerbil.opencl.processors=true", &chunk, &split];
+    let settings = all.iter().chain(settings);
+    let settings: Vec<&str> = settings.flat_map(|setting| ["-D", setting]).collect();
     let at_home = [&settings[..], &[&input]].concat();
     let wanted = mapreduce::local(given, &program, &at_home, "home")?;
     kernels::start(given)?;
     ensure!(sockets(given)?.is_empty(), "{:?}", sockets(given)?);
-    let order = ["--session", "s", "-D", "gpu.read-order=spmario"];
-    let job = [program.as_str(), "/points/in", "/points/out"];
-    let line = [&order[..], &settings, &job].concat();
+    let order = [
+        "--session",
+        "s",
+        "--explain",
+        "-D",
+        "gpu.read-order=spmario",
+    ];
+    let out = format!("{folder}/out");
+    let line = [&order[..], &settings, &[&program, &there, &out]].concat();
     let run = mapreduce::mr(&given.cluster, &given.folder, &line)?.deadline(DEADLINE);
     let said = run.finish()?.success("gerbil mr")?.stderr_text();
-    let files = mapreduce::files(&given.cluster, "/points/out")?;
+    let files = mapreduce::files(&given.cluster, &out)?;
     mapreduce::is_same(&files, &wanted)?;
-    sums_are(&files, &points)?;
     // Whether HDFS or the kernels bound an attempt is the machine's affair.
-    let read = format!("BYTES_READ={}", points.len());
+    let read = format!("BYTES_READ={}", bytes.len());
     let is_told = ["BOUND_BY_HDFS=", "BOUND_BY_KERNEL=", "BOUND_BY_COPY="];
     ensure!(
         said.contains("CHUNKS=12")
@@ -101,7 +115,57 @@ fn regression(given: &Given) -> Result<()> {
     stop(given, "s")?;
     wait::until("no socket is left", DEADLINE, || {
         Ok(sockets(given)?.is_empty().then_some(()))
-    })
+    })?;
+    Ok((files, said))
+}
+
+fn regression(given: &Given) -> Result<()> {
+    let points = points(CHUNK / POINT * (2 * CHUNKS + 3) + 1001);
+    let (files, _) = runs(given, "regression", &points, &[])?;
+    sums_are(&files, &points)
+}
+
+/// Each reduce has the keys that leave its number.
+fn histogram(given: &Given) -> Result<()> {
+    let count = u32::try_from(CHUNK / 4 * (2 * CHUNKS + 3) + 1001)?;
+    let numbers: Vec<u32> = (0..count)
+        .map(|place| place.wrapping_mul(0x9E37_79B9))
+        .collect();
+    let bytes: Vec<u8> = numbers
+        .iter()
+        .flat_map(|number| number.to_le_bytes())
+        .collect();
+    let (files, said) = runs(given, "histogram", &bytes, &["mapreduce.job.reduces=3"])?;
+    let mut wanted = vec![BTreeMap::new(); 3];
+    for number in &numbers {
+        let bin = number >> 20;
+        let bins = wanted.get_mut(usize::try_from(bin % 3)?);
+        *bins.context("no part")?.entry(bin).or_insert(0_u64) += 1;
+    }
+    for (part, wanted) in wanted.iter().enumerate() {
+        let lines = wanted
+            .iter()
+            .map(|(bin, count)| format!("{bin}\t{count}\n"));
+        let file = files.get(&format!("part-r-{part:05}"));
+        let file = file.context("no output")?;
+        ensure!(*file == lines.collect::<String>().into_bytes(), "{part}");
+    }
+    // Maps are where GPUs are, and a reduce, which needs none, where none is.
+    let hosts = hosts(given);
+    let there = format!(" on {}, ", hosts.last().context("no host")?);
+    let of_stage = |stage: &str| {
+        let begins = |line: &&str| line.contains(&format!(": {stage} ")) && line.contains("slot");
+        let lines: Vec<&str> = said.lines().filter(begins).collect();
+        (!lines.is_empty()).then_some(lines)
+    };
+    let (maps, reduces) = (of_stage("map"), of_stage("reduce"));
+    let is_there = |line: &&str| line.contains(&there);
+    ensure!(
+        maps.is_some_and(|maps| !maps.iter().any(is_there))
+            && reduces.is_some_and(|reduces| reduces.iter().any(is_there)),
+        "{said}"
+    );
+    Ok(())
 }
 
 /// The output is what a processor makes of the points.

@@ -92,6 +92,7 @@ impl ChunkMapper for Points {
 fn main() -> ExitCode {
     Job::new("regression")
         .set("mapreduce.job.reduces", "1")
+        .needs("reduce", "cpu")
         .map(|| Chunked(Points::default()))
         .reduce(|| Sum)
         .main()

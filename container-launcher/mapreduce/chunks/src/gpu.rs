@@ -32,8 +32,25 @@ pub unsafe trait ChunkKernel: Sync {
     /// What all threads read.
     fn constants(&self) -> &[f32];
 
-    /// How many words of 32 bits it makes of a chunk of so many bytes: no more than of a longer one, and all of them.
+    /// How many words of 32 bits it makes of a chunk of so many bytes at the most: no more than of a longer one.
     fn words(&self, bytes: u64) -> usize;
+
+    /// What the first words are when the kernel begins with a chunk of so many bytes: none, where it writes all of them itself.
+    fn heading(&self, bytes: u64) -> Vec<u32> {
+        let _ = bytes;
+        Vec::new()
+    }
+
+    /// How many words it has made of a chunk of so many bytes, by what the first ones are now that had a
+    /// [heading](Self::heading): all of them, where there was none.
+    ///
+    /// # Errors
+    ///
+    /// It wanted to make more than there is room for: the engine ends.
+    fn made(&self, bytes: u64, heading: &[u32]) -> io::Result<usize> {
+        let _ = heading;
+        Ok(self.words(bytes))
+    }
 
     /// By how many threads.
     ///
@@ -73,8 +90,8 @@ impl Device for GpuDevice<'_> {
         let program = device.compile(&kernel.source()).map_err(said)?;
         let chunk = device.zeros(bytes).map_err(said)?;
         let constants = device.upload(kernel.constants()).map_err(said)?;
-        let words = kernel.words(u64::try_from(bytes).unwrap_or(u64::MAX));
-        let words = device.zeros(words).map_err(said)?;
+        let room = kernel.words(u64::try_from(bytes).unwrap_or(u64::MAX));
+        let words = device.zeros(room).map_err(said)?;
         Ok(Box::new(GpuStream {
             kernel,
             device,
@@ -82,6 +99,7 @@ impl Device for GpuDevice<'_> {
             chunk,
             constants,
             words,
+            room,
             offset: 0,
             bytes: 0,
         }))
@@ -94,6 +112,8 @@ struct GpuStream<'a> {
     chunk: Buffer<u8>,
     constants: Buffer<f32>,
     words: Buffer<u32>,
+    /// How many words these are.
+    room: usize,
     program: Program,
     device: gerbil_gpu::Device,
     /// Of the chunk that was copied last.
@@ -106,12 +126,14 @@ impl Stream for GpuStream<'_> {
         self.offset = offset;
         self.bytes = u64::try_from(chunk.len()).unwrap_or(u64::MAX);
         let Self { device, .. } = self;
-        spanned(|| device.write(&mut self.chunk, chunk)).map(|(span, ())| span)
+        spanned(|| device.write(&mut self.chunk, chunk))
     }
 
     #[expect(unsafe_code, reason = "a kernel is C")]
     fn map(&mut self) -> io::Result<Span> {
         let grid = self.kernel.grid(self.bytes)?;
+        let heading = self.kernel.heading(self.bytes);
+        self.device.write(&mut self.words, &heading).map_err(said)?;
         let arguments = [
             self.chunk.argument(),
             Argument::U64(self.bytes),
@@ -120,31 +142,35 @@ impl Stream for GpuStream<'_> {
         ];
         let (device, program, name) = (&self.device, &self.program, self.kernel.name());
         // SAFETY: as the kernel's trait promises, of memory that is as long as it says.
-        let launched = spanned(|| unsafe { device.launch(program, name, grid, &arguments) });
-        launched.map(|(span, ())| span)
+        spanned(|| unsafe { device.launch(program, name, grid, &arguments) })
     }
 
     fn copy_back(&mut self) -> io::Result<Span> {
-        let (span, words) = spanned(|| self.device.download(&self.words))?;
-        let made = self.kernel.words(self.bytes);
-        let Some(words) = words.get(..made) else {
+        let (kernel, device, bytes) = (self.kernel, &self.device, self.bytes);
+        let mut heading = kernel.heading(bytes);
+        let begin = now();
+        device.read(&self.words, &mut heading).map_err(said)?;
+        let made = kernel.made(bytes, &heading)?;
+        let room = self.room;
+        if made > room {
             return Err(io::Error::other(format!(
-                "the kernel {} makes {made} words of {} bytes, and {} of a whole chunk",
-                self.kernel.name(),
-                self.bytes,
-                words.len(),
+                "the kernel {} makes {made} words of {bytes} bytes, and {room} of a whole chunk",
+                kernel.name(),
             )));
-        };
-        self.kernel.emit(self.offset, self.bytes, words)?;
+        }
+        let mut words = vec![0; made];
+        device.read(&self.words, &mut words).map_err(said)?;
+        let span = Span { begin, end: now() };
+        kernel.emit(self.offset, bytes, &words)?;
         Ok(span)
     }
 }
 
-/// What is done, and from when to when.
-fn spanned<T>(done: impl FnOnce() -> Result<T, gerbil_gpu::Error>) -> io::Result<(Span, T)> {
+/// From when to when it is done.
+fn spanned(done: impl FnOnce() -> Result<(), gerbil_gpu::Error>) -> io::Result<Span> {
     let begin = now();
-    let result = done().map_err(said)?;
-    Ok((Span { begin, end: now() }, result))
+    done().map_err(said)?;
+    Ok(Span { begin, end: now() })
 }
 
 fn said(error: gerbil_gpu::Error) -> io::Error {

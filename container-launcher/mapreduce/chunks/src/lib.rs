@@ -17,6 +17,8 @@
 //! Invariants: what happens to a buffer is decided by [`ChunkLine`], which is pure; a chunk is read once; an engine whose
 //! broker is gone goes on with the next one; no stream waits for the broker.
 
+#[cfg(all(feature = "mapreduce", any(feature = "cuda", feature = "opencl")))]
+mod attempt;
 mod buffer;
 mod chunk;
 mod clock;
@@ -30,6 +32,8 @@ mod input;
 #[cfg(all(feature = "mapreduce", any(feature = "cuda", feature = "opencl")))]
 mod mapper;
 mod modelled;
+#[cfg(all(feature = "mapreduce", any(feature = "cuda", feature = "opencl")))]
+mod pairs;
 mod pipes;
 mod report;
 mod tokens;
@@ -49,5 +53,7 @@ pub use input::{ChunkInput, FilePiece};
 #[cfg(all(feature = "mapreduce", any(feature = "cuda", feature = "opencl")))]
 pub use mapper::{ChunkMapper, Chunked};
 pub use modelled::{Line, ModelledDevice, ModelledDisk, Overlap};
+#[cfg(all(feature = "mapreduce", any(feature = "cuda", feature = "opencl")))]
+pub use pairs::{ByRemainder, PairKey, PairMapper, PairNumber, Paired};
 pub use pipes::ChunkPipes;
 pub use report::{ChunkTimes, Makespan, Resource};

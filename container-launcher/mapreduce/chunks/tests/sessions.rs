@@ -6,6 +6,7 @@
 #[path = "../examples/jobs/seeds.rs"]
 mod seeds;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -13,10 +14,15 @@ const CHUNK: u64 = 64 << 10;
 
 /// Runs the example `regression` on `points` in a folder: its exit code, and what it said.
 fn regression(folder: &Path, output: &str, settings: &[&str]) -> (i32, String) {
+    example(folder, "regression", ["points", output], settings)
+}
+
+/// Runs an example from its input to its output.
+fn example(folder: &Path, name: &str, files: [&str; 2], settings: &[&str]) -> (i32, String) {
     let test = std::env::current_exe().unwrap();
     let target: PathBuf = test.parent().and_then(Path::parent).unwrap().into();
     let chunk = format!("gpu.chunk={CHUNK}");
-    let mut command = Command::new(target.join("examples/regression"));
+    let mut command = Command::new(target.join("examples").join(name));
     for setting in ["gerbil.opencl.processors=true", &chunk]
         .iter()
         .chain(settings)
@@ -25,7 +31,7 @@ fn regression(folder: &Path, output: &str, settings: &[&str]) -> (i32, String) {
     }
     let done = command
         .arg("--local")
-        .args(["points", output])
+        .args(files)
         .current_dir(folder)
         .env("GERBIL_DEVICES", "0@gpu0")
         .env("GERBIL_DEVICE_TURNS", folder.join("turns"))
@@ -119,4 +125,55 @@ fn what_makes_no_sense_is_said() {
             "{setting}: {code}: {said}"
         );
     }
+}
+
+/// What there is of how many numbers, of which each reduce has its own.
+#[test]
+fn pairs_that_kernels_emit_are_dealt_by_their_keys_and_reduced() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    // The last chunk of the last map is short.
+    let words = seeds::bytes(9, 0, CHUNK / 4 * 5 + 77);
+    let numbers: Vec<u32> = words
+        .chunks_exact(4)
+        .map(|word| u32::from_le_bytes(word.try_into().unwrap()).wrapping_mul(0x9E37_79B9))
+        .collect();
+    let bytes: Vec<u8> = numbers
+        .iter()
+        .flat_map(|number| number.to_le_bytes())
+        .collect();
+    std::fs::write(folder.join("numbers"), &bytes).unwrap();
+    let mut wanted = [BTreeMap::new(), BTreeMap::new(), BTreeMap::new()];
+    for number in &numbers {
+        let bin = number >> 20;
+        let part = usize::try_from(bin % 3).unwrap();
+        *wanted[part].entry(bin).or_insert(0_u64) += 1;
+    }
+    let split = format!(
+        "mapreduce.input.fileinputformat.split.maxsize={}",
+        CHUNK * 3
+    );
+    for (output, tasks) in [("one", "gpu.tasks=1"), ("three", "gpu.tasks=3")] {
+        let settings = [split.as_str(), tasks, "mapreduce.job.reduces=3"];
+        let (code, said) = example(folder, "histogram", ["numbers", output], &settings);
+        assert_eq!(code, 0, "{said}");
+        assert!(said.contains("CHUNKS=6"), "{said}");
+        for (part, wanted) in wanted.iter().enumerate() {
+            let file = folder.join(output).join(format!("part-r-{part:05}"));
+            let text: String = wanted
+                .iter()
+                .map(|(bin, count)| format!("{bin}\t{count}\n"))
+                .collect();
+            assert_eq!(
+                std::fs::read_to_string(file).unwrap(),
+                text,
+                "{output} {part}"
+            );
+        }
+    }
+    // A whole chunk has 16384 numbers.
+    let settings = ["histogram.bound=16383", "mapreduce.map.maxattempts=1"];
+    let (code, said) = example(folder, "histogram", ["numbers", "bound"], &settings);
+    let sentence = "the kernel histogram has emitted 16384 pairs of a chunk of 65536 bytes, and its bound is 16383";
+    assert!(code != 0 && said.contains(sentence), "{said}");
 }

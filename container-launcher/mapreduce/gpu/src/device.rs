@@ -244,22 +244,34 @@ impl Device {
     /// The device is lost, or the memory is another's.
     pub fn download<T: Number>(&self, buffer: &Buffer<T>) -> Result<Vec<T>, Error> {
         let mut numbers = vec![T::default(); buffer.length];
+        self.read(buffer, &mut numbers)?;
+        Ok(numbers)
+    }
+
+    /// Copies the beginning of what memory holds: as many as there is room for in `numbers`.
+    ///
+    /// # Errors
+    /// The memory is shorter, or another's, or the device is lost.
+    pub fn read<T: Number>(&self, buffer: &Buffer<T>, numbers: &mut [T]) -> Result<(), Error> {
+        if numbers.len() > buffer.length {
+            let (many, room) = (numbers.len(), buffer.length);
+            return Err(Error::new(format!(
+                "{many} numbers are asked of memory of {room}"
+            )));
+        }
         if numbers.is_empty() {
-            return Ok(numbers);
+            return Ok(());
         }
         match (&self.0, &buffer.memory.0) {
             #[cfg(feature = "cuda")]
-            (Backend::Cuda(device), DeviceMemory::Cuda(memory)) => {
-                device.download(memory, &mut numbers)?
-            }
+            (Backend::Cuda(device), DeviceMemory::Cuda(memory)) => device.download(memory, numbers),
             #[cfg(feature = "opencl")]
             (Backend::OpenCl(device), DeviceMemory::OpenCl(memory)) => {
-                device.download(memory, &mut numbers)?;
+                device.download(memory, numbers)
             }
             #[cfg(all(feature = "cuda", feature = "opencl"))]
-            _ => return Err(another()),
+            _ => Err(another()),
         }
-        Ok(numbers)
     }
 
     /// Runs the kernel `name` of `program`, and waits for its end.

@@ -178,6 +178,12 @@ KERNEL(turn_round)(GLOBAL const int *from, GLOBAL int *to, GLOBAL uint *groups, 
         too_many.to_string(),
         "4 numbers do not fit into memory of 3"
     );
+    let mut two = [0; 2];
+    device.read(&three, &mut two).unwrap();
+    assert_eq!(two, [7, 8]);
+    device.read(&three, &mut []).unwrap();
+    let too_many = device.read(&three, &mut [0; 4]).unwrap_err();
+    assert_eq!(too_many.to_string(), "4 numbers are asked of memory of 3");
 }
 
 #[test]
