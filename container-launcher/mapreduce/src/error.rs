@@ -67,9 +67,14 @@ impl Error {
     /// An error that says that what was put on the task's device does not fit there, and what makes it smaller. On a
     /// cluster the attempt counts, and the next one goes where a device has more memory, if any has.
     pub fn no_room(sentence: impl fmt::Display) -> Self {
+        Self::no_room_for(sentence, format_args!("-D {SPLIT_MAX}"))
+    }
+
+    /// The same of what is smaller where something else than the length of splits is lowered, as `what` names it.
+    pub fn no_room_for(sentence: impl fmt::Display, what: impl fmt::Display) -> Self {
         Self {
             no_room: true,
-            ..Self::new(format!("{sentence}: lower -D {SPLIT_MAX}"))
+            ..Self::new(format!("{sentence}: lower {what}"))
         }
     }
 

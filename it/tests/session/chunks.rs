@@ -20,7 +20,11 @@ pub const CASES: &[(&str, Case)] = &[
     ),
     (
         "pairs that kernels emit of chunks are reduced on other nodes",
-        histogram,
+        processors,
+    ),
+    (
+        "pairs that kernels emit of chunks are reduced by a kernel",
+        devices,
     ),
 ];
 
@@ -69,7 +73,9 @@ fn runs(
     let program = bed::text_of(&mapreduce::example(name)?)?;
     let input = bed::text_of(&given.folder.join(name))?;
     fs::write(&input, bytes)?;
-    let folder = format!("/{name}");
+    // Cases of one cluster, each with its own settings.
+    let case = settings.last().map_or("", |last| last.trim_matches('-'));
+    let folder = format!("/{name}-{}", case.replace('=', "-"));
     let there = format!("{folder}/in");
     mapreduce::with_hdfs(&given.cluster, async |hdfs| {
         hdfs.make_folder(&folder).await?;
@@ -82,7 +88,12 @@ fn runs(
     let chunk = format!("gpu.chunk={CHUNK}");
     let all = ["gerbil.opencl.processors=true", &chunk, &split];
     let settings = all.iter().chain(settings);
-    let settings: Vec<&str> = settings.flat_map(|setting| ["-D", setting]).collect();
+    let settings: Vec<&str> = settings
+        .flat_map(|setting| match setting.strip_prefix("--") {
+            Some(_) => vec![*setting],
+            None => vec!["-D", *setting],
+        })
+        .collect();
     let at_home = [&settings[..], &[&input]].concat();
     let wanted = mapreduce::local(given, &program, &at_home, "home")?;
     kernels::start(given)?;
@@ -95,7 +106,7 @@ fn runs(
         "gpu.read-order=spmario",
     ];
     let out = format!("{folder}/out");
-    let line = [&order[..], &settings, &[&program, &there, &out]].concat();
+    let line = [&order[..], &[&program], &settings, &[&there, &out]].concat();
     let run = mapreduce::mr(&given.cluster, &given.folder, &line)?.deadline(DEADLINE);
     let said = run.finish()?.success("gerbil mr")?.stderr_text();
     let files = mapreduce::files(&given.cluster, &out)?;
@@ -125,8 +136,8 @@ fn regression(given: &Given) -> Result<()> {
     sums_are(&files, &points)
 }
 
-/// Each reduce has the keys that leave its number.
-fn histogram(given: &Given) -> Result<()> {
+/// Each reduce has the keys that leave its number; what the run in the session said.
+fn histogram(given: &Given, reduce: &str) -> Result<String> {
     let count = u32::try_from(CHUNK / 4 * (2 * CHUNKS + 3) + 1001)?;
     let numbers: Vec<u32> = (0..count)
         .map(|place| place.wrapping_mul(0x9E37_79B9))
@@ -135,7 +146,8 @@ fn histogram(given: &Given) -> Result<()> {
         .iter()
         .flat_map(|number| number.to_le_bytes())
         .collect();
-    let (files, said) = runs(given, "histogram", &bytes, &["mapreduce.job.reduces=3"])?;
+    let settings = ["mapreduce.job.reduces=3", reduce];
+    let (files, said) = runs(given, "histogram", &bytes, &settings)?;
     let mut wanted = vec![BTreeMap::new(); 3];
     for number in &numbers {
         let bin = number >> 20;
@@ -150,21 +162,31 @@ fn histogram(given: &Given) -> Result<()> {
         let file = file.context("no output")?;
         ensure!(*file == lines.collect::<String>().into_bytes(), "{part}");
     }
-    // Maps are where GPUs are, and a reduce, which needs none, where none is.
+    Ok(said)
+}
+
+/// Whether attempts of a stage were on the node without a GPU.
+fn without(given: &Given, said: &str, stage: &str) -> Result<bool> {
     let hosts = hosts(given);
     let there = format!(" on {}, ", hosts.last().context("no host")?);
-    let of_stage = |stage: &str| {
-        let begins = |line: &&str| line.contains(&format!(": {stage} ")) && line.contains("slot");
-        let lines: Vec<&str> = said.lines().filter(begins).collect();
-        (!lines.is_empty()).then_some(lines)
-    };
-    let (maps, reduces) = (of_stage("map"), of_stage("reduce"));
-    let is_there = |line: &&str| line.contains(&there);
-    ensure!(
-        maps.is_some_and(|maps| !maps.iter().any(is_there))
-            && reduces.is_some_and(|reduces| reduces.iter().any(is_there)),
-        "{said}"
-    );
+    let begins = |line: &&str| line.contains(&format!(": {stage} ")) && line.contains("slot");
+    let lines: Vec<&str> = said.lines().filter(begins).collect();
+    ensure!(!lines.is_empty(), "{said}");
+    Ok(lines.iter().any(|line| line.contains(&there)))
+}
+
+fn processors(given: &Given) -> Result<()> {
+    let said = histogram(given, "--reduce=processor")?;
+    ensure!(!without(given, &said, "map")?, "{said}");
+    ensure!(without(given, &said, "reduce")?, "{said}");
+    Ok(())
+}
+
+fn devices(given: &Given) -> Result<()> {
+    let said = histogram(given, "--reduce=device")?;
+    ensure!(!without(given, &said, "map")?, "{said}");
+    ensure!(!without(given, &said, "reduce")?, "{said}");
+    ensure!(said.contains("SEGMENTS="), "{said}");
     Ok(())
 }
 

@@ -200,16 +200,26 @@ fn broker(settings: &Settings, key: &str) -> Result<(PathBuf, Option<Broker>)> {
     Ok((own.socket().to_owned(), Some(own)))
 }
 
-/// Why an attempt's engine has ended: on a cluster one without a device is tried where there is one.
+/// Why an attempt's engine has ended.
 pub(crate) fn ended(error: EngineError) -> Error {
-    let said = match &error {
-        EngineError::Device(error) => error.get_ref(),
-        _ => None,
-    };
+    match error {
+        EngineError::Device(error) => refused(error).context("the device"),
+        error => Error::new(error.to_string()),
+    }
+}
+
+/// What a device says: on a cluster an attempt without one is tried where there is one, and one that did not fit where one has
+/// more memory.
+pub(crate) fn refused(error: io::Error) -> Error {
+    let said = error.get_ref();
     let said = said.and_then(|error| error.downcast_ref::<gerbil_gpu::Error>());
     let sentence = error.to_string();
-    match said.is_some_and(gerbil_gpu::Error::is_no_device) {
-        true => Error::no_device(sentence),
-        false => Error::new(sentence),
+    match said {
+        Some(said) if said.is_no_device() => Error::no_device(sentence),
+        Some(said) if said.is_no_room() => Error::no_room_for(
+            sentence,
+            format_args!("-D {CHUNK_SETTING} or -D {TASKS_SETTING}"),
+        ),
+        _ => Error::new(sentence),
     }
 }

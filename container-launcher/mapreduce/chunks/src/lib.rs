@@ -36,6 +36,8 @@ mod modelled;
 mod pairs;
 mod pipes;
 mod report;
+#[cfg(all(feature = "mapreduce", any(feature = "cuda", feature = "opencl")))]
+mod segments;
 mod tokens;
 
 pub use buffer::ChunkBuffer;
@@ -57,3 +59,5 @@ pub use modelled::{Line, ModelledDevice, ModelledDisk, Overlap};
 pub use pairs::{ByRemainder, PairKey, PairMapper, PairNumber, Paired};
 pub use pipes::ChunkPipes;
 pub use report::{ChunkTimes, Makespan, Resource};
+#[cfg(all(feature = "mapreduce", any(feature = "cuda", feature = "opencl")))]
+pub use segments::{ChunkReducer, SegmentKey, Segmented};

@@ -27,7 +27,10 @@ fn example(folder: &Path, name: &str, files: [&str; 2], settings: &[&str]) -> (i
         .iter()
         .chain(settings)
     {
-        command.args(["-D", setting]);
+        match setting.starts_with("--") {
+            true => command.arg(setting),
+            false => command.args(["-D", setting]),
+        };
     }
     let done = command
         .arg("--local")
@@ -153,11 +156,17 @@ fn pairs_that_kernels_emit_are_dealt_by_their_keys_and_reduced() {
         "mapreduce.input.fileinputformat.split.maxsize={}",
         CHUNK * 3
     );
-    for (output, tasks) in [("one", "gpu.tasks=1"), ("three", "gpu.tasks=3")] {
-        let settings = [split.as_str(), tasks, "mapreduce.job.reduces=3"];
+    for (output, tasks, reduce) in [
+        ("one", "gpu.tasks=1", "--reduce=processor"),
+        ("three", "gpu.tasks=3", "--reduce=processor"),
+        ("device", "gpu.tasks=2", "--reduce=device"),
+    ] {
+        let settings = [split.as_str(), tasks, reduce, "mapreduce.job.reduces=3"];
         let (code, said) = example(folder, "histogram", ["numbers", output], &settings);
         assert_eq!(code, 0, "{said}");
         assert!(said.contains("CHUNKS=6"), "{said}");
+        // A chunk has 8192 values, which are of some of a reduce's keys or of all.
+        assert_eq!(said.contains("SEGMENTS="), output == "device", "{said}");
         for (part, wanted) in wanted.iter().enumerate() {
             let file = folder.join(output).join(format!("part-r-{part:05}"));
             let text: String = wanted
