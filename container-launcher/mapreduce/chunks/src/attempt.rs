@@ -120,7 +120,12 @@ impl Attempt {
         for (counter, count) in makespan.counters() {
             context.count("gpu", counter, count);
         }
-        context.status(&format!("{makespan}; {how}"))
+        let mut said = format!("{makespan}; {how}");
+        if let Some(degraded) = &done.degraded {
+            context.count("gpu", "DEGRADED", 1);
+            said = format!("{said}; {degraded}");
+        }
+        context.status(&said)
     }
 }
 

@@ -1,5 +1,6 @@
 //! Memory that a disk reads into without a copy, and that can be pinned: pages of its own, huge ones where there are some.
 
+use std::any::Any;
 use std::io;
 use std::ptr::NonNull;
 
@@ -10,6 +11,8 @@ use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
 pub struct ChunkBuffer {
     address: NonNull<u8>,
     length: usize,
+    /// What has pinned it, until this is dropped.
+    pinned: Option<Box<dyn Any + Send>>,
 }
 
 // SAFETY: the memory belongs to this alone.
@@ -37,7 +40,27 @@ impl ChunkBuffer {
         // SAFETY: the mapping is this function's, and advice changes nothing that can be read.
         unsafe { madvise(address, length, Advice::LinuxHugepage) }.ok();
         let address = NonNull::new(address.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
-        Ok(Self { address, length })
+        Ok(Self {
+            address,
+            length,
+            pinned: None,
+        })
+    }
+
+    /// Has its memory pinned by what is told where it begins and how long it is, and answers with what keeps it so, if anything
+    /// does: that is dropped before the memory goes.
+    ///
+    /// # Errors
+    ///
+    /// As `pin`.
+    pub fn pin<T: Send + 'static>(
+        &mut self,
+        pin: impl FnOnce(*mut u8, usize) -> io::Result<Option<T>>,
+    ) -> io::Result<()> {
+        if let Some(pinned) = pin(self.address.as_ptr(), self.length)? {
+            self.pinned = Some(Box::new(pinned));
+        }
+        Ok(())
     }
 
     /// What is in it.
@@ -59,6 +82,7 @@ impl ChunkBuffer {
 impl Drop for ChunkBuffer {
     #[expect(unsafe_code, reason = "a mapping is a pointer")]
     fn drop(&mut self) {
+        drop(self.pinned.take());
         // SAFETY: mapped by `new` with this length; no reference outlives `self`.
         // An error would mean that it was not mapped: then there is nothing to give back.
         unsafe { munmap(self.address.as_ptr().cast(), self.length) }.ok();

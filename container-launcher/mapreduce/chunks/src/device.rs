@@ -2,7 +2,7 @@
 
 use std::io;
 
-use crate::Span;
+use crate::{ChunkBuffer, Span};
 
 /// A device, of which each task has two streams.
 pub trait Device: Sync {
@@ -12,6 +12,16 @@ pub trait Device: Sync {
     ///
     /// The device has no room.
     fn stream(&self, bytes: usize) -> io::Result<Box<dyn Stream + '_>>;
+
+    /// [Pins](ChunkBuffer::pin) the host buffers, where copies gain by that.
+    ///
+    /// # Errors
+    ///
+    /// That is refused: copies do not overlap, and the engine goes on.
+    fn pin(&self, buffers: &mut [ChunkBuffer]) -> io::Result<()> {
+        let _ = buffers;
+        Ok(())
+    }
 }
 
 /// A chunk at a time: copied to the device, computed, and what came of it copied back.

@@ -74,6 +74,8 @@ pub struct EngineResult {
     pub chunks: Vec<ChunkTimes>,
     /// How often a broker was found.
     pub brokers: u32,
+    /// What is worse than it should be: a sentence.
+    pub degraded: Option<String>,
 }
 
 /// Why an engine ends.
@@ -180,14 +182,17 @@ pub fn run(
     device: &dyn Device,
 ) -> Result<EngineResult, EngineError> {
     let chunk = check(settings, pieces)?;
+    let count = pieces.len().saturating_mul(BUFFERS);
+    let all = (0..count).map(|_| ChunkBuffer::new(chunk));
+    let all: io::Result<Vec<ChunkBuffer>> = all.collect();
+    let mut all = all.map_err(EngineError::Memory)?;
+    let pinned = device.pin(&mut all);
+    let mut all = all.into_iter();
     let mut tasks = Vec::new();
     for (number, piece) in (0..).zip(pieces) {
         let TaskPiece { offset, bytes } = *piece;
         let line = ChunkLine::new(settings.chunk, offset, bytes, BUFFERS, settings.freed);
-        let mut buffers = Vec::new();
-        for _ in 0..BUFFERS {
-            buffers.push(Some(ChunkBuffer::new(chunk).map_err(EngineError::Memory)?));
-        }
+        let buffers = all.by_ref().take(BUFFERS).map(Some).collect();
         tasks.push(EngineTask {
             number,
             state: Mutex::new(TaskState {
@@ -202,7 +207,10 @@ pub fn run(
         settings,
         tasks,
         tokens: Mutex::default(),
-        result: Mutex::default(),
+        result: Mutex::new(EngineResult {
+            degraded: degraded(pinned),
+            ..EngineResult::default()
+        }),
         failed: Mutex::default(),
     };
     let (made, all_made) = sync_channel(1);
@@ -232,6 +240,12 @@ pub fn run(
             .into_inner()
             .unwrap_or_else(PoisonError::into_inner)),
     }
+}
+
+/// What it means that memory was not pinned.
+fn degraded(pinned: io::Result<()>) -> Option<String> {
+    let why = pinned.err()?;
+    Some(format!("degraded: copies do not overlap: {why}"))
 }
 
 /// Bytes of a chunk.

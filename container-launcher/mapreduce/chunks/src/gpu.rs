@@ -7,7 +7,7 @@ use std::io;
 
 use gerbil_gpu::{Argument, Buffer, Grid, Program};
 
-use crate::{Device, Span, Stream, now};
+use crate::{ChunkBuffer, Device, Span, Stream, now};
 
 /// What is computed of each chunk, and what becomes of that.
 ///
@@ -103,6 +103,15 @@ impl Device for GpuDevice<'_> {
             offset: 0,
             bytes: 0,
         }))
+    }
+
+    #[expect(unsafe_code, reason = "memory is a pointer")]
+    fn pin(&self, buffers: &mut [ChunkBuffer]) -> io::Result<()> {
+        let device = gerbil_gpu::Device::open(self.name, self.processors).map_err(said)?;
+        buffers.iter_mut().try_for_each(|buffer| {
+            // SAFETY: a buffer has its memory until what is answered here is dropped.
+            buffer.pin(|address, bytes| unsafe { device.pin(address, bytes) }.map_err(said))
+        })
     }
 }
 

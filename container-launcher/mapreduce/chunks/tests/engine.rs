@@ -5,11 +5,12 @@
 use std::fs::File;
 use std::io::{self, Write as _};
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use gerbil_chunks::{
-    BLOCK, ChunkFile, Device, EngineResult, EngineSettings, Freed, IoMode, Line, Makespan,
-    ModelledDevice, Overlap, Span, Stream, TaskPiece, run,
+    BLOCK, ChunkBuffer, ChunkFile, Device, EngineResult, EngineSettings, Freed, IoMode, Line,
+    Makespan, ModelledDevice, Overlap, Span, Stream, TaskPiece, run,
 };
 use read_broker::{Broker, BrokerSettings, IO_TIMEOUT};
 
@@ -188,6 +189,73 @@ fn what_a_device_says_ends_the_engine() {
     assert!(lost.starts_with("the device: it is lost at "), "{lost}");
     let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| run(true, true)));
     assert!(panicked.is_err());
+}
+
+/// Pins buffers, or refuses.
+struct PinningDevice<'a> {
+    device: ModelledDevice,
+    refuses: bool,
+    /// Buffers that are pinned now.
+    pinned: &'a Arc<AtomicU64>,
+}
+
+/// What keeps a buffer pinned.
+struct Pinned(Arc<AtomicU64>);
+
+impl Drop for Pinned {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl Device for PinningDevice<'_> {
+    fn stream(&self, bytes: usize) -> io::Result<Box<dyn Stream + '_>> {
+        self.device.stream(bytes)
+    }
+
+    fn pin(&self, buffers: &mut [ChunkBuffer]) -> io::Result<()> {
+        if self.refuses {
+            return Err(io::Error::other("cuMemHostRegister: not permitted"));
+        }
+        let block = usize::try_from(BLOCK).unwrap();
+        buffers.iter_mut().try_for_each(|buffer| {
+            buffer.pin(|address, bytes| {
+                assert_eq!((address as usize % block, bytes % block), (0, 0));
+                self.pinned.fetch_add(1, Ordering::Relaxed);
+                Ok(Some(Pinned(Arc::clone(self.pinned))))
+            })
+        })
+    }
+}
+
+#[test]
+fn buffers_are_pinned_while_the_engine_runs_and_a_refusal_is_said() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let broker = broker(folder, "spmario");
+    let file = pages(folder, 40);
+    let source = ChunkFile::new(&file, IoMode::Direct).unwrap();
+    let pieces = TaskPiece::even(40 * BLOCK, CHUNK, 2);
+    let pinned = Arc::new(AtomicU64::new(0));
+    for refuses in [false, true] {
+        let device = PinningDevice {
+            device: device(folder, Overlap::Overlap),
+            refuses,
+            pinned: &pinned,
+        };
+        let result = run(
+            &settings(&broker, "a", Freed::Copy),
+            &source,
+            &pieces,
+            &device,
+        )
+        .unwrap();
+        assert_eq!(device.device.sum.load(Ordering::Relaxed), 40 * 41 / 2);
+        let wanted = "degraded: copies do not overlap: cuMemHostRegister: not permitted";
+        assert_eq!(result.degraded.as_deref(), refuses.then_some(wanted));
+        // All are given back.
+        assert_eq!(pinned.load(Ordering::Relaxed), 0);
+    }
 }
 
 #[test]

@@ -1,13 +1,14 @@
 //! CUDA: the driver's library is looked for when it is used, and so is NVRTC ([`nvrtc`]).
 //!
-//! The driver's calls alone, on the device's primary context: what is to be done is done when a call returns.
+//! The driver's calls alone, on the device's primary context: what is to be done is done when a call returns. Each [`Device`] has
+//! a stream of its own, so that copies of one go on beside kernels of another, where the host's memory is pinned.
 
 #![expect(unsafe_code, reason = "CUDA is a C library")]
 
 use std::ffi::{CStr, CString, c_int, c_void};
-use std::ptr::null_mut;
 use std::rc::Rc;
 
+use cudarc::driver::result::stream::StreamKind;
 use cudarc::driver::result::{self, DriverError};
 use cudarc::driver::sys;
 
@@ -25,11 +26,29 @@ use crate::ptx::{self, Parameters};
 const NO_DEVICE: [i64; 6] = [34, 100, 101, 802, 803, 804];
 /// `CUDA_ERROR_OUT_OF_MEMORY`.
 const NO_ROOM: i64 = 2;
+/// `CU_MEMHOSTREGISTER_PORTABLE`: pinned for every context.
+const PORTABLE: u32 = 1;
 
 pub(crate) struct Device {
+    stream: Stream,
     context: Rc<Context>,
     name: String,
 }
+
+/// What one [`Device`] does, in its order.
+struct Stream {
+    stream: sys::CUstream,
+    context: Rc<Context>,
+}
+
+/// The host's memory, pinned until this is dropped.
+pub(crate) struct Pinned {
+    address: *mut c_void,
+    context: Context,
+}
+
+// SAFETY: the driver's calls are for any thread, and the context is retained for this alone.
+unsafe impl Send for Pinned {}
 
 /// A device's primary context, for as long as something of it is there.
 struct Context {
@@ -61,11 +80,18 @@ impl Device {
         let what = |call: &str| format!("{call} of device {named}");
         let name = result::device::get_name(device)
             .map_err(|error| said(error, &what("cuDeviceGetName")))?;
-        // SAFETY: the device is one that the driver has just told.
-        let context = unsafe { result::primary_ctx::retain(device) };
-        let context = context.map_err(|error| said(error, &what("cuDevicePrimaryCtxRetain")))?;
-        let context = Rc::new(Context { device, context });
-        Ok(Self { context, name })
+        let context = Rc::new(Context::retain(device)?);
+        context.here()?;
+        let stream = result::stream::create(StreamKind::NonBlocking);
+        let stream = stream.map_err(|error| said(error, &what("cuStreamCreate")))?;
+        Ok(Self {
+            stream: Stream {
+                stream,
+                context: Rc::clone(&context),
+            },
+            context,
+            name,
+        })
     }
 
     pub(crate) fn name(&self) -> &str {
@@ -92,8 +118,8 @@ impl Device {
     pub(crate) fn upload<T: Number>(&self, numbers: &[T]) -> Result<Memory, Error> {
         let memory = self.give(size_of_val(numbers))?;
         // SAFETY: the memory has as many bytes as the numbers, which live across the call.
-        let copied = unsafe { result::memcpy_htod_sync(memory.at, numbers) };
-        copied.map_err(|error| said(error, "cuMemcpyHtoD"))?;
+        let copied = unsafe { result::memcpy_htod_async(memory.at, numbers, self.stream.stream) };
+        self.stream.done(copied, "cuMemcpyHtoDAsync")?;
         Ok(memory)
     }
 
@@ -101,8 +127,8 @@ impl Device {
     pub(crate) fn zeros(&self, bytes: usize) -> Result<Memory, Error> {
         let memory = self.give(bytes)?;
         // SAFETY: the memory has as many bytes.
-        let set = unsafe { result::memset_d8_sync(memory.at, 0, bytes) };
-        set.map_err(|error| said(error, "cuMemsetD8"))?;
+        let set = unsafe { result::memset_d8_async(memory.at, 0, bytes, self.stream.stream) };
+        self.stream.done(set, "cuMemsetD8Async")?;
         Ok(memory)
     }
 
@@ -139,8 +165,8 @@ impl Device {
             ));
         }
         // SAFETY: the memory has at least as many bytes as the numbers, which live across the call.
-        let copied = unsafe { result::memcpy_htod_sync(memory.at, numbers) };
-        copied.map_err(|error| said(error, "cuMemcpyHtoD"))
+        let copied = unsafe { result::memcpy_htod_async(memory.at, numbers, self.stream.stream) };
+        self.stream.done(copied, "cuMemcpyHtoDAsync")
     }
 
     pub(crate) fn download<T: Number>(
@@ -153,8 +179,23 @@ impl Device {
             return Err(Error::new("more is asked of a device's memory than it has"));
         }
         // SAFETY: the memory has at least as many bytes as the numbers, and any bytes are numbers.
-        let copied = unsafe { result::memcpy_dtoh_sync(numbers, memory.at) };
-        copied.map_err(|error| said(error, "cuMemcpyDtoH"))
+        let copied = unsafe { result::memcpy_dtoh_async(numbers, memory.at, self.stream.stream) };
+        self.stream.done(copied, "cuMemcpyDtoHAsync")
+    }
+
+    /// Pins memory of the host.
+    ///
+    /// # Safety
+    /// As [`crate::Device::pin`].
+    pub(crate) unsafe fn pin(&self, address: *mut u8, bytes: usize) -> Result<Pinned, Error> {
+        let context = Context::retain(self.context.device)?;
+        context.here()?;
+        let address = address.cast();
+        // SAFETY: as this function's caller promises.
+        let pinned = unsafe { sys::cuMemHostRegister_v2(address, bytes, PORTABLE) };
+        let what = || format!("cuMemHostRegister of {bytes} bytes");
+        pinned.result().map_err(|error| said(error, &what()))?;
+        Ok(Pinned { address, context })
     }
 
     /// # Safety
@@ -204,17 +245,34 @@ impl Device {
                 (grid.groups, 1, 1),
                 (grid.threads, 1, 1),
                 0,
-                null_mut(),
+                self.stream.stream,
                 &mut pointers,
             )
         };
         launched.map_err(|error| said(error, &format!("a launch of {name}")))?;
-        result::ctx::synchronize()
-            .map_err(|error| said(error, &format!("the kernel {name} on {}", self.name)))
+        self.stream
+            .done(Ok(()), &format!("the kernel {name} on {}", self.name))
+    }
+}
+
+impl Stream {
+    /// Waits for what was begun, if it was.
+    fn done(&self, begun: Result<(), DriverError>, what: &str) -> Result<(), Error> {
+        // SAFETY: it was created, and is destroyed when this is dropped.
+        let done = begun.and_then(|()| unsafe { result::stream::synchronize(self.stream) });
+        done.map_err(|error| said(error, what))
     }
 }
 
 impl Context {
+    /// Of a device that the driver has told.
+    fn retain(device: sys::CUdevice) -> Result<Self, Error> {
+        // SAFETY: the driver knows the device.
+        let context = unsafe { result::primary_ctx::retain(device) };
+        let context = context.map_err(|error| said(error, "cuDevicePrimaryCtxRetain"))?;
+        Ok(Self { device, context })
+    }
+
     /// The device's compute capability: 90 for 9.0.
     fn capability(&self) -> Result<c_int, Error> {
         use sys::CUdevice_attribute as Attribute;
@@ -241,6 +299,25 @@ impl Drop for Context {
     fn drop(&mut self) {
         // SAFETY: it was retained once.
         unsafe { result::primary_ctx::release(self.device) }.unwrap_or_default();
+    }
+}
+
+impl Drop for Stream {
+    fn drop(&mut self) {
+        if self.context.here().is_ok() {
+            // SAFETY: it was created once, and all that was begun there is done.
+            unsafe { result::stream::destroy(self.stream) }.unwrap_or_default();
+        }
+    }
+}
+
+impl Drop for Pinned {
+    fn drop(&mut self) {
+        if self.context.here().is_ok() {
+            // SAFETY: it was registered once.
+            let gone = unsafe { sys::cuMemHostUnregister(self.address) };
+            gone.result().unwrap_or_default();
+        }
     }
 }
 

@@ -47,6 +47,14 @@ pub(crate) enum DeviceMemory {
     OpenCl(opencl::Memory),
 }
 
+/// Memory of the host that [`Device::pin`] has pinned.
+pub struct Pinned {
+    #[cfg(feature = "cuda")]
+    _held: cuda::Pinned,
+    #[cfg(not(feature = "cuda"))]
+    _held: std::convert::Infallible,
+}
+
 /// What a kernel is handed.
 #[derive(Clone, Copy)]
 pub enum Argument<'a> {
@@ -274,6 +282,33 @@ impl Device {
         }
     }
 
+    /// Pins memory of the host until the answer is dropped: a copy from there, or to there, goes on beside kernels of other
+    /// [`Device`]s of this one. `None`: its driver has no such thing.
+    ///
+    /// # Safety
+    ///
+    /// Whatever begins at `address` is this process's for so many bytes, and stays there until the answer is dropped.
+    ///
+    /// # Errors
+    /// The driver refuses: copies are made by a detour.
+    #[expect(unsafe_code, reason = "memory is a pointer")]
+    #[cfg_attr(
+        not(feature = "cuda"),
+        expect(unused_variables, reason = "OpenCL pins nothing that it has not made")
+    )]
+    pub unsafe fn pin(&self, address: *mut u8, bytes: usize) -> Result<Option<Pinned>, Error> {
+        match &self.0 {
+            #[cfg(feature = "cuda")]
+            Backend::Cuda(device) => {
+                // SAFETY: as this function's caller promises.
+                let held = unsafe { device.pin(address, bytes) }?;
+                Ok(Some(Pinned { _held: held }))
+            }
+            #[cfg(feature = "opencl")]
+            Backend::OpenCl(_) => Ok(None),
+        }
+    }
+
     /// Runs the kernel `name` of `program`, and waits for its end.
     ///
     /// # Safety
@@ -382,6 +417,12 @@ impl fmt::Debug for Program {
 impl<T> fmt::Debug for Buffer<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} numbers of a device", self.length)
+    }
+}
+
+impl fmt::Debug for Pinned {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("pinned memory")
     }
 }
 

@@ -20,7 +20,7 @@ mod opencl;
 #[cfg(feature = "cuda")]
 mod ptx;
 
-pub use device::{Argument, Buffer, Device, Grid, Memory, Program};
+pub use device::{Argument, Buffer, Device, Grid, Memory, Pinned, Program};
 pub use error::Error;
 pub use number::Number;
 
