@@ -21,6 +21,8 @@ use read_broker::{Broker, BrokerSettings, IO_TIMEOUT};
 use job::{JobRun, named};
 
 const CHUNK: u64 = 64 << 10;
+/// Two of a class.
+const CENTRES: u64 = 32;
 
 fn broker(folder: &Path) -> Broker {
     let settings = BrokerSettings {
@@ -35,7 +37,7 @@ fn broker(folder: &Path) -> Broker {
 /// How many chunks a job has computed, as the processor does.
 #[cfg(test)]
 fn play(folder: &Path, broker: &Broker, name: &str, bytes: u64, tasks: u64) -> usize {
-    let job = named(name).unwrap();
+    let job = named(name, CENTRES).unwrap();
     let input = job::write(&*job, &folder.join(name), bytes).unwrap();
     let run = JobRun {
         job: &*job,
@@ -45,6 +47,8 @@ fn play(folder: &Path, broker: &Broker, name: &str, bytes: u64, tasks: u64) -> u
         chunk: CHUNK,
         tasks,
         device: "0",
+        disk: None,
+        checked: true,
     };
     let result = job::run(&run);
     let result = result.unwrap_or_else(|error| {
@@ -76,7 +80,7 @@ fn jobs_that_run_together_compute_what_the_processor_does() {
 
 #[test]
 fn a_difference_is_found() {
-    let job = named("kmc").unwrap();
+    let job = named("kmc", CENTRES).unwrap();
     let input = job.input(0, CHUNK);
     let wrong = job.check(&mut [Ok(input)].into_iter()).unwrap_err();
     assert!(

@@ -6,7 +6,8 @@ use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 
 use gerbil_chunks::{
-    ChunkFile, ChunkKernel, EngineResult, EngineSettings, Freed, GpuDevice, IoMode, TaskPiece,
+    ChunkFile, ChunkKernel, EngineResult, EngineSettings, Freed, GpuDevice, IoMode, Line,
+    ModelledDisk, TaskPiece,
 };
 
 use crate::{kmc::Kmc, lr::Lr, mm::Mm};
@@ -30,10 +31,10 @@ pub(crate) trait Job: ChunkKernel {
     fn check(&self, input: &mut dyn Iterator<Item = io::Result<Vec<u8>>>) -> io::Result<()>;
 }
 
-/// The job of that name.
-pub(crate) fn named(name: &str) -> Option<Box<dyn Job>> {
+/// The job of that name, with so many centres if it has any.
+pub(crate) fn named(name: &str, centres: u64) -> Option<Box<dyn Job>> {
     match name {
-        "kmc" => Some(Box::new(Kmc::new())),
+        "kmc" => Some(Box::new(Kmc::new(centres))),
         "lr" => Some(Box::<Lr>::default()),
         "mm" => Some(Box::<Mm>::default()),
         _ => None,
@@ -63,6 +64,10 @@ pub(crate) struct JobRun<'a> {
     pub(crate) chunk: u64,
     pub(crate) tasks: u64,
     pub(crate) device: &'a str,
+    /// Bytes a second, and the file that all who read from this disk share; without it as fast as it reads.
+    pub(crate) disk: Option<(u64, &'a Path)>,
+    /// Whether what comes out is compared.
+    pub(crate) checked: bool,
 }
 
 /// Computes all of it, and compares.
@@ -87,7 +92,17 @@ pub(crate) fn run(
         kernel: job,
     };
     let pieces = TaskPiece::even(bytes, chunk, run.tasks);
-    let result = gerbil_chunks::run(&settings, &source, &pieces, &device)?;
+    let result = match run.disk {
+        None => gerbil_chunks::run(&settings, &source, &pieces, &device)?,
+        Some((rate, line)) => {
+            let line = Line::open(line)?;
+            let slow = ModelledDisk { source, line, rate };
+            gerbil_chunks::run(&settings, &slow, &pieces, &device)?
+        }
+    };
+    if !run.checked {
+        return Ok(result);
+    }
     let offsets = (0..bytes.div_ceil(PIECE)).map(|number| number * PIECE);
     let mut input = offsets.map(|offset| {
         let count = PIECE.min(bytes - offset);

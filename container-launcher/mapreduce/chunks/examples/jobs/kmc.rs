@@ -1,4 +1,6 @@
-//! KMC: a step of K-means on points of four floats, with 16 centres.
+//! KMC: a step of K-means on points of four floats, with 16 centres, or with a multiple of that: what is nearest to a centre is
+//! added up for the class that the centre's number leaves when it is divided by 16, so that a kernel may take any time for as
+//! many words.
 
 use std::io;
 use std::sync::{Mutex, PoisonError};
@@ -9,11 +11,12 @@ use gerbil_gpu::Grid;
 use crate::job::{Job, far};
 use crate::seeds::{bytes, float, floats};
 
-const CENTRES: usize = 16;
+/// Of which there are sums: centres, if these are no more.
+const CLASSES: usize = 16;
 const POINTS_OF_A_GROUP: u64 = 4096;
 const POINT: u64 = 16;
 
-/// Of one centre.
+/// Of one class.
 #[derive(Clone, Copy, Debug, Default)]
 struct CentreSum {
     count: u64,
@@ -24,13 +27,14 @@ struct CentreSum {
 #[derive(Debug)]
 pub(crate) struct Kmc {
     centres: Vec<f32>,
-    found: Mutex<[CentreSum; CENTRES]>,
+    found: Mutex<[CentreSum; CLASSES]>,
 }
 
 impl Kmc {
-    pub(crate) fn new() -> Self {
+    /// With so many centres, a multiple of 16.
+    pub(crate) fn new(centres: u64) -> Self {
         Self {
-            centres: (0..64).map(|place| float(7, place)).collect(),
+            centres: (0..centres * 4).map(|place| float(7, place)).collect(),
             found: Mutex::default(),
         }
     }
@@ -45,7 +49,7 @@ impl Kmc {
                 best = (number, distance);
             }
         }
-        best.0
+        best.0 % CLASSES
     }
 }
 
@@ -53,7 +57,11 @@ impl Kmc {
 #[expect(unsafe_code, reason = "a kernel is C")]
 unsafe impl ChunkKernel for Kmc {
     fn source(&self) -> String {
-        include_str!("kmc.k").to_owned()
+        let centres = self.centres.len() / 4;
+        format!(
+            "#define CENTRES {centres}\n#line 1\n{}",
+            include_str!("kmc.k")
+        )
     }
 
     fn name(&self) -> &str {
@@ -66,7 +74,7 @@ unsafe impl ChunkKernel for Kmc {
 
     fn words(&self, bytes: u64) -> usize {
         let groups = (bytes / POINT).div_ceil(POINTS_OF_A_GROUP);
-        usize::try_from(groups).map_or(usize::MAX, |groups| groups.saturating_mul(CENTRES * 5))
+        usize::try_from(groups).map_or(usize::MAX, |groups| groups.saturating_mul(CLASSES * 5))
     }
 
     fn grid(&self, bytes: u64) -> io::Result<Grid> {
@@ -75,7 +83,7 @@ unsafe impl ChunkKernel for Kmc {
 
     fn emit(&self, _offset: u64, _bytes: u64, words: &[u32]) -> io::Result<()> {
         let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
-        for group in words.chunks_exact(CENTRES * 5) {
+        for group in words.chunks_exact(CLASSES * 5) {
             for (known, of_centre) in found.iter_mut().zip(group.chunks_exact(5)) {
                 let (count, sums) = of_centre.split_at(1);
                 known.count += count.iter().copied().map(u64::from).sum::<u64>();
@@ -98,7 +106,7 @@ impl Job for Kmc {
     }
 
     fn check(&self, input: &mut dyn Iterator<Item = io::Result<Vec<u8>>>) -> io::Result<()> {
-        let mut wanted = [CentreSum::default(); CENTRES];
+        let mut wanted = [CentreSum::default(); CLASSES];
         for piece in input {
             let piece = piece?;
             let values: Vec<f32> = floats(&piece).collect();
