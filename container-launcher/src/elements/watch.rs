@@ -195,12 +195,13 @@ impl Watch {
         Some(self.all())
     }
 
-    /// Tasks of this container ask a read broker whose chunk is read next: there is one from now on.
+    /// Tasks of this container ask a read broker whose chunk is read next: there is one from now on. `seconds`: how long a read
+    /// may take.
     ///
     /// # Errors
     ///
-    /// The order is not known, or there is no thread: a sentence.
-    pub(crate) fn order_reads(&mut self, order: &str) -> Result<(), String> {
+    /// The order is not known, the seconds are none, or there is no thread: a sentence.
+    pub(crate) fn order_reads(&mut self, order: &str, seconds: Option<&str>) -> Result<(), String> {
         if self.broker.is_some() {
             return Ok(());
         }
@@ -208,7 +209,11 @@ impl Watch {
         let (Some(scan), Some(key)) = (&self.scan, self.first_device()) else {
             return Ok(());
         };
-        self.broker = Some(read_broker::start(Path::new(&scan.root), key, order)?);
+        self.broker = Some(read_broker::start(
+            Path::new(&scan.root),
+            key,
+            (order, seconds),
+        )?);
         Ok(())
     }
 
@@ -389,13 +394,13 @@ mod tests {
             variables.find_map(|(name, value)| (name == READ_BROKER_VARIABLE).then_some(value))
         };
         let mut none = with(Vec::new());
-        none.order_reads("spmario").unwrap();
+        none.order_reads("spmario", None).unwrap();
         assert_eq!(told(&none), None);
         let mut some = with(gpus(1));
         assert_eq!(told(&some), None);
-        let refused = some.order_reads("mario").unwrap_err();
+        let refused = some.order_reads("mario", None).unwrap_err();
         assert!(refused.contains("gpu.read-order"), "{refused}");
-        some.order_reads("spmario").unwrap();
+        some.order_reads("spmario", Some("60")).unwrap();
         let socket = told(&some).unwrap();
         let wanted = root.join(MEMORY).join(FOLDER).join("gpu0.socket");
         assert_eq!(Path::new(&socket), wanted);

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use fpga_client::client::ACCELERATORS_VARIABLE;
-use gerbil_task::settings::READ_ORDER;
+use gerbil_task::settings::{READ_ORDER, READ_TIMEOUT};
 use gerbil_task::{
     Blamed, Connection, LAUNCHER_VARIABLE, Page, ROLE_VARIABLE, ToTask, VERSION, Welcome,
 };
@@ -88,7 +88,9 @@ impl Tasks {
         let ready = self.check(&mut order, &mut container.storages)?;
         let reads = ready.welcome.settings.get(READ_ORDER);
         if let Some(order) = reads.filter(|order| !order.is_empty()) {
-            container.elements.order_reads(order)?;
+            let seconds = ready.welcome.settings.get(READ_TIMEOUT);
+            let seconds = seconds.map(String::as_str);
+            container.elements.order_reads(order, seconds)?;
         }
         let fetcher = match order.launchers.is_empty() {
             true => None,

@@ -5,14 +5,15 @@
 
 use std::io;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use gerbil_gpu::Grid;
 use gerbil_mapreduce::{Context, Error, ErrorContext as _, Handle, Result, Settings};
-use gerbil_task::settings::{OPENCL_PROCESSORS, READ_ORDER};
+use gerbil_task::settings::{OPENCL_PROCESSORS, READ_ORDER, READ_TIMEOUT};
 use gerbil_task::{DEVICE_TURNS_VARIABLE, DEVICES_VARIABLE, READ_BROKER_VARIABLE};
 use read_broker::{Broker, BrokerSettings, IO_TIMEOUT};
 
-use crate::input::{CHUNK_SETTING, PieceSource, chunk};
+use crate::input::{CHUNK_SETTING, PieceSource, chunk, io_mode};
 use crate::{
     BUFFERS, ChunkKernel, ENGINE_TASKS, EngineError, EngineResult, EngineSettings, FilePiece,
     Freed, GpuDevice, Makespan, Overlap, TaskPiece, run,
@@ -87,7 +88,7 @@ impl Attempt {
             },
             device,
             processors: settings.parse_if(OPENCL_PROCESSORS)?.unwrap_or(false),
-            source: piece.open(&pieces)?,
+            source: piece.open(&pieces, io_mode(settings)?)?,
             pieces,
             handle,
             _broker: own,
@@ -191,12 +192,18 @@ fn broker(settings: &Settings, key: &str) -> Result<(PathBuf, Option<Broker>)> {
     }
     let folder = std::env::var_os(DEVICE_TURNS_VARIABLE);
     let order = settings.get(READ_ORDER).unwrap_or(ORDER);
+    let seconds = settings.parse_if(READ_TIMEOUT)?;
+    if seconds == Some(0) {
+        return Err(Error::new(format!(
+            "{READ_TIMEOUT}=0: seconds above 0 are wanted"
+        )));
+    }
     let own = Broker::start(
         BrokerSettings {
             folder: folder.map_or_else(|| FOLDER.into(), PathBuf::from),
             key: key.to_owned(),
             order: order.to_owned(),
-            io_timeout: IO_TIMEOUT,
+            io_timeout: seconds.map_or(IO_TIMEOUT, Duration::from_secs),
         },
         |_hung| (),
         |_sentence| (),

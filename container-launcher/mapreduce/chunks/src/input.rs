@@ -12,6 +12,19 @@ use crate::{BLOCK, ChunkFile, ChunkPipes, ChunkSource, IoMode, Resource, TaskPie
 pub(crate) const CHUNK_SETTING: &str = "gpu.chunk";
 const CHUNK: u64 = 128 << 20;
 
+/// How chunks of files are read.
+const IO_SETTING: &str = "gpu.io";
+
+pub(crate) fn io_mode(settings: &Settings) -> Result<IoMode> {
+    match settings.get(IO_SETTING) {
+        None | Some("direct") => Ok(IoMode::Direct),
+        Some("buffered") => Ok(IoMode::Buffered),
+        Some(other) => Err(Error::new(format!(
+            "{IO_SETTING}={other}: direct or buffered is wanted"
+        ))),
+    }
+}
+
 pub(crate) fn chunk(settings: &Settings) -> Result<u64> {
     let chunk = settings.parse_if(CHUNK_SETTING)?.unwrap_or(CHUNK);
     match chunk > 0 && chunk.is_multiple_of(BLOCK) {
@@ -85,10 +98,10 @@ impl FilePiece {
     }
 
     /// Opens it for these tasks: once where it is a file, and a pipe for each of them where not.
-    pub(crate) fn open(&self, tasks: &[TaskPiece]) -> Result<PieceSource> {
+    pub(crate) fn open(&self, tasks: &[TaskPiece], mode: IoMode) -> Result<PieceSource> {
         let first = self.places.stretch(self.offset)?;
         if let Some(file) = first.file() {
-            let file = ChunkFile::new(file, IoMode::Direct).context(|| self.name.clone())?;
+            let file = ChunkFile::new(file, mode).context(|| self.name.clone())?;
             return Ok(PieceSource::File(file, first));
         }
         // A task's chunks follow each other: its pipe is read from its beginning to its end.

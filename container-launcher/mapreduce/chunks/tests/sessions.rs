@@ -84,7 +84,10 @@ fn maps_that_are_engines_share_a_broker_and_give_the_same_bytes() {
     let mut before = None;
     for (output, settings) in [
         ("one", vec!["gpu.tasks=1", "gpu.read-order=rr:turn=1"]),
-        ("two", vec!["gpu.tasks=3", "gpu.buffer=kernel"]),
+        (
+            "two",
+            vec!["gpu.tasks=3", "gpu.buffer=kernel", "gpu.io=buffered"],
+        ),
     ] {
         let settings: Vec<&str> = settings.into_iter().chain([split.as_str()]).collect();
         let (code, said) = regression(folder, output, &settings);
@@ -118,6 +121,11 @@ fn what_makes_no_sense_is_said() {
             "gpu.buffer=never: copy or kernel is wanted",
         ),
         ("gpu.tasks=0", "gpu.tasks=0: 1 to 8 are wanted"),
+        ("gpu.io=any", "gpu.io=any: direct or buffered is wanted"),
+        (
+            "gpu.read-timeout=0",
+            "gpu.read-timeout=0: seconds above 0 are wanted",
+        ),
         ("gpu.read-order=any", "read order \"any\" is not known"),
         ("gpu.tasks=1", "12 bytes from 0 on are no whole points of 8"),
     ] {

@@ -269,6 +269,12 @@ pub const KNOWN: &[KnownSetting] = &[
                   rr:turn=N,wait=true|false, gpmr; empty: such a job has none",
     },
     KnownSetting {
+        name: READ_TIMEOUT,
+        default: "30",
+        meaning: "seconds that such a program may read one chunk, before its node's broker takes it for hung: its launcher \
+                  kills it, and its attempt counts; of the job that has had the broker started",
+    },
+    KnownSetting {
         name: COUNTERS,
         default: "10000",
         meaning: "counters of its own that a job may have, 10000 at the most; a task that counts under one more fails",

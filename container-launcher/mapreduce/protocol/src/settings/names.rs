@@ -55,6 +55,8 @@ pub const RECORD_MAX: &str = "gerbil.record.max";
 /// See [`KNOWN`](super::KNOWN).
 pub const READ_ORDER: &str = "gpu.read-order";
 /// See [`KNOWN`](super::KNOWN).
+pub const READ_TIMEOUT: &str = "gpu.read-timeout";
+/// See [`KNOWN`](super::KNOWN).
 pub const MEMORY: &str = "gerbil.task.memory.mb";
 /// See [`KNOWN`](super::KNOWN).
 pub const SKIP: &str = "mapreduce.map.skip.maxrecords";
