@@ -1,14 +1,61 @@
 //! Maps: the nearest centroid of each vector, and the sums of those that have the same.
 
+use std::fs::File;
+use std::io::{BufWriter, Write as _};
+use std::marker::PhantomData;
 use std::sync::Arc;
 
 use fpga_driver::kmeans::{self, Keyed, MapPacket, Sums, normalise, parse_line};
-use gerbil_mapreduce::AcceleratedMapper;
 use gerbil_mapreduce::fpga::Function;
 use gerbil_mapreduce::fpga::client::{DeserializePacket, Layout, SerializePacket, Unfit};
 use gerbil_mapreduce::prelude::*;
+use gerbil_mapreduce::{AcceleratedMapper, InputFormat};
 
 use super::DIMENSION;
+
+/// Bytes of a packed vector.
+const PACKED: usize = DIMENSION * 4;
+/// Of a file of packed vectors, bytes that are written at once.
+const PIECE: usize = 256 << 10;
+
+/// How a record says a vector.
+pub trait VectorRecord: 'static {
+    /// What reads records.
+    type Input: for<'a> InputFormat<Key<'a> = u64, Value<'a> = &'a [u8]>;
+    /// Whether packed vectors are left where the job asks for them.
+    const LEAVES_PACKED: bool;
+
+    /// Appends the record's vector, of length 1; `floats` is room for its elements.
+    fn read(record: &[u8], floats: &mut [f32], into: &mut Vec<i32>) -> Result<()>;
+}
+
+/// 128 numbers on a line.
+pub struct Line;
+
+impl VectorRecord for Line {
+    type Input = TextLines;
+    const LEAVES_PACKED: bool = true;
+
+    fn read(line: &[u8], floats: &mut [f32], into: &mut Vec<i32>) -> Result<()> {
+        parse_line(line, floats)
+            .and_then(|()| normalise(floats, into))
+            .map_err(|reason| Error::new(reason.to_string()))
+    }
+}
+
+/// Elements as packets have them: 128 little-endian words of four bytes.
+pub struct Packed;
+
+impl VectorRecord for Packed {
+    type Input = FixedLength;
+    const LEAVES_PACKED: bool = false;
+
+    fn read(record: &[u8], _: &mut [f32], into: &mut Vec<i32>) -> Result<()> {
+        let (words, _) = record.as_chunks();
+        into.extend(words.iter().map(|word| i32::from_le_bytes(*word)));
+        Ok(())
+    }
+}
 
 /// What goes to a board.
 #[derive(Default)]
@@ -47,17 +94,33 @@ impl DeserializePacket for PacketSums {
 }
 
 /// Assigns the vectors of a split.
-#[derive(Default)]
-pub struct Assign {
+pub struct Assign<R> {
     centroids: Arc<Vec<i32>>,
     floats: Vec<f32>,
     /// Vectors of a packet.
     most: usize,
     next: VectorPacket,
     sums: Option<Sums>,
+    /// Where all vectors are left, packed.
+    packed: Option<BufWriter<File>>,
+    of: PhantomData<R>,
 }
 
-impl Assign {
+impl<R> Default for Assign<R> {
+    fn default() -> Self {
+        Self {
+            centroids: Arc::default(),
+            floats: Vec::new(),
+            most: 0,
+            next: VectorPacket::default(),
+            sums: None,
+            packed: None,
+            of: PhantomData,
+        }
+    }
+}
+
+impl<R> Assign<R> {
     fn empty(&self) -> VectorPacket {
         VectorPacket {
             centroids: Arc::clone(&self.centroids),
@@ -67,8 +130,8 @@ impl Assign {
     }
 }
 
-impl AcceleratedMapper for Assign {
-    type Input = TextLines;
+impl<R: VectorRecord> AcceleratedMapper for Assign<R> {
+    type Input = R::Input;
     type Key = u32;
     /// The number of vectors, and the sum of each element.
     type Value = List<i64>;
@@ -87,13 +150,24 @@ impl AcceleratedMapper for Assign {
             return Err(Error::new(words));
         }
         self.next = self.empty();
+        if R::LEAVES_PACKED && context.option("packed")? {
+            let file = context.side_file(super::PACKED)?;
+            self.packed = Some(BufWriter::with_capacity(PIECE, file));
+        }
         Ok(())
     }
 
-    fn map(&mut self, _: u64, line: &[u8], _: &mut Context) -> Result<Option<VectorPacket>> {
-        parse_line(line, &mut self.floats)
-            .and_then(|()| normalise(&self.floats, &mut self.next.vectors))
-            .map_err(|reason| Error::new(reason.to_string()))?;
+    fn map(&mut self, _: u64, record: &[u8], _: &mut Context) -> Result<Option<VectorPacket>> {
+        let before = self.next.vectors.len();
+        R::read(record, &mut self.floats, &mut self.next.vectors)?;
+        if let (Some(file), Some(vector)) = (&mut self.packed, self.next.vectors.get(before..)) {
+            let mut packed = [0; PACKED];
+            let (words, _) = packed.as_chunks_mut();
+            for (word, element) in words.iter_mut().zip(vector) {
+                *word = element.to_le_bytes();
+            }
+            file.write_all(&packed)?;
+        }
         // Sums need no keys.
         self.next.keys.push(0);
         if self.next.keys.len() < self.most {
@@ -127,6 +201,9 @@ impl AcceleratedMapper for Assign {
     }
 
     fn cleanup(&mut self, out: &mut Output<'_, u32, List<i64>>) -> Result<()> {
+        if let Some(mut file) = self.packed.take() {
+            file.flush()?;
+        }
         let Some(sums) = self.sums.take() else {
             return Ok(());
         };

@@ -9,7 +9,8 @@
 //! normalised, so that the nearest centroid has the largest product; elements have 22 bits after the point, sums are of 64
 //! bits, and ties go to the lowest centroid. Maps assign and add up (`acc/kmeans-map`, with COMBINE), reduces add sums up
 //! (`acc/kmeans-reduce`), divide and normalise. Rounds end when no centroid moves, or after `--rounds`; that of the number
-//! N leaves its centroids in `OUT/round-N`.
+//! N leaves its centroids in `OUT/round-N`. With `--packed true` the first round leaves its vectors beside them, as packets
+//! have them (`OUT/round-0/packed-m-*`, 512 bytes each), and the others read those, so that text is parsed once.
 
 mod assign;
 mod first;
@@ -20,13 +21,15 @@ use std::io::Write as _;
 
 use gerbil_mapreduce::prelude::*;
 
-use assign::Assign;
+use assign::{Assign, Line, Packed};
 use first::{First, Lowest};
 use generate::Vectors;
 use sums::Centroids;
 
 /// Elements of a vector.
 const DIMENSION: usize = 128;
+/// The job whose input are packed vectors, and what files of those are called.
+const PACKED: &str = "packed";
 
 fn main() -> ExitCode {
     let generate = Job::new("generate")
@@ -42,14 +45,26 @@ fn main() -> ExitCode {
         .option::<usize>("k", Some("16"), "centroids: the vectors of the first lines")
         .option::<u32>("rounds", Some("20"), "rounds, at most")
         .option::<String>("job", Some(""), "generate makes vectors, and nothing else")
+        .option::<bool>(
+            "packed",
+            Some("false"),
+            "the first round leaves packed vectors, and the others read those",
+        )
         .set("mapreduce.job.reduces", "1")
         .tag("kmeans")
-        .accelerated_map(Assign::default)
+        .accelerated_map(Assign::<Line>::default)
+        .accelerated_reduce(Centroids::default);
+    let packed = Job::new(PACKED)
+        .set("mapreduce.job.reduces", "1")
+        .set("fixedlengthinputformat.record.length", "512")
+        .tag("kmeans")
+        .accelerated_map(Assign::<Packed>::default)
         .accelerated_reduce(Centroids::default);
     App::new("spherical")
         .job(generate)
         .job(first)
         .job(round)
+        .job(packed)
         .drive(drive)
         .main()
 }
@@ -72,11 +87,17 @@ fn drive(run: &mut Run<'_>) -> Result<()> {
         let words = format!("there are {missing} vectors, and --k {k} centroids are wanted");
         return Err(Error::new(words));
     }
+    let reads_packed: bool = run.option("packed")?;
     for round in 0..run.option::<u32>("rounds")? {
         let folder = format!("{output}/round-{round}");
         let before: Vec<i32> = centroids.iter().flatten().copied().collect();
-        let job = run.job("round").inputs(inputs).output(&folder);
-        let done = job.params(&before)?.wait()?;
+        let job = match round > 0 && reads_packed {
+            true => run
+                .job(PACKED)
+                .side_files(&format!("{output}/round-0"), PACKED),
+            false => run.job("round").inputs(inputs),
+        };
+        let done = job.output(&folder).params(&before)?.wait()?;
         let moved = rows(&done.read_text()?, k)?;
         let mut moves = 0;
         for (centroid, moved) in centroids.iter_mut().zip(moved) {

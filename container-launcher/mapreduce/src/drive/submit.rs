@@ -73,6 +73,14 @@ impl<'a> Submit<'a> {
         self.input(&escaped(path))
     }
 
+    /// Adds the [side files](crate::Context::side_file) of this name that the tasks of another job left beside its output, the
+    /// folder of just this name.
+    #[must_use]
+    pub fn side_files(self, output: &str, name: &str) -> Self {
+        let folder = escaped(output.trim_end_matches('/'));
+        self.input(&format!("{folder}/{name}-[mr]-*"))
+    }
+
     /// Says what the job reads as the input `name`, which it has beside the first one
     /// ([`Mapped::and`](crate::Mapped::and)), in the place of what the command line says: a file, folder, list or pattern.
     /// Said again, it is one more.

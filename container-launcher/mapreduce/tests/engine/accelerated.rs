@@ -127,6 +127,43 @@ fn a_job_writes_the_same_bytes_with_boards_and_without() {
     }
 }
 
+#[test]
+fn rounds_of_packed_vectors_write_the_bytes_of_rounds_of_text() {
+    let bed = Bed::new();
+    vectors(&bed, "5000");
+    let (code, said) = run(&bed, &[], "text");
+    assert_eq!(code, 0, "{said}");
+    let wanted = rounds(&bed, "text");
+    assert!(!bed.path("text/round-0/packed-m-00000").exists());
+    let cut = [
+        "-D",
+        "mapreduce.input.fileinputformat.split.maxsize=1000000",
+        "--slots",
+        "2",
+    ];
+    for driver in [None, Some(RunningDriver::start(&bed, BOARD))] {
+        // What the output is called is no pattern.
+        let out = format!("[packed*]-{}", driver.is_some());
+        let (code, said) = run(&bed, &[&cut[..], &["--packed", "true"]].concat(), &out);
+        assert_eq!(code, 0, "{said}");
+        assert!(rounds(&bed, &out) == wanted, "{said}");
+        let left = std::fs::read_dir(bed.path(&format!("{out}/round-0"))).unwrap();
+        let left = left.map(|file| file.unwrap());
+        let packed = left.filter(|file| {
+            file.file_name()
+                .as_encoded_bytes()
+                .starts_with(b"packed-m-")
+        });
+        let bytes: Vec<u64> = packed.map(|file| file.metadata().unwrap().len()).collect();
+        assert!(bytes.len() > 3, "{bytes:?}");
+        assert_eq!(bytes.iter().sum::<u64>(), 5000 * 512, "{bytes:?}");
+        assert!(!bed.path(&format!("{out}/round-1/packed-m-00000")).exists());
+        // Later rounds read those.
+        let input = format!("MAP_INPUT_RECORDS={}", 5000);
+        assert_eq!(said.matches(&input).count(), 3, "{said}");
+    }
+}
+
 /// A job whose driver is gone after its first answers; its board gives no other.
 #[cfg(test)]
 fn deserted(bed: &Bed, options: &[&str], out: &str) -> (i32, String) {
