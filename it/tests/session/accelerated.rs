@@ -90,10 +90,20 @@ fn expected(given: &Given, program: &str) -> Result<Vec<Files>> {
 
 /// `gerbil mr` of the program in the session.
 fn run(given: &Given, program: &str, options: &[&str], out: &str) -> Result<it::Run> {
+    run_with(given, (program, &[]), options, out)
+}
+
+/// The same, with some options of the program more.
+fn run_with(
+    given: &Given,
+    (program, more): (&str, &[&str]),
+    options: &[&str],
+    out: &str,
+) -> Result<it::Run> {
     let report = format!("--report={}", given.folder.join("report.json").display());
     let line = ["--session", "s", &report, "-D"];
     let cut = "mapreduce.input.fileinputformat.split.maxsize=1200000";
-    let program = [&[program][..], &OPTIONS, &["/acc/in", out]].concat();
+    let program = [&[program][..], &OPTIONS, more, &["/acc/in", out]].concat();
     let line = [&line[..], &[cut], options, &program].concat();
     Ok(mapreduce::mr(&given.cluster, &given.folder, &line)?.deadline(DEADLINE))
 }
@@ -156,6 +166,34 @@ fn are_seen(given: &Given) -> Result<()> {
     })
 }
 
+/// The first round leaves packed vectors, and the second reads those.
+fn packed(given: &Given, program: &str, wanted: &[Files]) -> Result<()> {
+    let said = run_with(given, (program, &["--packed", "true"]), &[], "/acc/packed")?
+        .finish()?
+        .success("of packed vectors")?;
+    let [devices, processors] = packets(&reported(given, "packed")?);
+    ensure!(
+        devices > 0 && processors == 0,
+        "{devices} {processors}: {}",
+        said.stderr_text()
+    );
+    let left = given.cluster.hdfs().list("/acc/packed/round-0")?;
+    let left = left
+        .iter()
+        .filter(|file| file.path_suffix.starts_with("packed-m-"));
+    let bytes: Vec<u64> = left.map(|file| file.length).collect();
+    ensure!(
+        bytes.len() > 1 && bytes.iter().sum::<u64>() == 2 * 3000 * 512,
+        "{bytes:?}"
+    );
+    for (round, wanted) in ROUNDS.iter().zip(wanted) {
+        let mut files = files(&given.cluster, &format!("/acc/packed/{round}"))?;
+        files.retain(|name, _| !name.starts_with("packed-m-"));
+        is_same(&files, wanted)?;
+    }
+    Ok(())
+}
+
 const WITHOUT: &str = ": the processor computes it";
 
 fn boards(given: &Given) -> Result<()> {
@@ -206,6 +244,7 @@ fn boards(given: &Given) -> Result<()> {
     );
     compare(given, "/acc/boards", &wanted)?;
 
+    packed(given, &program, &wanted)?;
     bayes::documents_are_sorted(given, &text_of(&programs.bayes)?)?;
 
     // No node has it, and YARN does not count it. The job before the rounds, which computes on no board, is told the same.
