@@ -59,10 +59,12 @@ fn submit(session: &mut Session, number: u32, plain: u32) {
     let map = Need {
         bundle: memory.clone(),
         locks,
+        ..Need::default()
     };
     let reduce = Need {
         bundle: memory,
         locks: Vec::new(),
+        ..Need::default()
     };
     submit_stages(
         session,
@@ -183,6 +185,7 @@ fn groups() -> (Session, NodeIx) {
         let need = Need {
             bundle: bundle.with(&function(number), 1),
             locks: Vec::new(),
+            ..Need::default()
         };
         submit_stages(
             &mut session,

@@ -24,6 +24,12 @@ impl<K, V> Few<K, V> {
         self.0.iter()
     }
 
+    /// Whether it has no key.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// All keys, in order.
     pub fn keys(&self) -> impl Iterator<Item = &K> {
         self.0.iter().map(|(key, _)| key)

@@ -121,6 +121,7 @@ fn full(policy: &str, nodes: u32, jobs: u32, tasks: usize) -> Result<(SessionDri
         let need = Need {
             bundle: Bundle::new().with("memory-mb", 1024),
             locks: Vec::new(),
+            ..Need::default()
         };
         let job = Job {
             seq: u64::from(number),

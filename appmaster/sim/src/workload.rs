@@ -382,7 +382,11 @@ impl AlikeTasks {
             .iter()
             .map(|name| ResourceName(name.clone()))
             .collect();
-        Need { bundle, locks }
+        Need {
+            bundle,
+            locks,
+            ..Need::default()
+        }
     }
 }
 

@@ -84,6 +84,7 @@ impl Bed {
             unit: UNIT,
             needs: Vec::new(),
             speculative: false,
+            per_node: None,
         };
         let wants = Wants::Tasks {
             map: terms.clone(),

@@ -149,6 +149,7 @@ mod tests {
             unit: Resources::new(1024, 1),
             needs: Vec::new(),
             speculative: false,
+            per_node: None,
         };
         let request = SlotRequest {
             wants: Wants::Tasks {

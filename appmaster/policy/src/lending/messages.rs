@@ -1,6 +1,7 @@
 //! What is lent, to whom, and what follows.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use super::OfferedSlot;
@@ -93,6 +94,8 @@ pub struct StageTerms {
     pub needs: Vec<ElementNeed>,
     /// Whether it may be tried a second time while it still runs.
     pub speculative: bool,
+    /// How many of it run on a node at a time, where it needs elements; `None`: as many as there is room for.
+    pub per_node: Option<NonZeroU32>,
 }
 
 /// What a task reads.

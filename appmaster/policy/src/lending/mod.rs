@@ -38,7 +38,8 @@ use crate::elements::ElementNeed;
 use crate::schedule::record::RecordLine;
 use crate::schedule::{
     AttemptIx, AttemptOutcome, ContainerIx, Decision, Event, Illegal, Job, JobIx, Nanos, Node,
-    NodeIx, Owner, Scheduler, SessionDriver, Slot, SlotIx, SlotUse, Stage, StageState, Task, level,
+    NodeIx, NodeLimit, Owner, Scheduler, SessionDriver, Slot, SlotIx, SlotUse, Stage, StageState,
+    Task, level,
 };
 use bindings::Bindings;
 use moves::PendingSwap;
@@ -281,7 +282,16 @@ impl Lending {
             speculative,
             ..StageState::wanting(sizes::need(unit, &self.types, needs))
         };
-        let of = |terms: &StageTerms| state(terms.unit, &terms.needs, terms.speculative);
+        let of = |stage, terms: &StageTerms| {
+            let mut state = state(terms.unit, &terms.needs, terms.speculative);
+            let limit = terms.per_node.map(|most| NodeLimit {
+                job: ix,
+                stage,
+                most,
+            });
+            state.need.limit = limit;
+            (stage, state)
+        };
         let (stages, node_failures) = match &request.wants {
             Wants::Gang(_) => ([(Stage::Gang, state(request.unit, &[], false))].into(), 0),
             Wants::Tasks {
@@ -289,7 +299,7 @@ impl Lending {
                 reduce,
                 node_failures,
             } => {
-                let stages = [(Stage::Map, of(map)), (Stage::Reduce, of(reduce))];
+                let stages = [of(Stage::Map, map), of(Stage::Reduce, reduce)];
                 (stages.into(), *node_failures)
             }
         };

@@ -24,6 +24,7 @@ pub(super) fn need(unit: Resources, types: &ResourceTypes, needs: &[ElementNeed]
             bundle.with(&name.0, amount)
         }),
         locks,
+        limit: None,
     }
 }
 

@@ -1,4 +1,5 @@
 mod idle_slots;
+mod limits;
 mod long_session;
 mod misses;
 mod moves;
@@ -417,6 +418,7 @@ fn tasks() -> SlotRequest {
         unit: request.unit,
         needs: Vec::new(),
         speculative: true,
+        per_node: None,
     };
     SlotRequest {
         wants: Wants::Tasks {
@@ -511,6 +513,7 @@ fn a_container_that_comes_later_gets_tasks_that_have_their_input_there() {
         unit: Resources::new(1024, 1),
         needs: Vec::new(),
         speculative: false,
+        per_node: None,
     };
     let wants = Wants::Tasks {
         map: terms.clone(),
@@ -551,6 +554,7 @@ fn tasks_wait_for_a_node_that_has_what_they_need_and_it_is_known_that_none_has()
         unit: Resources::new(1024, 1),
         needs: Vec::new(),
         speculative: false,
+        per_node: None,
     };
     let gpu = StageTerms {
         needs: vec![ElementNeed::one("gpu")],
@@ -608,6 +612,7 @@ fn each_task_takes_its_own_of_what_is_counted_and_it_is_said_how_many_are_free()
             unit: Resources::new(1024, 1),
             needs: Vec::new(),
             speculative: false,
+            per_node: None,
         };
         let name = "acc/kmeans-map".to_owned();
         let map = StageTerms {

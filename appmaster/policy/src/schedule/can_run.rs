@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use super::element::without_elements;
-use super::{Bundle, JobIx, Need, NodeIx, ResourceName, Session, SlotIx, Stage};
+use super::element::{takes_functions, without_elements};
+use super::{Bundle, JobIx, Need, NodeIx, NodeLimit, ResourceName, Session, SlotIx, Stage};
 
 /// Why it may not.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,6 +27,8 @@ pub enum Misfit {
     },
     /// The node has no such device.
     Device(ResourceName),
+    /// As many of the stage run on the node as the job lets run there at a time.
+    Limit(NodeLimit),
 }
 
 impl fmt::Display for Misfit {
@@ -44,6 +46,11 @@ impl fmt::Display for Misfit {
                 write!(f, "a task takes {needed} {name}: {free} of {of} free")
             }
             Self::Device(name) => write!(f, "the node has no {name}"),
+            Self::Limit(limit) => write!(
+                f,
+                "its job lets {} tasks run on a node at a time, and they do",
+                limit.most
+            ),
         }
     }
 }
@@ -85,6 +92,11 @@ pub(super) fn fits(
     }
     let container = session.container(place.container).ok_or(Misfit::Gone)?;
     let node = session.node(container.node).ok_or(Misfit::Gone)?;
+    if let Some(limit) = need.limit.filter(|_| takes_functions(need))
+        && session.limited(container.node, need) >= u64::from(limit.most.get())
+    {
+        return Err(Misfit::Limit(limit));
+    }
     for (name, needed) in need.bundle.iter() {
         let (pool, free) = whose(
             name,

@@ -4,7 +4,7 @@
 //! for in turn.
 
 use super::{Bundle, Need, NodeIx, ResourceName, Session};
-use crate::elements::{GPU, counted_by};
+use crate::elements::{GPU, counted_by, is_function};
 
 /// What every container counts.
 const EVERYWHERE: [&str; 2] = ["memory-mb", "vcores"];
@@ -38,6 +38,12 @@ pub(super) fn needs_element(need: &Need) -> bool {
     elements(need).next().is_some()
 }
 
+/// Whether a task takes functions of accelerators of its own.
+pub(super) fn takes_functions(need: &Need) -> bool {
+    let mut taken = need.bundle.iter().filter(|(_, amount)| *amount > 0);
+    taken.any(|(name, _)| is_function(&name.0))
+}
+
 /// What a task needs beside elements.
 pub(super) fn without_elements(need: &Need) -> Need {
     let bundle = need.bundle.iter().filter(|(name, _)| !is_element(name));
@@ -47,6 +53,7 @@ pub(super) fn without_elements(need: &Need) -> Need {
     Need {
         bundle,
         locks: Vec::new(),
+        limit: need.limit,
     }
 }
 

@@ -14,7 +14,7 @@
 //! largest of its used amounts, each of the total of the session: attempts under way times what a task takes, a slot
 //! and one of each device that it waits for in turn included. In a group the job of the highest priority is the head,
 //! then the one that was submitted first. A head that no free slot can run keeps the jobs behind it waiting, and no
-//! other group.
+//! other group; one that its own [limit](Need::limit) keeps off a node is passed over there.
 //!
 //! Differences: a group is told by what stages need, not by a tag of the job, so that maps and reduces of one job may be
 //! in two; a slot for one stage alone looks at the heads of that stage. `hetero-literal` knows of no priorities, as the
@@ -31,8 +31,8 @@ use super::can_run::fits;
 use super::element::elements;
 use super::fifo::{ONE_BY_ONE, start};
 use super::{
-    Class, Decision, JobIx, Nanos, Need, NodeIx, ResourceName, Saved, Scheduler, Session, Share,
-    SlotIx, Stage,
+    Class, Decision, JobIx, Misfit, Nanos, Need, NodeIx, ResourceName, Saved, Scheduler, Session,
+    Share, SlotIx, Stage,
 };
 
 /// The policy.
@@ -142,6 +142,11 @@ impl Hetero {
             };
             for (class, job) in firsts {
                 let (need, known) = (session.need(class)?, session.job(job)?);
+                // What its job keeps off this node keeps no other off it.
+                let fit = need.limit.map(|_| fits(session, need, stage, slot));
+                if matches!(fit, Some(Err(Misfit::Limit(_)))) {
+                    continue;
+                }
                 let before = match self.literal {
                     true => 0,
                     false => i64::from(known.priority).saturating_neg(),

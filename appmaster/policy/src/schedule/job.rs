@@ -1,8 +1,10 @@
 //! Jobs as a policy sees them: stages of tasks, and what a task of each needs.
 
+use std::num::NonZeroU32;
+
 use serde::{Deserialize, Serialize};
 
-use super::{Bundle, JobProfile, Nanos, NodeIx, ResourceName, Speed};
+use super::{Bundle, JobIx, JobProfile, Nanos, NodeIx, ResourceName, Speed};
 use crate::Few;
 
 /// A phase of a job whose tasks are alike.
@@ -23,6 +25,20 @@ pub struct Need {
     pub bundle: Bundle,
     /// Devices that tasks wait for in turn while they run; the node only has to have them.
     pub locks: Vec<ResourceName>,
+    /// Where it takes functions of accelerators, no more of them run on a node at a time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<NodeLimit>,
+}
+
+/// How many tasks of a stage run on a node at a time, whatever slots and devices it has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct NodeLimit {
+    /// Whose tasks: those of another job have a limit of their own.
+    pub job: JobIx,
+    /// Of which stage.
+    pub stage: Stage,
+    /// So many.
+    pub most: NonZeroU32,
 }
 
 /// A job.

@@ -107,7 +107,7 @@ pub use hpe::{Hpe, Window};
 pub use hpe_conserve::HpeConserve;
 pub use hpe_literal::HpeLiteral;
 pub use ids::{AttemptIx, ContainerIx, JobIx, Nanos, NodeIx, SlotIx, TaskIx};
-pub use job::{Job, Measured, Need, Stage, StageState, Task};
+pub use job::{Job, Measured, Need, NodeLimit, Stage, StageState, Task};
 pub use maps_fast::MapsFast;
 pub use misses::{DeadlineMiss, deadline_miss};
 pub use named::{

@@ -36,6 +36,7 @@ fn live(lending: &mut Lending, number: u32) {
         unit,
         needs: Vec::new(),
         speculative: true,
+        per_node: None,
     };
     let wants = Wants::Tasks {
         map: terms.clone(),

@@ -11,6 +11,7 @@ fn measured(deadline: Option<Millis>) -> Lending {
         unit: Resources::new(1024, 1),
         needs: Vec::new(),
         speculative: false,
+        per_node: None,
     };
     let wants = Wants::Tasks {
         map: terms.clone(),

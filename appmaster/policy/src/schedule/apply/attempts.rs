@@ -148,6 +148,9 @@ impl ScheduleState {
         };
         let node = self.nodes.get_mut(record.container.node.0 as usize);
         let Some(node) = node else { return };
+        if let Some(class) = class.filter(|_| need.limit.is_some()) {
+            node.limit(class, |before| how(before, 1));
+        }
         for (name, amount) in need.bundle.iter() {
             let (pool, free, taken) = match record.container.pool.counts(name) {
                 true => {

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::Few;
 use crate::schedule::place::SlotKind;
 use crate::schedule::session::{Attempt, ContainerRecord, NodeRecord, ScheduleState};
 use crate::schedule::{
@@ -300,6 +301,7 @@ impl ScheduleState {
         self.nodes.push(NodeRecord {
             node,
             taken: Bundle::new(),
+            limited: Few::new(),
             containers: BTreeSet::new(),
             free: BTreeSet::new(),
             free_kinds: BTreeMap::new(),

@@ -129,6 +129,9 @@ pub(super) struct NodeRecord {
     pub(super) node: Node,
     /// What attempts there have of it, be it more than there is (any more).
     pub(super) taken: Bundle,
+    /// Attempts there of stages that have a limit on a node, by what they need.
+    #[serde(default, skip_serializing_if = "Few::is_empty")]
+    pub(super) limited: Few<Class, u64>,
     pub(super) containers: BTreeSet<ContainerIx>,
     pub(super) free: BTreeSet<SlotIx>,
     /// The same by what may run on them.
@@ -136,6 +139,16 @@ pub(super) struct NodeRecord {
     pub(super) free_kinds: BTreeMap<SlotKind, BTreeSet<SlotIx>>,
     /// It has had a container: its rack is known.
     pub(super) has_joined: bool,
+}
+
+impl NodeRecord {
+    /// Makes of the count of attempts of a class that has a limit another.
+    pub(super) fn limit(&mut self, class: Class, to: impl Fn(u64) -> u64) {
+        match to(self.limited.get(&class).copied().unwrap_or(0)) {
+            0 => self.limited.remove(&class),
+            count => self.limited.insert(class, count),
+        };
+    }
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]

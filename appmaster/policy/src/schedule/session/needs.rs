@@ -43,6 +43,11 @@ impl Needs {
         self.known.get(&class).map(|(need, _)| need)
     }
 
+    /// The class of tasks that take this; `None`: there is none.
+    pub(in crate::schedule) fn class(&self, need: &Need) -> Option<Class> {
+        self.classes.get(need).copied()
+    }
+
     /// One stage more takes this.
     pub(in crate::schedule) fn enter(&mut self, need: &Need) -> Class {
         if let Some(class) = self.classes.get(need).copied() {
@@ -87,6 +92,7 @@ mod tests {
         let need = |amount| Need {
             bundle: Bundle::new().with("memory-mb", amount),
             locks: Vec::new(),
+            ..Need::default()
         };
         let mut needs = Needs::default();
         let small = needs.enter(&need(1));

@@ -16,7 +16,11 @@ pub(super) fn need(kind: char) -> Need {
         'G' => (Bundle::new(), vec![ResourceName::from("acc/gpu")]),
         _ => (Bundle::new(), Vec::new()),
     };
-    Need { bundle, locks }
+    Need {
+        bundle,
+        locks,
+        ..Need::default()
+    }
 }
 
 fn submit(bed: &mut Bed, user: &str, priority: i32, kind: char, tasks: usize) -> Vec<Decision> {

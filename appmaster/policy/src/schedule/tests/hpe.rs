@@ -21,7 +21,11 @@ pub(super) fn need(kind: char) -> Need {
         'K' => (Bundle::new().with("acc/kmeans-map", 1), Vec::new()),
         _ => (Bundle::new(), Vec::new()),
     };
-    Need { bundle, locks }
+    Need {
+        bundle,
+        locks,
+        ..Need::default()
+    }
 }
 
 /// Which job of `queue`, one letter each, has the one map slot of a node that has `has`.

@@ -10,6 +10,7 @@ mod hpe;
 mod hpe_clusters;
 mod hpe_conserve;
 mod hpe_literal;
+mod limits;
 mod moves;
 mod needs;
 mod parked;

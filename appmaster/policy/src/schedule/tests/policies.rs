@@ -200,6 +200,7 @@ fn a_task_waits_for_a_node_that_has_its_device() {
     let gpu = Need {
         bundle: Bundle::new(),
         locks: vec!["acc/gpu".into()],
+        ..Need::default()
     };
     assert_eq!(
         bed.submit_job("ann", 0, Stage::Map, vec![Task::default(); 2], gpu),
@@ -220,6 +221,7 @@ fn counted_resources_are_taken_until_the_attempt_ends() {
     let need = Need {
         bundle: Bundle::new().with("acc/kmeans-map", 1),
         locks: Vec::new(),
+        ..Need::default()
     };
     assert_eq!(
         jobs(&bed.submit_job("ann", 0, Stage::Map, vec![Task::default(); 3], need)),

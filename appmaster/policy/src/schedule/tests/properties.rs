@@ -139,6 +139,7 @@ fn play(policy: &str, steps: &[ScheduleStep], reload: usize) -> Vec<Decision> {
                 let need = Need {
                     bundle: Bundle::new(),
                     locks,
+                    ..Need::default()
                 };
                 bed.submit_job(
                     &format!("u{user}"),

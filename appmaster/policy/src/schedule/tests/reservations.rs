@@ -305,6 +305,7 @@ fn a_device_that_is_back_makes_its_node_fit_for_those_who_wait_for_it() {
     let need = Need {
         bundle: Bundle::new(),
         locks: vec!["gpu".into()],
+        ..Need::default()
     };
     assert_eq!(
         bed.submit_job("ann", 0, Stage::Map, vec![Task::default(); 2], need),
@@ -332,6 +333,7 @@ fn a_pool_that_shrinks_is_not_lent_twice() {
     let need = Need {
         bundle: kernels(1),
         locks: Vec::new(),
+        ..Need::default()
     };
     let tasks = vec![Task::default(); 6];
     assert_eq!(bed.submit_job("ann", 0, Stage::Map, tasks, need).len(), 4);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use gerbil_task::settings::{DISK_FULLNESS, LOCAL_DISK, LOCAL_DISKS};
+use gerbil_task::settings::{ACC_TASKS, DISK_FULLNESS, LOCAL_DISK, LOCAL_DISKS, tasks_per_node};
 use job::JobId;
 use job::{MapReduceJob, SessionPlan, StageTerms};
 use policy::Resources;
@@ -23,8 +23,11 @@ pub(super) fn mapreduce(
 ) -> Result<TakenJob, Status> {
     let mut description: MapReduceJob = serde_json::from_slice(json).map_err(senseless)?;
     holds_together(&description).map_err(senseless)?;
-    let [map, mut reduce] =
+    let [mut map, mut reduce] =
         [&description.map, &description.reduce].map(|terms| of_slot(terms, plan));
+    let per_node = description.settings.get(ACC_TASKS);
+    let per_node = tasks_per_node(per_node.map(String::as_str)).map_err(senseless)?;
+    (map.per_node, reduce.per_node) = (per_node, per_node);
     (description.map.unit, description.reduce.unit) = (map.unit, reduce.unit);
     let unit = match description.reduces {
         0 => {
@@ -108,6 +111,7 @@ fn of_slot(terms: &StageTerms, plan: &SessionPlan) -> lending::StageTerms {
         },
         needs: terms.needs.clone(),
         speculative: terms.speculative,
+        per_node: None,
     }
 }
 

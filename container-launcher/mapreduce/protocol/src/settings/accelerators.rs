@@ -1,6 +1,8 @@
 //! What a job says of accelerators.
 
-use super::{ACC_FALLBACK, ACC_MODULES, ACC_TIMEOUT};
+use std::num::NonZeroU32;
+
+use super::{ACC_FALLBACK, ACC_MODULES, ACC_TASKS, ACC_TIMEOUT};
 
 /// The longest that an attempt may wait for devices: a year.
 const ACC_TIMEOUT_MAX: u64 = 365 * 86_400;
@@ -19,6 +21,7 @@ pub fn check_accelerators<'a>(given: impl Fn(&str) -> Option<&'a str>) -> Result
             ));
         }
     }
+    tasks_per_node(given(ACC_TASKS))?;
     for (name, known) in [
         (ACC_FALLBACK, &["never", "start", "always"][..]),
         (ACC_MODULES, &["overlap", "serial"]),
@@ -28,6 +31,24 @@ pub fn check_accelerators<'a>(given: impl Fn(&str) -> Option<&'a str>) -> Result
         }
     }
     Ok(())
+}
+
+/// How many tasks of a stage that needs functions may run on a node at a time, by the value of that setting; `None`: nobody
+/// says.
+///
+/// # Errors
+/// It makes no sense: a sentence.
+pub fn tasks_per_node(value: Option<&str>) -> Result<Option<NonZeroU32>, String> {
+    let Some(text) = value.map(str::trim).filter(|text| !text.is_empty()) else {
+        return Ok(None);
+    };
+    match text.parse() {
+        Ok(most) => Ok(Some(most)),
+        Err(_) => Err(format!(
+            "{ACC_TASKS}={text}: give a number of tasks, from 1 to {}",
+            u32::MAX
+        )),
+    }
 }
 
 /// Whether a job goes on where no node has the functions of accelerators that it needs: its program has a version for the
@@ -65,6 +86,8 @@ mod tests {
             ("acc.timeout", ""),
             ("acc.fallback", "always"),
             ("acc.modules", "serial"),
+            ("acc.tasks-per-node", " 20 "),
+            ("acc.tasks-per-node", ""),
         ] {
             check(name, value).unwrap();
         }
@@ -88,6 +111,11 @@ mod tests {
                 "acc.modules",
                 "both",
                 "acc.modules=both: known are overlap, serial",
+            ),
+            (
+                "acc.tasks-per-node",
+                "0",
+                "acc.tasks-per-node=0: give a number of tasks, from 1 to 4294967295",
             ),
         ] {
             assert_eq!(check(name, value).unwrap_err(), said);

@@ -252,6 +252,12 @@ pub const KNOWN: &[KnownSetting] = &[
                   after the other",
     },
     KnownSetting {
+        name: ACC_TASKS,
+        default: "",
+        meaning: "on a cluster: tasks that run on a node at a time, of a stage of the job that needs functions of accelerators; \
+                  without it as many as there are slots and devices for",
+    },
+    KnownSetting {
         name: DEVICE_FRACTION,
         default: "0.25",
         meaning: "on a cluster: of the smallest device's memory, how much a split of a map that needs a GPU may fill",

@@ -95,6 +95,8 @@ pub const ACC_FALLBACK: &str = "acc.fallback";
 /// See [`KNOWN`](super::KNOWN).
 pub const ACC_MODULES: &str = "acc.modules";
 /// See [`KNOWN`](super::KNOWN).
+pub const ACC_TASKS: &str = "acc.tasks-per-node";
+/// See [`KNOWN`](super::KNOWN).
 pub const DEVICE_FRACTION: &str = "device.fraction";
 /// See [`KNOWN`](super::KNOWN).
 pub const OPENCL_PROCESSORS: &str = "gerbil.opencl.processors";
