@@ -92,10 +92,24 @@ impl NodeDriver {
     ///
     /// It does not listen.
     pub fn start(programs: &Programs, root: &Path, board: &str) -> Result<Self> {
+        Self::start_of_kind(programs, root, "model", board)
+    }
+
+    /// The same with a board of this kind, `model` or `rtl`.
+    ///
+    /// # Errors
+    ///
+    /// It does not listen, or its build has no simulated cores.
+    pub fn start_of_kind(
+        programs: &Programs,
+        root: &Path,
+        kind: &str,
+        board: &str,
+    ) -> Result<Self> {
         let folder = root.join("run/gerbil");
         fs::create_dir_all(&folder)?;
         let (profile, socket) = (root.join("fpga.toml"), folder.join("fpgad.sock"));
-        fs::write(&profile, format!("[[board]]\nkind = \"model\"\n{board}\n"))?;
+        fs::write(&profile, format!("[[board]]\nkind = \"{kind}\"\n{board}\n"))?;
         let mut command = Command::new(&programs.driver);
         command.arg("--fpgad").arg(&socket);
         command.arg("--profile").arg(&profile);

@@ -1,11 +1,12 @@
 //! Two nodes with a board each, their sessions, and K-means in them.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
+use it::Run;
 use it::accelerators::{NodeDriver, Programs};
 use it::bed::{self, Given, text_of};
 use it::cluster::Size;
@@ -19,24 +20,17 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::kmeans::{KmeansJob, KmeansRun};
+use crate::shape::{BenchShape, DEVICES, MAPS, NODES};
 
-/// NodeManagers.
-pub(crate) const NODES: usize = 2;
-/// Devices of each board for maps, and so the most tasks that compute on it at a time.
-pub(crate) const DEVICES: usize = 24;
-/// As YARN counts them on each node; a board's profile has the same.
-const TYPES: [(&str, usize); 2] = [("kmeans-map", DEVICES), ("kmeans-reduce", 1)];
-/// Of a packet: some of them come of each split.
-const BLOCK_KIB: u64 = 256;
 /// Of the input, each of which is cut into splits.
 const FILES: u64 = 4;
 /// Bytes of a line, about: 128 numbers of 9, some of which are below 0.
 const LINE: u64 = 1_216;
 /// Where vectors and results lie in HDFS.
-const INPUT: &str = "/hetero/vectors";
-const OUTPUT: &str = "/hetero/out";
+pub(crate) const INPUT: &str = "/hetero/vectors";
+pub(crate) const OUTPUT: &str = "/hetero/out";
 /// A job at the most.
-const DEADLINE: Duration = Duration::from_secs(300);
+pub(crate) const DEADLINE: Duration = Duration::from_secs(300);
 /// For something to be so that takes some calls.
 const SHOWN: Duration = Duration::from_secs(60);
 /// Memory of a slot, MiB.
@@ -46,6 +40,7 @@ const NAME: &str = "hetero";
 /// A running cluster, and the programs that run on it.
 pub(crate) struct Bench {
     given: Given,
+    shape: BenchShape,
     _folder: TempDir,
     programs: Arc<Programs>,
     /// A folder for the machine of each node.
@@ -71,9 +66,14 @@ pub(crate) struct BoardSession<'a> {
 
 impl Bench {
     /// With so many MB of vectors.
-    pub(crate) fn start(programs: Arc<Programs>, megabytes: u64) -> Result<Self> {
+    pub(crate) fn start(
+        programs: Arc<Programs>,
+        megabytes: u64,
+        shape: BenchShape,
+    ) -> Result<Self> {
         let folder = bed::folder()?;
-        let names = TYPES.map(|(name, _)| format!("acc/{name}"));
+        let names = shape.types.iter().map(|(name, _)| format!("acc/{name}"));
+        let names: Vec<String> = names.collect();
         // A slot is a core of YARN's, and the ApplicationMaster has one beside them.
         let vcores = u32::try_from(DEVICES + 2)?;
         let size = Size {
@@ -92,11 +92,14 @@ impl Bench {
             let name = format!("yarn.scheduler.maximum-allocation-{what}");
             builder = builder.set(File::Yarn, &name, most.to_string());
         }
-        for node in 0..NODES {
-            for (name, count) in TYPES {
-                let name = format!("yarn.nodemanager.resource-type.acc/{name}");
+        for (name, counts) in shape.types {
+            let name = format!("yarn.nodemanager.resource-type.acc/{name}");
+            for (node, count) in counts.iter().enumerate() {
                 builder = builder.set_on_node(node, File::NodeResources, &name, count.to_string());
             }
+        }
+        if shape.has_hadoop {
+            builder = mapreduce::with_hadoop(builder);
         }
         let given = Given {
             cluster: Arc::new(builder.start()?),
@@ -110,6 +113,7 @@ impl Bench {
         machines.iter().try_for_each(fs::create_dir_all)?;
         let mut bench = Self {
             given,
+            shape,
             _folder: folder,
             programs,
             machines,
@@ -126,6 +130,10 @@ impl Bench {
 
     pub(crate) fn programs(&self) -> &Programs {
         &self.programs
+    }
+
+    pub(crate) const fn given(&self) -> &Given {
+        &self.given
     }
 
     /// Bytes of text that are a vector, in the mean.
@@ -154,15 +162,23 @@ impl Bench {
         })
     }
 
-    /// Starts boards, and a session that runs so many tasks at a time on each node.
+    /// Starts modelled boards, and a session that runs so many tasks at a time on each node.
     pub(crate) fn session(&self, tasks: usize) -> Result<BoardSession<'_>> {
-        let functions = TYPES.map(|(name, count)| format!("{name} = {count}"));
-        let board = format!(
-            "functions = {{ {} }}\nblock_kib = {BLOCK_KIB}",
-            functions.join(", ")
-        );
-        let start = |machine: &PathBuf| NodeDriver::start(&self.programs, machine, &board);
-        let drivers = self.machines.iter().map(start).collect::<Result<_>>()?;
+        self.session_on("model", tasks, &[])
+    }
+
+    /// The same with boards of this kind, and more options of `gerbil session start`.
+    pub(crate) fn session_on(
+        &self,
+        kind: &str,
+        tasks: usize,
+        options: &[&str],
+    ) -> Result<BoardSession<'_>> {
+        let start = |(node, machine): (usize, &PathBuf)| {
+            NodeDriver::start_of_kind(&self.programs, machine, kind, &self.shape.profile(node))
+        };
+        let machines = self.machines.iter().enumerate();
+        let drivers = machines.map(start).collect::<Result<_>>()?;
         let root = text_of(&self.given.folder.join("m/%h"))?;
         let (containers, tasks) = (NODES.to_string(), tasks.to_string());
         let line = [
@@ -177,9 +193,9 @@ impl Bench {
             "--scan-root",
             &root,
         ];
-        told(&self.given, &line, 0)?;
+        told(&self.given, &[&line[..], options].concat(), 0)?;
         wait::until("the devices of both boards are known", SHOWN, || {
-            Ok((self.devices()? == (NODES * DEVICES) as u64).then_some(()))
+            Ok((self.devices()? == self.shape.devices(MAPS) as u64).then_some(()))
         })?;
         Ok(BoardSession {
             bench: self,
@@ -194,7 +210,7 @@ impl Bench {
         let counts = nodes.iter().filter_map(|node| node["counts"].as_array());
         let of_maps = counts
             .flatten()
-            .filter(|count| count["name"] == "acc/kmeans-map");
+            .filter(|count| count["name"] == format!("acc/{MAPS}"));
         Ok(of_maps.filter_map(|count| count["used"].as_u64()).sum())
     }
 }
@@ -202,30 +218,59 @@ impl Bench {
 impl BoardSession<'_> {
     /// One round of K-means, and what it leaves.
     pub(crate) fn run(&self, job: KmeansJob) -> Result<(KmeansRun, Files)> {
-        let Bench { given, input, .. } = self.bench;
-        let report = given.folder.join("report.json");
+        let Bench { given, .. } = self.bench;
+        let k = job.k.to_string();
+        let options = ["--k", &k, "--rounds", "1", INPUT, OUTPUT];
+        let run = self.kmeans(job, "report", &options)?;
+        run.finish()?.success("K-means")?;
+        let run = KmeansRun::read(&self.report("report")?, job)?;
+        let files = mapreduce::files(&given.cluster, &format!("{OUTPUT}/round-0"))?;
+        ensure!(files.contains_key("_SUCCESS"), "{:?}", files.keys());
+        given.cluster.hdfs().remove(OUTPUT)?;
+        Ok((run, files))
+    }
+
+    /// K-means with these options, whose report is called so.
+    pub(crate) fn kmeans(&self, job: KmeansJob, report: &str, options: &[&str]) -> Result<Run> {
+        let Bench {
+            input, programs, ..
+        } = self.bench;
+        // As many splits of a file as make so many of all.
+        let split = input.largest.div_ceil(job.maps.div_ceil(FILES));
+        self.mr(report, &job.settings(split), &programs.spherical, options)
+    }
+
+    /// A program with these settings of its jobs and these options of its own, whose report is called so.
+    pub(crate) fn mr(
+        &self,
+        report: &str,
+        settings: &[String],
+        program: &Path,
+        options: &[&str],
+    ) -> Result<Run> {
+        let given = &self.bench.given;
         let mut line = vec![
             "--session".to_owned(),
             NAME.to_owned(),
             "--quiet".to_owned(),
         ];
+        let report = given.folder.join(format!("{report}.json"));
         line.push(format!("--report={}", report.display()));
-        // As many splits of a file as make so many of all.
-        let split = input.largest.div_ceil(job.maps.div_ceil(FILES));
-        for set in job.settings(split) {
-            line.extend(["-D".to_owned(), set]);
+        for set in settings {
+            line.extend(["-D".to_owned(), set.clone()]);
         }
-        line.push(text_of(&self.bench.programs.spherical)?);
-        line.extend(["--k".to_owned(), job.k.to_string()]);
-        line.extend(["--rounds", "1", INPUT, OUTPUT].map(str::to_owned));
+        line.push(text_of(program)?);
+        line.extend(options.iter().map(|option| (*option).to_owned()));
         let line: Vec<&str> = line.iter().map(String::as_str).collect();
         let run = mapreduce::mr(&given.cluster, &given.folder, &line)?;
-        run.deadline(DEADLINE).finish()?.success("K-means")?;
-        let run = KmeansRun::read(&fs::read(&report)?, job)?;
-        let files = mapreduce::files(&given.cluster, &format!("{OUTPUT}/round-0"))?;
-        ensure!(files.contains_key("_SUCCESS"), "{:?}", files.keys());
-        given.cluster.hdfs().remove(OUTPUT)?;
-        Ok((run, files))
+        Ok(run.deadline(DEADLINE))
+    }
+
+    /// What the program whose report is called so says of its jobs.
+    pub(crate) fn report(&self, name: &str) -> Result<Vec<u8>> {
+        Ok(fs::read(
+            self.bench.given.folder.join(format!("{name}.json")),
+        )?)
     }
 
     pub(crate) fn stop(self) -> Result<()> {

@@ -7,8 +7,9 @@ use it::results::{Axis, Chart, Figure, Series, Spread, Table};
 use sim::figure::FigureWorld as _;
 use sim::hetero::HeteroWorld;
 
-use crate::bench::{Bench, DEVICES, NODES};
+use crate::bench::Bench;
 use crate::kmeans::{KmeansJob, KmeansRun, KmeansWay};
+use crate::shape::{DEVICES, NODES};
 use crate::{HeteroOptions, command, compare, so, spread};
 
 /// Of a node.

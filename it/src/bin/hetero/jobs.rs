@@ -5,8 +5,9 @@ use std::io::Write as _;
 use anyhow::Result;
 use it::results::{Axis, Chart, Figure, Series, Spread, Table};
 
-use crate::bench::{Bench, DEVICES, NODES};
+use crate::bench::Bench;
 use crate::kmeans::{KmeansJob, KmeansRun, KmeansWay};
+use crate::shape::{DEVICES, NODES};
 use crate::{HeteroOptions, command, compare, so, spread};
 
 /// The paper's, and twice and four times as many.

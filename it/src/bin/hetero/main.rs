@@ -1,18 +1,24 @@
-//! HeteroYARN for real on this machine: its Table 3, its Figures 8 and 9, and from how many centroids on a board pays.
+//! HeteroYARN for real on this machine: its Table 3, its Figures 8 and 9, from how many centroids on a board pays, and jobs of
+//! several functions at the same time.
 //!
-//! Two NodeManagers are loopback addresses of this machine, each with a board that YARN counts as `acc/kmeans-map` and
-//! `acc/kmeans-reduce`. Boards are modelled: what they answer is computed by the processors that all nodes share, and they
+//! Two NodeManagers are loopback addresses of this machine, each with a board that YARN counts as `acc/kmeans-map` and so
+//! on. Boards are modelled: what they answer is computed by the processors that all nodes share, and they
 //! answer no sooner than a card of 200 MHz with a link of 1000 MB/s. Jobs are one round of the example `spherical`, in
 //! sessions; whatever computes, the output is compared byte by byte. Only `pays` leaves the board's computing out, and says
 //! how.
 
 mod bench;
+mod beside;
+mod beside_job;
 mod figure8;
 mod jobs;
 mod kmeans;
 mod limits;
 mod modules;
+mod packed;
 mod pays;
+mod rtl;
+mod shape;
 mod table3;
 
 use std::io::Write as _;
@@ -27,6 +33,7 @@ use it::mapreduce::{Files, is_same};
 use it::results::{Figure, Spread, page};
 
 use bench::Bench;
+use shape::BenchShape;
 
 /// Runs K-means on boards and on processors.
 #[derive(Debug, Parser)]
@@ -54,6 +61,12 @@ enum What {
     Figure8,
     /// The number of centroids from which on a board pays.
     K,
+    /// Rounds of packed vectors beside rounds of text.
+    Packed,
+    /// K-means, Bayes, a plain job and Hadoop's own at the same time.
+    Beside,
+    /// Boards that are the Verilog, simulated.
+    Rtl,
 }
 
 #[expect(clippy::print_stderr, reason = "a command says on stderr why it ends")]
@@ -73,11 +86,9 @@ fn run() -> Result<()> {
         options.what = What::value_variants().to_vec();
     }
     let programs = Arc::new(Programs::release()?);
-    let needs_cluster = options.what.iter().any(|what| *what != What::K);
-    let start = || Bench::start(Arc::clone(&programs), options.mb);
-    let bench = needs_cluster.then(start).transpose()?;
+    let mut bench = None;
     for what in &options.what {
-        let figure = measured(*what, &programs, bench.as_ref(), &options)?;
+        let figure = measured(*what, &programs, &mut bench, &options)?;
         writeln!(std::io::stdout(), "{}", figure.text())?;
         if let Some(out) = &options.out {
             figure.save(out)?;
@@ -91,18 +102,32 @@ fn run() -> Result<()> {
 
 fn measured(
     what: What,
-    programs: &Programs,
-    bench: Option<&Bench>,
+    programs: &Arc<Programs>,
+    bench: &mut Option<Bench>,
     options: &HeteroOptions,
 ) -> Result<Figure> {
-    let bench = || bench.context("no cluster was started");
-    match what {
-        What::Jobs => jobs::figure(bench()?, options),
-        What::Table3 => table3::figure(bench()?, options),
-        What::Figure8 => figure8::figure(bench()?, options),
+    let start = |megabytes, shape| Bench::start(Arc::clone(programs), megabytes, shape);
+    let figure = match what {
+        What::Jobs => jobs::figure,
+        What::Table3 => table3::figure,
+        What::Figure8 => figure8::figure,
+        What::Packed => packed::figure,
         // No daemon takes part in this one.
-        What::K => pays::figure(programs, options),
+        What::K => return pays::figure(programs, options),
+        // These have clusters of their own, one at a time.
+        What::Beside => {
+            drop(bench.take());
+            return beside::figure(&start(options.mb, BenchShape::UNLIKE)?, options);
+        }
+        What::Rtl => {
+            drop(bench.take());
+            return rtl::figure(&start(rtl::MEGABYTES, BenchShape::ALIKE)?, options);
+        }
+    };
+    if bench.is_none() {
+        *bench = Some(start(options.mb, BenchShape::ALIKE)?);
     }
+    figure(bench.as_ref().context("no cluster was started")?, options)
 }
 
 /// How it is measured again.

@@ -5,8 +5,9 @@ use it::results::{Axis, Chart, Figure, Series, Table};
 use sim::figure::FigureWorld as _;
 use sim::hetero::HeteroWorld;
 
-use crate::bench::{Bench, NODES};
+use crate::bench::Bench;
 use crate::modules::{ModuleRates, Rate, TIME, in_series, measured};
+use crate::shape::NODES;
 use crate::{HeteroOptions, command, so, spread};
 
 /// MB/s of the modelled link.
