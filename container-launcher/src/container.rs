@@ -68,6 +68,7 @@ impl OwnContainer<'_> {
         let told = NodeElements {
             elements: elements.into_iter().map(Into::into).collect(),
             scanning: self.elements.looks_again(),
+            loads: self.elements.take_loads(),
         };
         self.outbox.push_back(Event::Elements(told));
     }

@@ -9,6 +9,7 @@
 //! sees that a lease is over goes when the process is reaped.
 
 mod lease;
+mod load;
 mod watch;
 
 use std::collections::BTreeMap;
@@ -24,6 +25,8 @@ pub(crate) use watch::{FunctionWatch, Loss};
 
 /// Between two looks at what there is.
 const LOOK: Duration = Duration::from_secs(2);
+/// The same while tasks have some of it on lease.
+const LOOK_IN_USE: Duration = Duration::from_secs(1);
 /// For an answer of the driver, which waits for no lease.
 const ANSWER: Duration = Duration::from_secs(1);
 /// Where the driver listens on a machine that is a folder.
@@ -67,9 +70,28 @@ pub(crate) fn add(elements: &mut Vec<Element>, leased: &[Element]) {
 }
 
 fn read(socket: &Path) -> Vec<Element> {
+    looked_at(socket).elements
+}
+
+/// What was found.
+#[derive(Debug, Default)]
+struct SeenDriver {
+    elements: Vec<Element>,
+    devices: Vec<MappedDevice>,
+    boards: Vec<BoardRow>,
+}
+
+fn looked_at(socket: &Path) -> SeenDriver {
     match map_within(socket, ANSWER) {
-        Ok((devices, boards)) => elements(&devices, &boards, &socket.display().to_string()),
-        Err(error) => vec![none(&error.to_string())],
+        Ok((devices, boards)) => SeenDriver {
+            elements: elements(&devices, &boards, &socket.display().to_string()),
+            devices,
+            boards,
+        },
+        Err(error) => SeenDriver {
+            elements: vec![none(&error.to_string())],
+            ..SeenDriver::default()
+        },
     }
 }
 
@@ -151,6 +173,10 @@ mod tests {
             packets: 0,
             resets: 0,
             last_reset: None,
+            ring: 0,
+            served_us: 0,
+            busy_us: 0,
+            waited_us: 0,
             lost_by: 0,
             off: off.map(str::to_owned),
         }

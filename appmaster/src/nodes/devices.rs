@@ -395,6 +395,7 @@ mod tests {
         let mut lost = wire::NodeElements {
             elements: vec![gpus(1, true)],
             scanning: true,
+            loads: Vec::new(),
         };
         node.hear(lost.clone());
         assert!(node.offered(Trust::Both, 1).is_empty() && node.is_scanning);

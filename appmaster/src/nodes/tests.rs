@@ -69,6 +69,7 @@ fn a_launcher_that_looks_again_tells_only_what_has_changed() {
     let found = |count, scanning| wire::NodeElements {
         elements: vec![gpus(count, 16_384)],
         scanning,
+        loads: Vec::new(),
     };
     nodes.joined(&id(2), "n1".into(), node(Vec::new(), 2, true));
     nodes.change();
@@ -241,6 +242,7 @@ fn a_node_that_loses_its_fast_cores_is_no_reason_against_one_that_joins() {
     let lost = wire::NodeElements {
         elements: vec![class("fast", &[]), class("slow", &[1])],
         scanning: false,
+        loads: Vec::new(),
     };
     assert!(nodes.found(&id(2), "n2".into(), lost).is_some());
     nodes.joined(&id(3), "n3".into(), node(both(), 0, false));

@@ -40,7 +40,7 @@ use std::time::Instant;
 
 use job::JobId;
 use policy::elements::ElementNeed;
-use policy::lending::{Lack, Lending, Offer, OfferedSlot, Word};
+use policy::lending::{FunctionLoad, Lack, Lending, Offer, OfferedSlot, Word};
 use policy::{ContainerId, Millis};
 
 use deciding::Deciding;
@@ -136,6 +136,16 @@ impl Slots {
         self.change(now, |lending| {
             lending.elements(now, container, devices, slots)
         });
+    }
+
+    /// The boards of a container's node were looked at.
+    pub(crate) fn boards_seen(
+        &mut self,
+        now: Millis,
+        container: &ContainerId,
+        loads: &[FunctionLoad],
+    ) {
+        self.change(now, |lending| lending.loaded(now, container, loads));
     }
 
     /// A container is gone, with its slots.

@@ -15,6 +15,7 @@ use gerbil_task::{
 };
 use job::Role;
 use job::element::{Element, ElementKind, Scan, usable};
+use job::wire::FunctionLoad;
 use tokio::io::AsyncReadExt as _;
 use tokio::net::unix::pipe;
 use tokio::task::JoinSet;
@@ -148,6 +149,12 @@ impl Watch {
     pub(crate) fn function_lost(&mut self, function: &str, loss: Loss) -> Option<Vec<Element>> {
         self.leased = self.functions.as_mut()?.lost(function, loss);
         Some(self.all())
+    }
+
+    /// What boards of functions on lease have to do, once for each look at them.
+    pub(crate) fn take_loads(&mut self) -> Vec<FunctionLoad> {
+        let functions = self.functions.as_mut();
+        functions.map_or_else(Vec::new, FunctionWatch::take_loads)
     }
 
     /// A task has a device of this function.

@@ -6,10 +6,12 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use job::element::{Element, ElementKind};
+use job::wire::FunctionLoad;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until};
 
-use super::{LOOK, TYPE, at_once, read, socket};
+use super::load::SeenBoards;
+use super::{LOOK, LOOK_IN_USE, SeenDriver, TYPE, looked_at, socket};
 
 /// Refusals in a row after which the driver is not asked for a function any more, until it says something else.
 const REFUSED_MAX: u32 = 3;
@@ -22,7 +24,11 @@ pub(crate) struct FunctionWatch {
     /// There was a driver, or a task wanted one: that there is none is said.
     is_wanted: bool,
     due: Instant,
-    asking: JoinSet<Vec<Element>>,
+    asking: JoinSet<SeenDriver>,
+    /// What boards said of themselves.
+    seen: SeenBoards,
+    /// What they have to do, and is to be told.
+    loads: Vec<FunctionLoad>,
     /// A loss was told, and what is there now was not.
     looks_again: bool,
     /// By the names of functions.
@@ -83,6 +89,8 @@ impl FunctionWatch {
             known,
             due: Instant::now() + LOOK,
             asking: JoinSet::new(),
+            seen: SeenBoards::default(),
+            loads: Vec::new(),
             looks_again: false,
             refused: BTreeMap::new(),
         }
@@ -93,27 +101,41 @@ impl FunctionWatch {
         self.looks_again
     }
 
-    /// What there is, where that has changed. May be dropped and called again.
+    /// What boards of functions on lease have to do, once for each look at them.
+    pub(crate) fn take_loads(&mut self) -> Vec<FunctionLoad> {
+        std::mem::take(&mut self.loads)
+    }
+
+    /// What there is, where that has changed, or where boards have something to do. May be dropped and called again.
     pub(crate) async fn next(&mut self) -> Vec<Element> {
         loop {
             if self.asking.is_empty() {
                 sleep_until(self.due).await;
                 let (root, is_wanted) = (self.root.clone(), self.is_wanted);
-                self.asking.spawn_blocking(move || match is_wanted {
-                    true => read(&socket(&root)),
-                    false => at_once(&root),
+                self.asking.spawn_blocking(move || {
+                    let socket = socket(&root);
+                    match is_wanted || socket.exists() {
+                        true => looked_at(&socket),
+                        false => SeenDriver::default(),
+                    }
                 });
             }
-            let found = match self.asking.join_next().await {
+            let SeenDriver {
+                elements: found,
+                devices,
+                boards,
+            } = match self.asking.join_next().await {
                 Some(Ok(found)) => found,
                 // The launcher leaves.
                 Some(Err(_)) | None => pending().await,
             };
-            self.due = Instant::now() + LOOK;
+            self.loads = self.seen.look(&devices, &boards);
+            let is_in_use = devices.iter().any(|device| device.lease.is_some());
+            self.due = Instant::now() + if is_in_use { LOOK_IN_USE } else { LOOK };
             self.is_wanted |= !found.is_empty();
             let found = self.without_refused(found);
             self.looks_again = false;
-            if found != self.known {
+            if found != self.known || !self.loads.is_empty() {
                 self.known.clone_from(&found);
                 return found;
             }
@@ -200,8 +222,8 @@ impl FunctionWatch {
 
 #[cfg(test)]
 mod tests {
-    use super::super::elements;
     use super::super::tests::{board, device};
+    use super::super::{at_once, elements};
     use super::*;
 
     #[tokio::test(start_paused = true)]

@@ -145,6 +145,18 @@ pub struct BoardRow {
     pub lost_by: usize,
     /// Why it is off.
     pub off: Option<String>,
+    /// Blocks of the rings of its leases; 0: it has no lease.
+    #[serde(default)]
+    pub ring: usize,
+    /// Time since the driver began to serve it, µs.
+    #[serde(default)]
+    pub served_us: u64,
+    /// Of that, how long packets were on it or waited for it.
+    #[serde(default)]
+    pub busy_us: u64,
+    /// Of that, how long packets waited for it.
+    #[serde(default)]
+    pub waited_us: u64,
 }
 
 /// A new socket of the kind that the driver speaks on.

@@ -37,8 +37,15 @@ pub fn run(socket: &Path) -> Result<(), CommandFailure> {
     }
     for board in boards {
         let mut line = format!(
-            "board {}: {} packets, {} on the card, {} wait, {} resets",
-            board.board, board.packets, board.in_flight, board.queued, board.resets
+            "board {}: {} packets, {} on the card, {} wait, {} resets, busy {}.{:03} s of {}",
+            board.board,
+            board.packets,
+            board.in_flight,
+            board.queued,
+            board.resets,
+            board.busy_us / 1_000_000,
+            board.busy_us / 1000 % 1000,
+            board.served_us / 1_000_000
         );
         if let Some(reason) = board.last_reset {
             line.push_str(&format!(", the last because: {reason}"));

@@ -1,5 +1,6 @@
 //! What the two threads of a board share: packets on their way, and what the card has.
 
+use super::board_times::BoardTimes;
 use super::lease::{Lease, TakenPacket};
 use super::recovery::TRIES;
 use super::rounds::Rounds;
@@ -70,6 +71,7 @@ pub(super) struct Lines {
     pub(super) receiver_sleeps: bool,
     /// The sender found STATE busy for too long.
     pub(super) stuck: bool,
+    pub(super) times: BoardTimes,
     pub(super) packets: u64,
     pub(super) resets: u64,
     pub(super) last_reset: Option<String>,
@@ -122,6 +124,12 @@ impl Lines {
     pub(super) fn number(&mut self) -> u32 {
         self.next_number = self.next_number.wrapping_add(1);
         self.next_number
+    }
+
+    /// Brings the board's times up, where packets have come or gone.
+    pub(super) fn note(&mut self) {
+        let (waiting, on_card) = (!self.waiting.is_empty(), !self.in_flight.is_empty());
+        self.times.note(Instant::now(), waiting, on_card);
     }
 
     /// Counts an answer of the card.

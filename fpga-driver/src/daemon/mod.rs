@@ -18,6 +18,7 @@
 //! Caveats: a client that rings without end keeps its board's sender busy; memory whose pages a client
 //! returns to the kernel by punching holes is taken anew when the driver touches it.
 
+mod board_times;
 pub mod devices;
 mod door;
 pub mod lease;

@@ -123,9 +123,19 @@ impl BoardQueue {
 
     /// The row of the map.
     pub fn row(&self) -> BoardRow {
-        let lines = self.lines();
+        let mut lines = self.lines();
+        lines.note();
+        let [served_us, busy_us, waited_us] = lines.times.all();
+        let rings = lines.leases.values();
         BoardRow {
             board: self.name.clone(),
+            ring: rings
+                .map(|lease| lease.geometry().blocks)
+                .max()
+                .unwrap_or(0),
+            served_us,
+            busy_us,
+            waited_us,
             queued: lines.waiting.len(),
             in_flight: lines.in_flight.len(),
             packets: lines.packets,

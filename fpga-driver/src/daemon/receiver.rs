@@ -136,7 +136,9 @@ fn answer(queue: &BoardQueue, irq: u32) -> Result<Option<String>, BoardError> {
         let flight: Option<Flight> = {
             let mut lines = queue.lines();
             lines.count();
-            lines.in_flight.pop_front()
+            let flight = lines.in_flight.pop_front();
+            lines.note();
+            flight
         };
         queue.board.write(Register::Acknowledge, RESULT)?;
         if let Some(flight) = flight {

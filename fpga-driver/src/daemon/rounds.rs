@@ -158,7 +158,7 @@ impl<T> Rounds<T> {
 
     /// Whether nothing waits.
     pub(super) fn is_empty(&self) -> bool {
-        self.len() == 0
+        self.lost.is_empty() && self.lines.iter().all(|line| line.packets.is_empty())
     }
 }
 

@@ -90,6 +90,7 @@ impl Sender {
                 Err(broken) => queue.expel(&lease, &broken),
             }
         }
+        lines.note();
     }
 
     /// Brings one packet to the card, waiting until it is ready.
@@ -267,6 +268,7 @@ fn place(
         slot,
         number,
     });
+    lines.note();
     if std::mem::take(&mut lines.receiver_sleeps) {
         queue.board.wake();
     }

@@ -94,8 +94,18 @@ pub struct StageTerms {
     pub needs: Vec<ElementNeed>,
     /// Whether it may be tried a second time while it still runs.
     pub speculative: bool,
-    /// How many of it run on a node at a time, where it needs elements; `None`: as many as there is room for.
-    pub per_node: Option<NonZeroU32>,
+    /// How many of it run on a node at a time, where it takes functions of accelerators; `None`: as many as there is room
+    /// for.
+    pub per_node: Option<PerNode>,
+}
+
+/// How many tasks run on a node at a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PerNode {
+    /// So many of the stage.
+    Most(NonZeroU32),
+    /// As many as its boards can use.
+    Boards,
 }
 
 /// What a task reads.

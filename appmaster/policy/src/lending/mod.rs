@@ -17,6 +17,7 @@
 //! that is lost are gone, whoever has them, and come back to nobody.
 
 mod bindings;
+mod by_boards;
 mod core_shares;
 mod core_slots;
 mod foretold;
@@ -46,12 +47,13 @@ use moves::PendingSwap;
 
 use crate::{ContainerId, Millis, ResourceTypes, Resources};
 
+pub use by_boards::FunctionLoad;
 pub use core_shares::share_cores;
 pub use core_slots::{CoreClass, CoreSlots, OfferedSlot, SlotBinding, SlotCut, StageSlots};
 pub use homes::Home;
 pub use messages::{
-    Lack, Lent, Offer, ShortElement, SlotRequest, StageTerms, TaskInput, TaskMove, TaskStart, Turn,
-    Waits, Wants, Word,
+    Lack, Lent, Offer, PerNode, ShortElement, SlotRequest, StageTerms, TaskInput, TaskMove,
+    TaskStart, Turn, Waits, Wants, Word,
 };
 pub use waits::WaitingLine;
 
@@ -284,10 +286,13 @@ impl Lending {
         };
         let of = |stage, terms: &StageTerms| {
             let mut state = state(terms.unit, &terms.needs, terms.speculative);
-            let limit = terms.per_node.map(|most| NodeLimit {
-                job: ix,
-                stage,
-                most,
+            let limit = terms.per_node.map(|of| match of {
+                PerNode::Most(most) => NodeLimit::Most {
+                    job: ix,
+                    stage,
+                    most,
+                },
+                PerNode::Boards => NodeLimit::Boards,
             });
             state.need.limit = limit;
             (stage, state)

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::element::{takes_functions, without_elements};
+use super::element::without_elements;
 use super::{Bundle, JobIx, Need, NodeIx, NodeLimit, ResourceName, Session, SlotIx, Stage};
 
 /// Why it may not.
@@ -46,11 +46,13 @@ impl fmt::Display for Misfit {
                 write!(f, "a task takes {needed} {name}: {free} of {of} free")
             }
             Self::Device(name) => write!(f, "the node has no {name}"),
-            Self::Limit(limit) => write!(
+            Self::Limit(NodeLimit::Most { most, .. }) => write!(
                 f,
-                "its job lets {} tasks run on a node at a time, and they do",
-                limit.most
+                "its job lets {most} tasks run on a node at a time, and they do"
             ),
+            Self::Limit(NodeLimit::Boards) => {
+                f.write_str("as many tasks run on the node as its boards can use")
+            }
         }
     }
 }
@@ -92,8 +94,9 @@ pub(super) fn fits(
     }
     let container = session.container(place.container).ok_or(Misfit::Gone)?;
     let node = session.node(container.node).ok_or(Misfit::Gone)?;
-    if let Some(limit) = need.limit.filter(|_| takes_functions(need))
-        && session.limited(container.node, need) >= u64::from(limit.most.get())
+    if let Some(limit) = need
+        .limit
+        .filter(|_| session.is_limited(container.node, need))
     {
         return Err(Misfit::Limit(limit));
     }

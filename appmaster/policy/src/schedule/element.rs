@@ -38,10 +38,11 @@ pub(super) fn needs_element(need: &Need) -> bool {
     elements(need).next().is_some()
 }
 
-/// Whether a task takes functions of accelerators of its own.
-pub(super) fn takes_functions(need: &Need) -> bool {
-    let mut taken = need.bundle.iter().filter(|(_, amount)| *amount > 0);
-    taken.any(|(name, _)| is_function(&name.0))
+/// The functions of accelerators of which a task takes its own.
+pub(super) fn functions(need: &Need) -> impl Iterator<Item = &ResourceName> {
+    let taken = need.bundle.iter().filter(|(_, amount)| *amount > 0);
+    let names = taken.map(|(name, _)| name);
+    names.filter(|name| is_function(&name.0))
 }
 
 /// What a task needs beside elements.

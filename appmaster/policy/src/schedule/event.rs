@@ -60,6 +60,13 @@ pub enum Event {
         /// All that it has.
         pool: Bundle,
     },
+    /// Other numbers of tasks that take functions may run on the node of a container, as its boards can use them.
+    Allowed {
+        /// One of the node's containers.
+        container: ContainerIx,
+        /// By function.
+        tasks: Vec<(ResourceName, u64)>,
+    },
     /// A container is gone, and what ran in it.
     Lost(ContainerIx),
     /// A decision was taken.

@@ -32,13 +32,18 @@ pub struct Need {
 
 /// How many tasks of a stage run on a node at a time, whatever slots and devices it has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct NodeLimit {
-    /// Whose tasks: those of another job have a limit of their own.
-    pub job: JobIx,
-    /// Of which stage.
-    pub stage: Stage,
+pub enum NodeLimit {
     /// So many.
-    pub most: NonZeroU32,
+    Most {
+        /// Whose tasks: those of another job have a limit of their own.
+        job: JobIx,
+        /// Of which stage.
+        stage: Stage,
+        /// The most.
+        most: NonZeroU32,
+    },
+    /// As many as its boards can use, with those of all jobs that take the same function and say the same.
+    Boards,
 }
 
 /// A job.

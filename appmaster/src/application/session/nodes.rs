@@ -4,6 +4,7 @@ use job::exit::{Exit, diagnostics};
 use job::wire;
 use job::wire::launcher_order::Order;
 use policy::ContainerId;
+use policy::lending::FunctionLoad;
 use policy::schedule::goes_by_speed;
 use proto_hadoop::yarn::FinalApplicationStatus;
 
@@ -34,13 +35,23 @@ impl Session {
     }
 
     /// A launcher has looked again.
-    pub(super) fn devices_found(&mut self, container: &ContainerId, found: wire::NodeElements) {
+    pub(super) fn devices_found(&mut self, container: &ContainerId, mut found: wire::NodeElements) {
+        let loads = std::mem::take(&mut found.loads);
         let host = self.edge.holding.host_of(container).unwrap_or_default();
         if let Some(devices) = self.nodes.found(container, host, found) {
             let cores = self.nodes.core_classes(container);
             let cut = (self.containers).devices_found(container, &devices, &cores);
             self.with_slots(|slots, now| slots.devices_changed(now, container, devices, cut));
             self.cut_beside(container);
+        }
+        if !loads.is_empty() {
+            let loads = loads.into_iter().map(|load| FunctionLoad {
+                name: load.name,
+                empty: load.empty,
+                is_long: load.long,
+            });
+            let loads: Vec<FunctionLoad> = loads.collect();
+            self.with_slots(|slots, now| slots.boards_seen(now, container, &loads));
         }
     }
 

@@ -5,7 +5,7 @@ mod idle;
 mod known;
 mod names;
 
-pub use accelerators::{check_accelerators, goes_on_without, tasks_per_node};
+pub use accelerators::{TasksPerNode, check_accelerators, goes_on_without, tasks_per_node};
 pub use known::{KNOWN, KnownSetting};
 pub use names::*;
 

@@ -45,6 +45,7 @@ impl Session {
             Event::Joined(node, container, slots) => state.joined(node, container, slots),
             Event::Slots { container, now } => state.recut(*container, now),
             Event::Pool { container, pool } => state.has_now(*container, pool),
+            Event::Allowed { container, tasks } => state.allowed(*container, tasks),
             Event::Lost(container) => state.lost(*container),
             Event::Ordered(decision) => state.ordered(decision),
             Event::Began(attempt) => state.began(*attempt),

@@ -6,8 +6,8 @@ use crate::Few;
 use crate::schedule::place::SlotKind;
 use crate::schedule::session::{Attempt, ContainerRecord, NodeRecord, ScheduleState};
 use crate::schedule::{
-    AttemptIx, AttemptOutcome, Bundle, Container, ContainerIx, JobIx, Nanos, Node, NodeIx, Slot,
-    SlotIx, SlotUse, Stage, TaskIx,
+    AttemptIx, AttemptOutcome, Bundle, Container, ContainerIx, JobIx, Nanos, Node, NodeIx,
+    ResourceName, Slot, SlotIx, SlotUse, Stage, TaskIx,
 };
 
 impl ScheduleState {
@@ -250,6 +250,19 @@ impl ScheduleState {
         }
     }
 
+    /// So many tasks that take these functions may run on the node of a container, as its boards can use them.
+    pub(super) fn allowed(&mut self, container: ContainerIx, allowed: &[(ResourceName, u64)]) {
+        let Some(record) = self.containers.get(&container) else {
+            return;
+        };
+        let node = record.container.node.0 as usize;
+        if let Some(there) = self.nodes.get_mut(node) {
+            for (name, count) in allowed {
+                there.allowed.insert(name.clone(), *count);
+            }
+        }
+    }
+
     pub(super) fn lost(&mut self, ix: ContainerIx) {
         let Some(record) = self.containers.get(&ix) else {
             return;
@@ -302,6 +315,7 @@ impl ScheduleState {
             node,
             taken: Bundle::new(),
             limited: Few::new(),
+            allowed: Few::new(),
             containers: BTreeSet::new(),
             free: BTreeSet::new(),
             free_kinds: BTreeMap::new(),

@@ -5,6 +5,7 @@
 //! same facts with some jobs out of sight.
 
 mod choosing;
+mod limits;
 mod needs;
 mod places;
 mod stay;
@@ -17,8 +18,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::saved::pairs;
 use super::{
-    AttemptIx, AttemptPhase, Bundle, Container, ContainerIx, Job, JobIx, Nanos, Node, NodeIx, Slot,
-    SlotIx, Speed, Stage, Task, TaskIx,
+    AttemptIx, AttemptPhase, Bundle, Container, ContainerIx, Job, JobIx, Nanos, Node, NodeIx,
+    ResourceName, Slot, SlotIx, Speed, Stage, Task, TaskIx,
 };
 use crate::schedule::place::SlotKind;
 use crate::{Few, Numbered};
@@ -132,6 +133,9 @@ pub(super) struct NodeRecord {
     /// Attempts there of stages that have a limit on a node, by what they need.
     #[serde(default, skip_serializing_if = "Few::is_empty")]
     pub(super) limited: Few<Class, u64>,
+    /// Tasks that take a function and may run there at a time, as its boards can use them.
+    #[serde(default, skip_serializing_if = "Few::is_empty")]
+    pub(super) allowed: Few<ResourceName, u64>,
     pub(super) containers: BTreeSet<ContainerIx>,
     pub(super) free: BTreeSet<SlotIx>,
     /// The same by what may run on them.

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use crate::schedule::element::{has_elements, needs_element};
 use crate::schedule::place::{SlotKind, StageBits};
 use crate::schedule::{
-    Container, ContainerIx, JobIx, Nanos, Need, Node, NodeIx, Session, Slot, SlotIx, SlotUse,
-    Speed, Stage, TaskIx,
+    Container, ContainerIx, JobIx, Nanos, Node, NodeIx, Session, Slot, SlotIx, SlotUse, Speed,
+    Stage, TaskIx,
 };
 
 /// As many failed attempts as no job has: a node that has them was named as one to avoid.
@@ -184,16 +184,6 @@ impl Session {
         record
             .into_iter()
             .flat_map(|record| record.containers.iter().copied())
-    }
-
-    /// How many attempts of a stage that has a [limit](Need::limit) a node has, by what its tasks need.
-    #[must_use]
-    pub fn limited(&self, node: NodeIx, need: &Need) -> u64 {
-        let record = self.state.nodes.get(node.0 as usize);
-        let class = self.state.needs.class(need);
-        let count = record.zip(class);
-        let count = count.and_then(|(record, class)| record.limited.get(&class));
-        count.copied().unwrap_or(0)
     }
 
     /// Whether no further attempt of a job is to start at a node: too many have failed there, or it was

@@ -12,7 +12,7 @@ const SLOTS: usize = 4;
 fn two_at_a_time(job: u32) -> Need {
     Need {
         bundle: Bundle::new().with("acc/kmeans-map", 1),
-        limit: Some(NodeLimit {
+        limit: Some(NodeLimit::Most {
             job: JobIx(job),
             stage: Stage::Map,
             most: NonZeroU32::new(2).unwrap(),

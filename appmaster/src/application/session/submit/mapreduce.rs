@@ -2,11 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use gerbil_task::settings::{ACC_TASKS, DISK_FULLNESS, LOCAL_DISK, LOCAL_DISKS, tasks_per_node};
+use gerbil_task::settings::{
+    ACC_TASKS, DISK_FULLNESS, LOCAL_DISK, LOCAL_DISKS, TasksPerNode, tasks_per_node,
+};
 use job::JobId;
 use job::{MapReduceJob, SessionPlan, StageTerms};
 use policy::Resources;
-use policy::lending::{self, Wants};
+use policy::lending::{self, PerNode, Wants};
 use proto_hadoop::ApplicationId;
 use tonic::Status;
 
@@ -27,6 +29,10 @@ pub(super) fn mapreduce(
         [&description.map, &description.reduce].map(|terms| of_slot(terms, plan));
     let per_node = description.settings.get(ACC_TASKS);
     let per_node = tasks_per_node(per_node.map(String::as_str)).map_err(senseless)?;
+    let per_node = per_node.map(|of| match of {
+        TasksPerNode::Most(most) => PerNode::Most(most),
+        TasksPerNode::Auto => PerNode::Boards,
+    });
     (map.per_node, reduce.per_node) = (per_node, per_node);
     (description.map.unit, description.reduce.unit) = (map.unit, reduce.unit);
     let unit = match description.reduces {

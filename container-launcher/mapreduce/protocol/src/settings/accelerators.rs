@@ -7,6 +7,9 @@ use super::{ACC_FALLBACK, ACC_MODULES, ACC_TASKS, ACC_TIMEOUT};
 /// The longest that an attempt may wait for devices: a year.
 const ACC_TIMEOUT_MAX: u64 = 365 * 86_400;
 
+/// As many tasks as boards can use.
+const AUTO: &str = "auto";
+
 /// Judges what is given of accelerators; `given` tells the value of a setting.
 ///
 /// # Errors
@@ -33,19 +36,30 @@ pub fn check_accelerators<'a>(given: impl Fn(&str) -> Option<&'a str>) -> Result
     Ok(())
 }
 
-/// How many tasks of a stage that needs functions may run on a node at a time, by the value of that setting; `None`: nobody
-/// says.
+/// How many tasks of a stage that needs functions may run on a node at a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TasksPerNode {
+    /// So many.
+    Most(NonZeroU32),
+    /// As many as its boards can use.
+    Auto,
+}
+
+/// The same, by the value of that setting; `None`: nobody says.
 ///
 /// # Errors
 /// It makes no sense: a sentence.
-pub fn tasks_per_node(value: Option<&str>) -> Result<Option<NonZeroU32>, String> {
+pub fn tasks_per_node(value: Option<&str>) -> Result<Option<TasksPerNode>, String> {
     let Some(text) = value.map(str::trim).filter(|text| !text.is_empty()) else {
         return Ok(None);
     };
+    if text == AUTO {
+        return Ok(Some(TasksPerNode::Auto));
+    }
     match text.parse() {
-        Ok(most) => Ok(Some(most)),
+        Ok(most) => Ok(Some(TasksPerNode::Most(most))),
         Err(_) => Err(format!(
-            "{ACC_TASKS}={text}: give a number of tasks, from 1 to {}",
+            "{ACC_TASKS}={text}: give a number of tasks, from 1 to {}, or {AUTO}",
             u32::MAX
         )),
     }
@@ -87,6 +101,7 @@ mod tests {
             ("acc.fallback", "always"),
             ("acc.modules", "serial"),
             ("acc.tasks-per-node", " 20 "),
+            ("acc.tasks-per-node", "auto"),
             ("acc.tasks-per-node", ""),
         ] {
             check(name, value).unwrap();
@@ -115,7 +130,7 @@ mod tests {
             (
                 "acc.tasks-per-node",
                 "0",
-                "acc.tasks-per-node=0: give a number of tasks, from 1 to 4294967295",
+                "acc.tasks-per-node=0: give a number of tasks, from 1 to 4294967295, or auto",
             ),
         ] {
             assert_eq!(check(name, value).unwrap_err(), said);

@@ -255,7 +255,8 @@ pub const KNOWN: &[KnownSetting] = &[
         name: ACC_TASKS,
         default: "",
         meaning: "on a cluster: tasks that run on a node at a time, of a stage of the job that needs functions of accelerators; \
-                  without it as many as there are slots and devices for",
+                  auto: more while the queue of the node's board is empty more than a tenth of the time, fewer while more \
+                  packets wait than a ring has blocks; without it as many as there are slots and devices for",
     },
     KnownSetting {
         name: DEVICE_FRACTION,
