@@ -60,11 +60,16 @@ async fn without_results(fetched: &[Fetched], mut ended: Ended, signals: &mut Si
             ended.say_also(ended.code, &left.to_string());
             return ended;
         }
-        // Where it is the results that are missing, that is said.
-        Some(_) if ended.code != Exit::Staging.code() => {
-            ended.say_also(ended.code, get::NOTHING);
+        // The program has succeeded, and some of its results could not be stored: those that could are worth a run.
+        Some(_) if ended.code == Exit::Staging.code() => {
+            if may_be_there(fetched, signals).await {
+                let left = get::left(fetched, "not all could be stored".to_owned());
+                ended.say_also(ended.code, &left.to_string());
+                return ended;
+            }
         }
-        Some(_) | None => {}
+        Some(_) => ended.say_also(ended.code, get::NOTHING),
+        None => {}
     }
     // A signal ends this wait alone: how the job ended is known.
     let _tidied = interruptible(signals, get::forget(fetched)).await;
@@ -81,6 +86,8 @@ async fn may_be_there(fetched: &[Fetched], signals: &mut Signals) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use job::wire;
+
     use super::*;
     use crate::data::get::tests::one_result;
 
@@ -89,6 +96,19 @@ mod tests {
             code: code.code(),
             sentence: String::new(),
             verdict: None,
+        }
+    }
+
+    /// By its ApplicationMaster.
+    fn judged(code: Exit) -> Ended {
+        let verdict = Some(Box::new(wire::Verdict {
+            state: FinalState::Failed.into(),
+            exit_code: code.code().into(),
+            ..wire::Verdict::default()
+        }));
+        Ended {
+            verdict,
+            ..ended(code)
         }
     }
 
@@ -102,6 +122,7 @@ mod tests {
         for (case, outcome, is_brought) in [
             ("nobody knows how it ended", unknown(), false),
             ("nobody waited for its end", Ok(ended(Exit::Killed)), false),
+            ("not all were stored", Ok(judged(Exit::Staging)), false),
             ("it has succeeded", Ok(ended(Exit::Success)), true),
         ] {
             let (far, here) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());

@@ -75,7 +75,7 @@ impl Drop for LineReader {
             // The task's log; nothing is done where that cannot be written.
             drop(writeln!(
                 std::io::stderr().lock(),
-                "{}: lines of {} bytes or more ({LINE_MAX}) are left out: {left_out}",
+                "{}: lines that take {} bytes or more with their ends ({LINE_MAX}) are left out: {left_out}",
                 self.name,
                 self.longest
             ));
@@ -225,10 +225,19 @@ impl LineReader {
 
     /// A line of so many bytes, which takes so many with its end.
     #[inline]
-    const fn is_too_long(&self, line: usize, whole: usize) -> bool {
+    fn is_too_long(&self, line: usize, whole: usize) -> bool {
         match self.left_out {
-            Some(_) => whole >= self.longest && whole > 0,
+            Some(_) => whole >= self.longest.saturating_add(self.mark()) && whole > 0,
             None => line > self.longest,
+        }
+    }
+
+    /// Bytes of a mark that the line begins with, if it is the file's first.
+    fn mark(&self) -> usize {
+        let is_marked = self.position == 0 && self.held(self.start, self.filled).starts_with(MARK);
+        match is_marked {
+            true => MARK.len(),
+            false => 0,
         }
     }
 
@@ -547,6 +556,12 @@ mod tests {
                     read.extend(piece(text.as_bytes(), from, end, &settings).unwrap());
                 }
                 assert_eq!(read, expected, "of {step}");
+            }
+            // A mark is no part of it.
+            for (length, is_read) in [(longest - 2, true), (longest - 1, false)] {
+                let text = ["\u{feff}", &line(length), "\n"].concat();
+                let read = piece(text.as_bytes(), 0, text.len(), &settings).unwrap();
+                assert_eq!(read.len(), usize::from(is_read));
             }
             // A last line without an end is as long as it is.
             for (length, is_read) in [(longest - 1, true), (longest, false)] {
