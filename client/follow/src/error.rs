@@ -16,6 +16,15 @@ pub enum FollowError {
     /// The ResourceManager does not answer, or answers nonsense.
     #[error("the ResourceManager: {0}")]
     ResourceManager(#[source] Box<CallError>),
+    /// The ResourceManager has answered that it does not kill it: it is another user's.
+    #[error("{id} is not killed: {why}")]
+    KillRefused {
+        /// It.
+        id: ApplicationId,
+        /// In the ResourceManager's words.
+        #[source]
+        why: Box<CallError>,
+    },
     /// The ResourceManager refused the job.
     #[error("the ResourceManager did not take the application: {0}")]
     NotTaken(#[source] Box<CallError>),
@@ -114,7 +123,10 @@ impl FollowError {
             Self::ResourceManager(_) | Self::NotKilled { .. } | Self::NoAddress { .. } => {
                 Exit::Unavailable
             }
-            Self::NotTaken(_) | Self::Unknown { .. } | Self::NoPort(_) => Exit::Impossible,
+            Self::NotTaken(_)
+            | Self::KillRefused { .. }
+            | Self::Unknown { .. }
+            | Self::NoPort(_) => Exit::Impossible,
             Self::DescriptionTooLong { .. }
             | Self::OutputFolder { .. }
             | Self::NotWritable { .. } => Exit::Usage,

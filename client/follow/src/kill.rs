@@ -79,15 +79,44 @@ pub(crate) fn ended(
 }
 
 fn refused(id: &ApplicationId, error: CallError) -> FollowError {
-    match error.is("ApplicationNotFoundException") {
-        true => FollowError::Unknown { id: *id },
-        false => error.into(),
+    match error {
+        unknown if unknown.is("ApplicationNotFoundException") => FollowError::Unknown { id: *id },
+        refusal if refusal.is_final() => FollowError::KillRefused {
+            id: *id,
+            why: refusal.into(),
+        },
+        silence => silence.into(),
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use job::exit::Exit;
+
     use super::*;
+
+    #[test]
+    fn who_may_not_kill_an_application_is_refused() {
+        let id = "application_1700000000000_0042".parse().unwrap();
+        let answer = |class: &str, message: &str| CallError::Remote {
+            method: "forceKillApplication",
+            address: "rm:8032".into(),
+            class: format!("org.apache.hadoop.yarn.exceptions.{class}"),
+            message: message.to_owned(),
+            stack: String::new(),
+        };
+        let words =
+            "User eve cannot perform operation MODIFY_APP on application_1700000000000_0042";
+        let not_hers = refused(&id, answer("YarnException", words));
+        assert_eq!(not_hers.exit(), Exit::Impossible);
+        let said = not_hers.to_string();
+        assert!(
+            said.contains("_0042 is not killed") && said.contains(words),
+            "{said}"
+        );
+        let unknown = refused(&id, answer("ApplicationNotFoundException", "no"));
+        assert!(matches!(unknown, FollowError::Unknown { .. }));
+    }
 
     #[test]
     fn what_was_killed_and_is_forgotten_has_ended() {

@@ -81,7 +81,9 @@ pub(super) fn plan(
     }
     // As a name of Hadoop's.
     if matches!(last, "" | "." | "..") || last.contains([':', '#', '?', '\\']) {
-        return Err(usage("a result cannot have that name"));
+        return Err(usage(
+            "a result cannot have that name: it is empty, . or .., or has one of : # ? \\",
+        ));
     }
     let folder = if folder.is_empty() { "/" } else { folder };
     let here = std::path::absolute(folder).map_err(|error| usage(&error.to_string()))?;
