@@ -1,4 +1,4 @@
-//! `-put` and `-get`: files and whole folders between this machine and Hadoop's file systems.
+//! `-put` and `-appendToFile`: files and whole folders of this machine, to Hadoop's file systems.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -6,11 +6,9 @@ use std::os::fd::AsFd as _;
 use std::path::{Path, PathBuf};
 
 use job::exit::Exit;
-use mapreduce_client::open::read;
 use mapreduce_client::places::Location;
 use storage::{Address, CreateOptions, Storage};
 
-use super::entries::{FoundPath, MOST};
 use super::files::{Above, Shell, folder_above};
 use super::puts::{PutEnd, PutSource};
 use crate::failure::Failure;
@@ -220,46 +218,6 @@ impl Shell<'_> {
             to.fill(source).await?;
         }
         to.close().await?;
-        Ok(())
-    }
-
-    /// The other way.
-    pub(super) async fn get(&mut self, found: &FoundPath, mut to: PathBuf) -> Result<(), Failure> {
-        if to.is_dir() {
-            to.push(found.status.name());
-        }
-        let mut rest = vec![(found.status.clone(), to)];
-        while let Some((status, local)) = rest.pop() {
-            let shown = local.to_string_lossy().into_owned();
-            if !status.is_folder {
-                match local.symlink_metadata() {
-                    Ok(_there) => self.failed("get", &shown, "File exists"),
-                    Err(_) => {
-                        let place = Location {
-                            path: status.path.clone(),
-                            ..found.place.clone()
-                        };
-                        let reader = read(self.places, &place, 0, status.size).await?;
-                        reader.copy_to(&local).await?;
-                    }
-                }
-                continue;
-            }
-            match fs::create_dir(&local) {
-                Err(error) if error.kind() == ErrorKind::AlreadyExists && local.is_dir() => {}
-                Err(error) => {
-                    self.failed("get", &shown, &error.to_string());
-                    continue;
-                }
-                Ok(()) => {}
-            }
-            let mut entries = found.storage.list(&status.path, MOST).await?;
-            sort::by(&mut entries, |one, other| other.path.cmp(&one.path));
-            rest.extend(entries.into_iter().map(|entry| {
-                let local = local.join(entry.name());
-                (entry, local)
-            }));
-        }
         Ok(())
     }
 }

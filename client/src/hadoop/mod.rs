@@ -4,6 +4,7 @@
 mod copies;
 mod entries;
 mod files;
+mod gets;
 mod jar;
 mod puts;
 mod told;

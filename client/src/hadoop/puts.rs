@@ -19,7 +19,7 @@ use crate::system::system;
 use job::exit::Exit;
 
 /// What the name of a file ends with while it is written, as Hadoop's shell has it.
-const COPYING: &str = "._COPYING_";
+pub(super) const COPYING: &str = "._COPYING_";
 /// How often a file is replaced that others replace, too.
 const TRIES: u32 = 5;
 /// Files that are written at once: more do not make a NameNode faster.
