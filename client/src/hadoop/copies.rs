@@ -109,8 +109,8 @@ impl Shell<'_> {
                 None => break,
                 Some(Ok((_, PutEnd::Written))) => {}
                 Some(Ok((path, PutEnd::IsThere))) => self.failed("put", &path, "File exists"),
-                // Those that are begun end, and no more are.
-                Some(Err(error)) => first = first.and(Err(error)),
+                // Those that are begun end, and no more are where it stands in the way of all.
+                Some(Err(error)) => first = first.and(self.go_on("put", Err(error))),
             }
         }
         first
@@ -136,7 +136,13 @@ impl Shell<'_> {
                 self.refuse(path, "Is not a directory").await?;
                 return Ok(false);
             }
-            None => storage.make_folder(path).await?,
+            None => {
+                if let Err(error) = storage.make_folder(path).await {
+                    self.settle(None).await?;
+                    self.go_on("put", Err(error.into()))?;
+                    return Ok(false);
+                }
+            }
         }
         match fs::read_dir(local) {
             Ok(_readable) => Ok(true),

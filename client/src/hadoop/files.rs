@@ -13,11 +13,9 @@ use terminal::{Text, interruptible, print};
 
 use super::entries::{FoundPath, MOST, line, matching, origin};
 use super::puts::Puts;
+use super::said::FAILED;
 use super::words::FilesTask;
 use crate::failure::Failure;
-
-/// What Hadoop's shell returns where something is not there.
-const FAILED: u8 = 1;
 
 /// What lies above a path that is not there.
 pub(super) enum Above {
@@ -54,12 +52,7 @@ pub(super) async fn run(
     places: &FileSystems,
     signals: &mut Signals,
 ) -> Result<u8, Failure> {
-    let mut shell = Shell {
-        places,
-        code: 0,
-        lines: Vec::new(),
-        puts: Puts::default(),
-    };
+    let mut shell = Shell::new(places);
     match interruptible(signals, shell.run(task)).await {
         ControlFlow::Continue(Ok(())) => {}
         ControlFlow::Continue(Err(error)) => {
@@ -77,22 +70,35 @@ pub(super) async fn run(
 
 pub(super) struct Shell<'a> {
     pub(super) places: &'a FileSystems,
-    code: u8,
+    pub(super) code: u8,
     lines: Vec<String>,
     pub(super) puts: Puts,
 }
 
+impl<'a> Shell<'a> {
+    pub(super) fn new(places: &'a FileSystems) -> Self {
+        Self {
+            places,
+            code: 0,
+            lines: Vec::new(),
+            puts: Puts::default(),
+        }
+    }
+}
+
 impl Shell<'_> {
-    async fn run(&mut self, task: FilesTask) -> Result<(), Failure> {
+    pub(super) async fn run(&mut self, task: FilesTask) -> Result<(), Failure> {
         match task {
             FilesTask::List { paths, is_deep } => {
                 for found in self.found("ls", &paths, false).await? {
-                    self.list(&found, is_deep).await?;
+                    let listed = self.list(&found, is_deep).await;
+                    self.go_on("ls", listed)?;
                 }
             }
             FilesTask::MakeFolder { paths, is_deep } => {
                 for path in &paths {
-                    self.make_folder(path, is_deep).await?;
+                    let made = self.make_folder(path, is_deep).await;
+                    self.go_on("mkdir", made)?;
                 }
             }
             FilesTask::Put { from, to, replaces } => {
@@ -103,45 +109,28 @@ impl Shell<'_> {
                             return Ok(());
                         }
                         for from in from {
-                            self.put(from, &to, replaces).await?;
+                            let put = self.put(from, &to, replaces).await;
+                            self.go_on("put", put)?;
                         }
                     }
                 }
                 self.settle(None).await?;
             }
-            FilesTask::Append { from, to } => self.append(&from, &to).await?,
+            FilesTask::Append { from, to } => {
+                let appended = self.append(&from, &to).await;
+                self.go_on("appendToFile", appended)?;
+            }
             FilesTask::Get { from, to } => {
                 for found in self.found("get", &[from], false).await? {
-                    self.get(&found, PathBuf::from(&to)).await?;
+                    let got = self.get(&found, PathBuf::from(&to)).await;
+                    self.go_on("get", got)?;
                 }
             }
             FilesTask::Print { paths, unpacks } => {
                 let command = if unpacks { "text" } else { "cat" };
                 for found in self.found(command, &paths, false).await? {
-                    let path = &found.status.path;
-                    if found.status.is_folder {
-                        self.failed(command, &found.shown(path), "Is a directory");
-                    } else if unpacks
-                        && [".gz", ".bz2", ".deflate", ".zst", ".snappy", ".lz4"]
-                            .iter()
-                            .any(|end| path.ends_with(end))
-                    {
-                        self.failed(
-                            command,
-                            &found.shown(path),
-                            "it is compressed, and -cat prints it as it is",
-                        );
-                    } else {
-                        let (place, size) = (&found.place, found.status.size);
-                        let mut reader = read(self.places, place, 0, size).await?;
-                        loop {
-                            let piece = reader.next().await?;
-                            if piece.is_empty() {
-                                break;
-                            }
-                            print(Text::Whole(piece.to_vec())).await?;
-                        }
-                    }
+                    let printed = self.print(&found, command, unpacks).await;
+                    self.go_on(command, printed)?;
                 }
             }
             FilesTask::Remove {
@@ -156,55 +145,31 @@ impl Shell<'_> {
                             let shown = found.shown(&found.place.path);
                             self.failed("rm", &shown, "Is a directory");
                         }
-                        false => self.remove(&found, is_final).await?,
+                        false => {
+                            let removed = self.remove(&found, is_final).await;
+                            self.go_on("rm", removed)?;
+                        }
                     }
                 }
             }
             FilesTask::Touch { paths } => {
                 for path in &paths {
-                    self.touch(path).await?;
+                    let touched = self.touch(path).await;
+                    self.go_on("touchz", touched)?;
                 }
             }
             FilesTask::Test { what, path } => {
-                let (place, storage) = self.place(&path)?;
-                let is_so = storage
-                    .stat(&place.path)
-                    .await?
-                    .is_some_and(|status| match what {
-                        'd' => status.is_folder,
-                        'f' => !status.is_folder,
-                        'z' => !status.is_folder && status.size == 0,
-                        _ => true,
-                    });
-                self.code = if is_so { 0 } else { FAILED };
+                let tested = self.test(what, &path).await;
+                self.go_on("test", tested)?;
             }
             FilesTask::Used { paths, is_sum } => {
                 for found in self.found("du", &paths, false).await? {
-                    self.used(&found, is_sum).await?;
+                    let used = self.used(&found, is_sum).await;
+                    self.go_on("du", used)?;
                 }
             }
         }
         Ok(())
-    }
-
-    pub(super) fn failed(&mut self, command: &str, path: &str, why: &str) {
-        // Word for word as programs look for it there, without our own name in front.
-        eprint_line(&format!("{command}: `{path}': {why}"));
-        self.code = FAILED;
-    }
-
-    /// Of a folder that was to be copied below itself.
-    pub(super) fn refuse_copy_into_itself(&mut self, from: &str, to: &str) {
-        eprint_line(&format!(
-            "put: `{from}' to `{to}': is a subdirectory of itself"
-        ));
-        self.code = FAILED;
-    }
-
-    /// Of a file that something was to lie in, as HDFS says it.
-    pub(super) fn no_folder(&mut self, command: &str, path: &str) {
-        eprint_line(&format!("{command}: {path} (is not a directory)"));
-        self.code = FAILED;
     }
 
     pub(super) fn place(&self, name: &str) -> Result<(Location, Arc<Storage>), Failure> {
@@ -225,7 +190,14 @@ impl Shell<'_> {
             let (place, storage) = self.place(name)?;
             let origin = origin(name).to_owned();
             let before = all.len();
-            for status in matching(&storage, &place.path).await? {
+            let matched = match matching(&storage, &place.path).await {
+                Ok(matched) => matched,
+                Err(error) => {
+                    self.go_on(command, Err(error))?;
+                    continue;
+                }
+            };
+            for status in matched {
                 all.push(FoundPath {
                     storage: Arc::clone(&storage),
                     place: Location {
@@ -258,12 +230,45 @@ impl Shell<'_> {
         while let Some(entry) = entries.pop() {
             self.lines.push(line(found, &entry));
             if is_deep && entry.is_folder {
-                let mut below = found.storage.list(&entry.path, MOST).await?;
-                below.sort_by(|one, other| other.path.cmp(&one.path));
-                entries.extend(below);
+                match found.storage.list(&entry.path, MOST).await {
+                    Ok(mut below) => {
+                        below.sort_by(|one, other| other.path.cmp(&one.path));
+                        entries.extend(below);
+                    }
+                    Err(error) => self.go_on("ls", Err(error.into()))?,
+                }
             }
         }
         Ok(())
+    }
+
+    async fn print(
+        &mut self,
+        found: &FoundPath,
+        command: &str,
+        unpacks: bool,
+    ) -> Result<(), Failure> {
+        let path = &found.status.path;
+        let is_packed = [".gz", ".bz2", ".deflate", ".zst", ".snappy", ".lz4"]
+            .iter()
+            .any(|end| path.ends_with(end));
+        if found.status.is_folder {
+            self.failed(command, &found.shown(path), "Is a directory");
+            return Ok(());
+        }
+        if unpacks && is_packed {
+            let why = "it is compressed, and -cat prints it as it is";
+            self.failed(command, &found.shown(path), why);
+            return Ok(());
+        }
+        let mut reader = read(self.places, &found.place, 0, found.status.size).await?;
+        loop {
+            let piece = reader.next().await?;
+            if piece.is_empty() {
+                return Ok(());
+            }
+            print(Text::Whole(piece.to_vec())).await?;
+        }
     }
 
     async fn make_folder(&mut self, name: &str, is_deep: bool) -> Result<(), Failure> {
@@ -316,6 +321,19 @@ impl Shell<'_> {
         Ok(())
     }
 
+    async fn test(&mut self, what: char, path: &str) -> Result<(), Failure> {
+        let (place, storage) = self.place(path)?;
+        let there = storage.stat(&place.path).await?;
+        let is_so = there.is_some_and(|status| match what {
+            'd' => status.is_folder,
+            'f' => !status.is_folder,
+            'z' => !status.is_folder && status.size == 0,
+            _ => true,
+        });
+        self.code = if is_so { 0 } else { FAILED };
+        Ok(())
+    }
+
     /// Bytes of each entry, or of all of them, without copies: how many HDFS keeps is not asked.
     async fn used(&mut self, found: &FoundPath, is_sum: bool) -> Result<(), Failure> {
         let entries = match found.status.is_folder && !is_sum {
@@ -335,12 +353,6 @@ impl Shell<'_> {
         }
         Ok(())
     }
-}
-
-/// A line of Hadoop's shell on standard error.
-fn eprint_line(line: &str) {
-    use std::io::Write as _;
-    drop(writeln!(std::io::stderr().lock(), "{line}"));
 }
 
 #[cfg(test)]

@@ -34,8 +34,11 @@ impl Shell<'_> {
                             path: status.path.clone(),
                             ..found.place.clone()
                         };
-                        let reader = read(self.places, &place, 0, status.size).await?;
-                        take(reader, &local).await?;
+                        let taken = match read(self.places, &place, 0, status.size).await {
+                            Ok(reader) => take(reader, &local).await,
+                            Err(error) => Err(error.into()),
+                        };
+                        self.go_on("get", taken)?;
                     }
                 }
                 continue;
@@ -48,7 +51,13 @@ impl Shell<'_> {
                 }
                 Ok(()) => {}
             }
-            let mut entries = found.storage.list(&status.path, MOST).await?;
+            let mut entries = match found.storage.list(&status.path, MOST).await {
+                Ok(entries) => entries,
+                Err(error) => {
+                    self.go_on("get", Err(error.into()))?;
+                    continue;
+                }
+            };
             sort::by(&mut entries, |one, other| other.path.cmp(&one.path));
             rest.extend(entries.into_iter().map(|entry| {
                 let local = local.join(entry.name());

@@ -7,6 +7,9 @@ mod files;
 mod gets;
 mod jar;
 mod puts;
+mod said;
+#[cfg(test)]
+mod tests;
 mod told;
 mod words;
 

@@ -1,0 +1,77 @@
+//! Commands of `gerbil hadoop fs` on a folder of this machine, each with what Hadoop's shell returns for it there.
+
+use std::fs;
+use std::os::unix::net::UnixListener;
+use std::path::Path;
+use std::sync::Arc;
+
+use mapreduce_client::Cluster;
+use mapreduce_client::places::FileSystems;
+use proto_hadoop::conf::Configuration;
+use tempfile::TempDir;
+
+use super::files::Shell;
+use super::words::{Asked, asked};
+
+/// A folder in which commands are given.
+struct Bed {
+    folder: TempDir,
+    places: FileSystems,
+}
+
+impl Bed {
+    fn new() -> Self {
+        let settings = tempfile::tempdir().unwrap();
+        fs::write(settings.path().join("yarn-site.xml"), "<configuration/>").unwrap();
+        let settings = settings.path().to_str().unwrap();
+        let env = |name: &str| (name == "HADOOP_CONF_DIR").then(|| settings.to_owned());
+        let cluster = Cluster {
+            configuration: Configuration::load(&env).unwrap(),
+            user: "alice".into(),
+        };
+        Self {
+            folder: tempfile::tempdir().unwrap(),
+            places: FileSystems::new(Arc::new(cluster)),
+        }
+    }
+
+    fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    fn has(&self, name: &str) -> bool {
+        self.path().join(name).exists()
+    }
+
+    /// What a command returns; `@` in its words is the folder.
+    async fn code(&self, line: &str) -> u8 {
+        let line = line.replace('@', self.path().to_str().unwrap());
+        let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
+        let Ok(Asked::Files(task)) = asked(&[vec!["fs".to_owned()], words].concat()) else {
+            panic!("{line} is not understood");
+        };
+        let mut shell = Shell::new(&self.places);
+        shell.run(task).await.unwrap();
+        shell.code
+    }
+}
+
+#[tokio::test]
+async fn what_is_refused_of_one_path_leaves_the_next_ones_their_turn() {
+    let bed = Bed::new();
+    fs::create_dir(bed.path().join("from")).unwrap();
+    // Nobody may read it as a file, not even root.
+    let _socket = UnixListener::bind(bed.path().join("from/a")).unwrap();
+    fs::write(bed.path().join("from/b"), "b").unwrap();
+    assert_eq!(bed.code("-get @/from @/to").await, 1);
+    assert!(bed.has("to/b") && !bed.has("to/a"));
+    assert_eq!(bed.code("-cat @/from/a @/from/b").await, 1);
+    // A name that is too long for any.
+    let long = "x".repeat(300);
+    let removed = format!("-rm -skipTrash @/{long} @/from/b");
+    assert_eq!(bed.code(&removed).await, 1);
+    assert!(!bed.has("from/b"));
+    let made = format!("-mkdir @/{long} @/new");
+    assert_eq!(bed.code(&made).await, 1);
+    assert!(bed.has("new"));
+}
