@@ -9,6 +9,7 @@ use job::exit::Exit;
 use mapreduce_client::places::Location;
 use storage::{Address, CreateOptions, Storage};
 
+use super::entries::{is_at_home, is_folders};
 use super::files::{Above, Shell, folder_above};
 use super::puts::{PutEnd, PutSource};
 use crate::failure::Failure;
@@ -29,7 +30,8 @@ impl Shell<'_> {
             return self.refuse(from, "No such file or directory").await;
         }
         let name = name_of(local);
-        let Some(path) = self.target((&place, &storage), &name, replaces).await? else {
+        let at = (&place, storage.as_ref());
+        let Some(path) = self.target(at, &name, replaces, Some(to)).await? else {
             return Ok(());
         };
         if place.address == Address::Shared && is_inside(local, Path::new(&path)) {
@@ -70,33 +72,49 @@ impl Shell<'_> {
     /// Copies what is written to standard input until its end; into a folder as `-`, as Hadoop's shell calls it there.
     pub(super) async fn put_input(&mut self, to: &str, replaces: bool) -> Result<(), Failure> {
         let (place, storage) = self.place(to)?;
-        if let Some(path) = self.target((&place, &storage), "-", replaces).await? {
+        let at = (&place, storage.as_ref());
+        // Hadoop's shell makes the folders above of what is written to it.
+        if let Some(path) = self.target(at, "-", replaces, None).await? {
             let source = PutSource::Pipe(standard_input()?);
             self.puts.begin(&storage, source, &path, replaces);
         }
         Ok(())
     }
 
-    /// The path that something called `name` gets. `None`: it is said why there is none.
+    /// The path that something called `name` gets. `None`: it is said why there is none; that the folder above is
+    /// missing is a reason only for what has been `typed`.
     async fn target(
         &mut self,
         (place, storage): (&Location, &Storage),
         name: &str,
         replaces: bool,
+        typed: Option<&str>,
     ) -> Result<Option<String>, Failure> {
         let path = &place.path;
-        if let Above::File(above) = folder_above(storage, path).await? {
+        let above = folder_above(storage, path).await?;
+        if let Above::File(above) = above {
             self.settle(None).await?;
             self.no_folder("put", &above);
             return Ok(None);
         }
+        let is_missing = |typed: &&str| {
+            is_folders(typed) || matches!(above, Above::Nothing(_)) && !is_at_home(typed)
+        };
         match is_folder(storage, path).await? {
             Some(true) => Ok(Some(below(path, name))),
             Some(false) if !replaces => {
                 self.refuse(path, "File exists").await?;
                 Ok(None)
             }
-            Some(false) | None => Ok(Some(path.clone())),
+            Some(false) => Ok(Some(path.clone())),
+            None => match typed.filter(is_missing) {
+                None => Ok(Some(path.clone())),
+                Some(typed) => {
+                    self.settle(None).await?;
+                    self.no_place("put", typed, &place.url());
+                    Ok(None)
+                }
+            },
         }
     }
 

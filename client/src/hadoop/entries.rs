@@ -67,6 +67,17 @@ pub(super) fn origin(name: &str) -> &str {
     name.get(..scheme.len() + 3 + authority).unwrap_or_default()
 }
 
+/// Whether a name can only be a folder's, which nobody makes for a file.
+pub(super) fn is_folders(name: &str) -> bool {
+    name == "." || name.ends_with('/') || name.ends_with("/.")
+}
+
+/// Whether a name lies in the home folder itself. That is made where it is not there, which Hadoop's shell leaves to
+/// whoever looks after the cluster.
+pub(super) fn is_at_home(name: &str) -> bool {
+    name != "." && !name.contains('/')
+}
+
 /// A line of `-ls`: permissions, copies and group, which are not known here, owner, bytes, when it was changed, path.
 pub(super) fn line(found: &FoundPath, entry: &Status) -> String {
     let letters = ['r', 'w', 'x'];
@@ -85,7 +96,21 @@ pub(super) fn line(found: &FoundPath, entry: &Status) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::origin;
+    use super::{is_at_home, is_folders, origin};
+
+    #[test]
+    fn names_say_what_must_be_there_before() {
+        for (name, wanted) in [
+            (".", (true, false)),
+            ("/a/", (true, false)),
+            ("/a/.", (true, false)),
+            ("/a", (false, false)),
+            ("a/b", (false, false)),
+            ("a", (false, true)),
+        ] {
+            assert_eq!((is_folders(name), is_at_home(name)), wanted, "{name}");
+        }
+    }
 
     #[test]
     fn paths_are_shown_with_what_they_were_typed_with() {

@@ -11,7 +11,7 @@ use storage::Storage;
 use terminal::signals::Signals;
 use terminal::{Text, interruptible, print};
 
-use super::entries::{FoundPath, MOST, line, matching, origin};
+use super::entries::{FoundPath, MOST, is_at_home, line, matching, origin};
 use super::puts::Puts;
 use super::said::FAILED;
 use super::words::FilesTask;
@@ -121,9 +121,12 @@ impl Shell<'_> {
                 self.go_on("appendToFile", appended)?;
             }
             FilesTask::Get { from, to } => {
-                for found in self.found("get", &[from], false).await? {
-                    let got = self.get(&found, PathBuf::from(&to)).await;
-                    self.go_on("get", got)?;
+                let all = self.found("get", &[from], false).await?;
+                if self.takes_here(all.len(), &to) {
+                    for found in all {
+                        let got = self.get(&found, PathBuf::from(&to)).await;
+                        self.go_on("get", got)?;
+                    }
                 }
             }
             FilesTask::Print { paths, unpacks } => {
@@ -313,7 +316,15 @@ impl Shell<'_> {
     async fn touch(&mut self, name: &str) -> Result<(), Failure> {
         let (place, storage) = self.place(name)?;
         match storage.stat(&place.path).await? {
-            None => storage.write(&place.path, Vec::new()).await?,
+            None => match folder_above(&storage, &place.path).await? {
+                Above::Nothing(_) if !is_at_home(name) => {
+                    self.no_place("touchz", name, &place.url());
+                }
+                Above::File(path) => self.no_folder("touchz", &path),
+                Above::Nothing(_) | Above::Folder => {
+                    storage.write(&place.path, Vec::new()).await?;
+                }
+            },
             Some(there) if there.is_folder => self.failed("touchz", name, "Is a directory"),
             Some(there) if there.size > 0 => self.failed("touchz", name, "Not a zero-length file"),
             Some(_) => {}

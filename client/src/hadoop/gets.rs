@@ -5,19 +5,44 @@
 
 use std::fs;
 use std::io::ErrorKind;
-use std::path::{Path, PathBuf};
+use std::path::{Path, PathBuf, absolute};
 
 use follow::timing::now_us;
 use mapreduce_client::open::read;
 use mapreduce_client::places::Location;
 use storage::{Reader, StorageError};
 
-use super::entries::{FoundPath, MOST};
+use super::entries::{FoundPath, MOST, is_folders};
 use super::files::Shell;
 use super::puts::COPYING;
 use crate::failure::Failure;
 
 impl Shell<'_> {
+    /// Whether so many may go to this name of this machine: several into a folder, one beside what is there; else it is
+    /// said why not.
+    pub(super) fn takes_here(&mut self, count: usize, to: &str) -> bool {
+        let path = Path::new(to);
+        let above = match path.parent() {
+            Some(above) if above != Path::new("") => above,
+            Some(_) | None => Path::new("."),
+        };
+        if path.is_dir() {
+            return true;
+        }
+        match (count > 1, path.exists()) {
+            (true, true) => self.failed("get", to, "Is not a directory"),
+            (true, false) => self.failed("get", to, "No such file or directory"),
+            (false, false) if is_folders(to) || !above.exists() => {
+                let whole = absolute(path).unwrap_or_else(|_odd| path.to_owned());
+                let whole = whole.to_string_lossy();
+                let whole = format!("file:{}", whole.trim_end_matches('/'));
+                self.no_place("get", to, &whole);
+            }
+            (false, _) => return true,
+        }
+        false
+    }
+
     /// Copies a file, or a folder with all that is in it. A folder that is there gets it inside, under its own name.
     pub(super) async fn get(&mut self, found: &FoundPath, mut to: PathBuf) -> Result<(), Failure> {
         if to.is_dir() {

@@ -33,6 +33,12 @@ impl Shell<'_> {
         }
     }
 
+    /// Of a new file or folder that nothing is there to lie in: as it was typed, and its whole name.
+    pub(super) fn no_place(&mut self, command: &str, path: &str, whole: &str) {
+        let why = format!("No such file or directory: `{whole}'");
+        self.failed(command, path, &why);
+    }
+
     /// Of a folder that was to be copied below itself.
     pub(super) fn refuse_copy_into_itself(&mut self, from: &str, to: &str) {
         eprint_line(&format!(

@@ -75,3 +75,40 @@ async fn what_is_refused_of_one_path_leaves_the_next_ones_their_turn() {
     assert_eq!(bed.code(&made).await, 1);
     assert!(bed.has("new"));
 }
+
+#[tokio::test]
+async fn folders_above_are_not_made() {
+    let bed = Bed::new();
+    for name in ["folder", "five"] {
+        fs::create_dir(bed.path().join(name)).unwrap();
+    }
+    for name in ["folder/a", "folder/b"] {
+        fs::write(bed.path().join(name), name).unwrap();
+    }
+    for line in [
+        "-put @/folder/a @/no/a",
+        "-put @/folder @/no/",
+        "-put @/folder/a @/no/.",
+        "-touchz @/no/a",
+        "-touchz @/folder/a/b",
+        "-get @/folder/a @/no/a",
+        "-get @/folder/a @/no/",
+        "-get @/folder/* @/no",
+        "-get @/folder/* @/folder/a",
+    ] {
+        assert_eq!(bed.code(line).await, 1, "{line}");
+        assert!(!bed.has("no"), "{line}");
+    }
+    for (line, made) in [
+        ("-put @/folder/a @/one", "one"),
+        ("-put @/folder @/two", "two/a"),
+        ("-put @/folder/a @/two/c", "two/c"),
+        ("-touchz @/two/d", "two/d"),
+        ("-get @/folder/a @/three", "three"),
+        ("-get @/folder @/four", "four/b"),
+        ("-get @/folder/* @/five/", "five/b"),
+    ] {
+        assert_eq!(bed.code(line).await, 0, "{line}");
+        assert!(bed.has(made), "{line}");
+    }
+}
