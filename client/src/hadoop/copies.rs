@@ -27,7 +27,11 @@ impl Shell<'_> {
         self.settle(Some(&place.path)).await?;
         let local = Path::new(from);
         if !local.is_file() && !local.is_dir() {
-            return self.refuse(from, "No such file or directory").await;
+            let why = match local.exists() {
+                true => "it is no regular file; - reads what is written to standard input",
+                false => "No such file or directory",
+            };
+            return self.refuse(from, why).await;
         }
         let name = name_of(local);
         let at = (&place, storage.as_ref());

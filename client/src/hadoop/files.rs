@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use mapreduce_client::open::read;
 use mapreduce_client::places::{FileSystems, Location};
-use mapreduce_client::trash::Gone;
 use storage::Storage;
 use terminal::signals::Signals;
 use terminal::{Text, interruptible, print};
@@ -71,7 +70,7 @@ pub(super) async fn run(
 pub(super) struct Shell<'a> {
     pub(super) places: &'a FileSystems,
     pub(super) code: u8,
-    lines: Vec<String>,
+    pub(super) lines: Vec<String>,
     pub(super) puts: Puts,
 }
 
@@ -120,11 +119,11 @@ impl Shell<'_> {
                 let appended = self.append(&from, &to).await;
                 self.go_on("appendToFile", appended)?;
             }
-            FilesTask::Get { from, to } => {
-                let all = self.found("get", &[from], false).await?;
+            FilesTask::Get { from, to, replaces } => {
+                let all = self.found("get", &from, false).await?;
                 if self.takes_here(all.len(), &to) {
                     for found in all {
-                        let got = self.get(&found, PathBuf::from(&to)).await;
+                        let got = self.get(&found, PathBuf::from(&to), replaces).await;
                         self.go_on("get", got)?;
                     }
                 }
@@ -153,6 +152,18 @@ impl Shell<'_> {
                             self.go_on("rm", removed)?;
                         }
                     }
+                }
+            }
+            FilesTask::RemoveFolder { paths } => {
+                for found in self.found("rmdir", &paths, false).await? {
+                    let removed = self.remove_folder(&found).await;
+                    self.go_on("rmdir", removed)?;
+                }
+            }
+            FilesTask::Count { paths } => {
+                for found in self.found("count", &paths, false).await? {
+                    let counted = self.count(&found).await;
+                    self.go_on("count", counted)?;
                 }
             }
             FilesTask::Touch { paths } => {
@@ -293,26 +304,6 @@ impl Shell<'_> {
         Ok(())
     }
 
-    /// To the trash, unless it `is_final`.
-    async fn remove(&mut self, found: &FoundPath, is_final: bool) -> Result<(), Failure> {
-        let shown = found.shown(&found.place.path);
-        let gone = match is_final {
-            true => {
-                let was_there = found.storage.remove_found(&found.place.path).await?;
-                was_there.then_some(Gone::Removed)
-            }
-            false => self.places.discard(&found.place).await?,
-        };
-        match gone {
-            Some(Gone::To(url)) => self
-                .lines
-                .push(format!("Moved: '{shown}' to trash at: {url}")),
-            Some(Gone::Removed) => self.lines.push(format!("Deleted {shown}")),
-            None => self.failed("rm", &shown, "No such file or directory"),
-        }
-        Ok(())
-    }
-
     async fn touch(&mut self, name: &str) -> Result<(), Failure> {
         let (place, storage) = self.place(name)?;
         match storage.stat(&place.path).await? {
@@ -338,30 +329,11 @@ impl Shell<'_> {
         let is_so = there.is_some_and(|status| match what {
             'd' => status.is_folder,
             'f' => !status.is_folder,
-            'z' => !status.is_folder && status.size == 0,
+            // Of a folder, too: it has no bytes.
+            'z' => status.size == 0,
             _ => true,
         });
         self.code = if is_so { 0 } else { FAILED };
-        Ok(())
-    }
-
-    /// Bytes of each entry, or of all of them, without copies: how many HDFS keeps is not asked.
-    async fn used(&mut self, found: &FoundPath, is_sum: bool) -> Result<(), Failure> {
-        let entries = match found.status.is_folder && !is_sum {
-            true => found.storage.list(&found.status.path, MOST).await?,
-            false => vec![found.status.clone()],
-        };
-        for entry in entries {
-            let size = match entry.is_folder {
-                true => {
-                    let files = found.storage.walk(&entry.path, MOST).await?;
-                    files.iter().map(|file| file.size).sum()
-                }
-                false => entry.size,
-            };
-            self.lines
-                .push(format!("{size}  {}", found.shown(&entry.path)));
-        }
         Ok(())
     }
 }

@@ -44,7 +44,12 @@ impl Shell<'_> {
     }
 
     /// Copies a file, or a folder with all that is in it. A folder that is there gets it inside, under its own name.
-    pub(super) async fn get(&mut self, found: &FoundPath, mut to: PathBuf) -> Result<(), Failure> {
+    pub(super) async fn get(
+        &mut self,
+        found: &FoundPath,
+        mut to: PathBuf,
+        replaces: bool,
+    ) -> Result<(), Failure> {
         if to.is_dir() {
             to.push(found.status.name());
         }
@@ -53,8 +58,10 @@ impl Shell<'_> {
             let shown = local.to_string_lossy().into_owned();
             if !status.is_folder {
                 match local.symlink_metadata() {
-                    Ok(_there) => self.failed("get", &shown, "File exists"),
-                    Err(_) => {
+                    Ok(there) if !replaces || !(there.is_file() || there.is_symlink()) => {
+                        self.failed("get", &shown, "File exists");
+                    }
+                    Ok(_) | Err(_) => {
                         let place = Location {
                             path: status.path.clone(),
                             ..found.place.clone()

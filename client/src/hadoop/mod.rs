@@ -7,7 +7,9 @@ mod files;
 mod gets;
 mod jar;
 mod puts;
+mod removals;
 mod said;
+mod sums;
 #[cfg(test)]
 mod tests;
 mod told;

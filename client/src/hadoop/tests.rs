@@ -45,6 +45,15 @@ impl Bed {
 
     /// What a command returns; `@` in its words is the folder.
     async fn code(&self, line: &str) -> u8 {
+        self.run(line).await.code
+    }
+
+    /// What it prints.
+    async fn lines(&self, line: &str) -> Vec<String> {
+        self.run(line).await.lines
+    }
+
+    async fn run(&self, line: &str) -> Shell<'_> {
         let line = line.replace('@', self.path().to_str().unwrap());
         let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
         let Ok(Asked::Files(task)) = asked(&[vec!["fs".to_owned()], words].concat()) else {
@@ -52,7 +61,7 @@ impl Bed {
         };
         let mut shell = Shell::new(&self.places);
         shell.run(task).await.unwrap();
-        shell.code
+        shell
     }
 }
 
@@ -111,4 +120,43 @@ async fn folders_above_are_not_made() {
         assert_eq!(bed.code(line).await, 0, "{line}");
         assert!(bed.has(made), "{line}");
     }
+}
+
+#[tokio::test]
+async fn folders_are_tested_counted_and_removed() {
+    let bed = Bed::new();
+    fs::create_dir(bed.path().join("folder")).unwrap();
+    fs::create_dir(bed.path().join("folder/none")).unwrap();
+    fs::write(bed.path().join("folder/a"), "four").unwrap();
+    assert_eq!(bed.code("-test -z @/folder").await, 0);
+    assert_eq!(bed.code("-test -z @/folder/a").await, 1);
+    let lines = bed.lines("-count @/folder @/folder/a").await;
+    let top = bed.path().to_str().unwrap();
+    assert_eq!(
+        lines,
+        [
+            format!("           2            1                  4 {top}/folder"),
+            format!("           0            1                  4 {top}/folder/a"),
+        ]
+    );
+    let line = "-rmdir @/folder @/folder/a @/gone @/folder/none";
+    assert_eq!(bed.code(line).await, 1);
+    assert!(bed.has("folder/a") && !bed.has("folder/none"));
+    assert_eq!(bed.code("-rm -skipTrash @/folder/a").await, 0);
+    assert_eq!(bed.code("-rmdir @/folder").await, 0);
+    assert!(!bed.has("folder"));
+}
+
+#[tokio::test]
+async fn files_are_replaced_where_that_is_asked_for() {
+    let bed = Bed::new();
+    fs::create_dir(bed.path().join("folder")).unwrap();
+    for (name, text) in [("new", "new"), ("too", "too"), ("folder/new", "old")] {
+        fs::write(bed.path().join(name), text).unwrap();
+    }
+    let text = || fs::read_to_string(bed.path().join("folder/new")).unwrap();
+    assert_eq!(bed.code("-get @/new @/too @/folder").await, 1);
+    assert!(bed.has("folder/too") && text() == "old");
+    assert_eq!(bed.code("-copyToLocal -f @/new @/too @/folder").await, 0);
+    assert_eq!(text(), "new");
 }

@@ -29,7 +29,11 @@ pub(super) enum FilesTask {
     /// `-appendToFile`; `-` is standard input.
     Append { from: Vec<String>, to: String },
     /// `-get`, `-copyToLocal`.
-    Get { from: String, to: String },
+    Get {
+        from: Vec<String>,
+        to: String,
+        replaces: bool,
+    },
     /// `-cat`, `-text`.
     Print { paths: Vec<String>, unpacks: bool },
     /// `-rm`, with what is below, without a word where nothing is there, and past the trash.
@@ -39,6 +43,10 @@ pub(super) enum FilesTask {
         is_calm: bool,
         is_final: bool,
     },
+    /// `-rmdir`.
+    RemoveFolder { paths: Vec<String> },
+    /// `-count`: folders, files and bytes of each.
+    Count { paths: Vec<String> },
     /// `-touchz`.
     Touch { paths: Vec<String> },
     /// `-test -e`, `-d`, `-f` or `-z`.
@@ -59,8 +67,8 @@ impl fmt::Display for NotHere {
 
 /// All that there is.
 pub(super) const USAGE: &str = "gerbil hadoop stands in for Hadoop's command: version, jar ANY/hadoop-streaming.jar OPTIONS, and fs \
-    with -ls [-R], -lsr, -mkdir [-p], -put [-f], -copyFromLocal, -appendToFile, -get, -copyToLocal, -cat, -text, -rm [-R] [-f] [-skipTrash], \
-    -rmr, -touchz, -test -e|-d|-f|-z, -du [-s]";
+    with -ls [-R], -lsr, -mkdir [-p], -put [-f], -copyFromLocal, -appendToFile, -get [-f], -copyToLocal, -cat, -text, -rm [-R] [-f] \
+    [-skipTrash], -rmr, -rmdir, -touchz, -test -e|-d|-f|-z, -du [-s], -count";
 
 /// Understands the words behind `hadoop`.
 pub(super) fn asked(words: &[String]) -> Result<Asked, NotHere> {
@@ -89,7 +97,7 @@ fn files(command: &str, rest: &[&str]) -> Result<FilesTask, NotHere> {
     let known: &[&str] = match command {
         "-ls" => &["-R"],
         "-mkdir" => &["-p"],
-        "-put" | "-copyFromLocal" => &["-f"],
+        "-put" | "-copyFromLocal" | "-get" | "-copyToLocal" => &["-f"],
         "-rm" | "-rmr" => &["-R", "-r", "-f", "-skipTrash"],
         "-test" => &["-e", "-d", "-f", "-z"],
         "-du" => &["-s"],
@@ -117,11 +125,7 @@ fn files(command: &str, rest: &[&str]) -> Result<FilesTask, NotHere> {
             is_deep: has("-p"),
         },
         "-put" | "-copyFromLocal" => {
-            let (from, to) = match paths.split_last() {
-                Some((to, from)) if !from.is_empty() => (from.to_vec(), to.clone()),
-                // The home folder.
-                _ => (paths, ".".to_owned()),
-            };
+            let (from, to) = from_and_to(paths);
             FilesTask::Put {
                 from,
                 to,
@@ -140,18 +144,14 @@ fn files(command: &str, rest: &[&str]) -> Result<FilesTask, NotHere> {
             },
             _ => return Err(no("files, or -, and a path are wanted".to_owned())),
         },
-        "-get" | "-copyToLocal" => match paths.as_slice() {
-            [from, to] => FilesTask::Get {
-                from: from.clone(),
-                to: to.clone(),
-            },
-            // The working folder.
-            [from] => FilesTask::Get {
-                from: from.clone(),
-                to: ".".to_owned(),
-            },
-            _ => return Err(no("a path and a file of this machine are wanted".to_owned())),
-        },
+        "-get" | "-copyToLocal" => {
+            let (from, to) = from_and_to(paths);
+            FilesTask::Get {
+                from,
+                to,
+                replaces: has("-f"),
+            }
+        }
         "-cat" | "-text" => FilesTask::Print {
             paths,
             unpacks: command == "-text",
@@ -162,6 +162,8 @@ fn files(command: &str, rest: &[&str]) -> Result<FilesTask, NotHere> {
             is_calm: has("-f"),
             is_final: has("-skipTrash"),
         },
+        "-rmdir" => FilesTask::RemoveFolder { paths },
+        "-count" => FilesTask::Count { paths },
         "-touchz" => FilesTask::Touch { paths },
         "-test" => match (options.as_slice(), paths.as_slice()) {
             ([what], [path]) => FilesTask::Test {
@@ -176,6 +178,15 @@ fn files(command: &str, rest: &[&str]) -> Result<FilesTask, NotHere> {
         },
         _ => return Err(no("this is not done here".to_owned())),
     })
+}
+
+/// What is copied, and where: the last one, or the home or working folder.
+fn from_and_to(mut paths: Vec<String>) -> (Vec<String>, String) {
+    let to = match paths.len() {
+        0 | 1 => None,
+        _ => paths.pop(),
+    };
+    (paths, to.unwrap_or_else(|| ".".to_owned()))
 }
 
 #[cfg(test)]
@@ -250,8 +261,9 @@ mod tests {
             (
                 "fs -get /a",
                 FilesTask::Get {
-                    from: "/a".into(),
+                    from: paths(&["/a"]),
                     to: ".".into(),
+                    replaces: false,
                 },
             ),
             (
@@ -296,10 +308,11 @@ mod tests {
                 },
             ),
             (
-                "fs -copyToLocal /a b",
+                "fs -copyToLocal -f /a /c b",
                 FilesTask::Get {
-                    from: "/a".into(),
+                    from: paths(&["/a", "/c"]),
                     to: "b".into(),
+                    replaces: true,
                 },
             ),
         ] {
