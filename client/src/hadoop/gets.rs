@@ -3,8 +3,10 @@
 //! A file is written beside the name that it gets, under one that ends as Hadoop's shell ends it, and gets its own when
 //! it is whole: what ends the copy before leaves nothing that passes for the file.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::io::ErrorKind;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf, absolute};
 
 use follow::timing::now_us;
@@ -100,6 +102,9 @@ impl Shell<'_> {
     }
 }
 
+/// Bytes of a name that a half is called by.
+const NAMED: usize = 200;
+
 /// A file that is not whole yet; nothing is left of it where it is given up, by a signal or an error.
 struct Partial(PathBuf);
 
@@ -107,9 +112,12 @@ impl Partial {
     /// Of a file that is to be called `local`: two copies that are made at once have two.
     fn beside(local: &Path) -> Self {
         let (process, since) = (std::process::id(), now_us());
-        let mut name = local.file_name().unwrap_or_default().to_owned();
-        name.push(format!(".{process}-{since}{COPYING}"));
-        Self(local.with_file_name(name))
+        let name = local.file_name().unwrap_or_default().as_bytes();
+        // The longest name that a file may have leaves no room for more.
+        let name = name.get(..NAMED).unwrap_or(name);
+        let mut half = OsStr::from_bytes(name).to_owned();
+        half.push(format!(".{process}-{since}{COPYING}"));
+        Self(local.with_file_name(half))
     }
 }
 
@@ -169,6 +177,15 @@ mod tests {
         take(reader, &to.path().join("to")).await.unwrap();
         assert_eq!(names(to.path()), ["to"]);
         assert_eq!(fs::metadata(to.path().join("to")).unwrap().len(), 3 << 20);
+    }
+
+    #[tokio::test]
+    async fn a_file_may_have_the_longest_name() {
+        let (from, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let longest = "é".repeat(127) + "x";
+        let reader = reader(from.path(), 1).await;
+        take(reader, &to.path().join(&longest)).await.unwrap();
+        assert_eq!(names(to.path()), [longest.as_str()]);
     }
 
     #[tokio::test]
