@@ -53,23 +53,22 @@ pub(crate) async fn come_home(
 
 /// The end of a job whose results do not come home.
 async fn without_results(fetched: &[Fetched], mut ended: Ended, signals: &mut Signals) -> Ended {
-    match &ended.verdict {
+    let failed_to_store = ended.code == Exit::Staging.code();
+    let why = match &ended.verdict {
         // The user has not waited for its end, and it may have made them.
-        None if may_be_there(fetched, signals).await => {
-            let left = get::left(fetched, "what was made is not brought".to_owned());
+        None => Some("what was made is not brought"),
+        // The program has succeeded: the results that could be stored are worth a run.
+        Some(_) if failed_to_store => Some("not all could be stored"),
+        Some(_) => None,
+    };
+    match why {
+        Some(why) if may_be_there(fetched, signals).await => {
+            let left = get::left(fetched, why.to_owned());
             ended.say_also(ended.code, &left.to_string());
             return ended;
         }
-        // The program has succeeded, and some of its results could not be stored: those that could are worth a run.
-        Some(_) if ended.code == Exit::Staging.code() => {
-            if may_be_there(fetched, signals).await {
-                let left = get::left(fetched, "not all could be stored".to_owned());
-                ended.say_also(ended.code, &left.to_string());
-                return ended;
-            }
-        }
-        Some(_) => ended.say_also(ended.code, get::NOTHING),
-        None => {}
+        Some(_nothing_is_there) => {}
+        None => ended.say_also(ended.code, get::NOTHING),
     }
     // A signal ends this wait alone: how the job ended is known.
     let _tidied = interruptible(signals, get::forget(fetched)).await;
