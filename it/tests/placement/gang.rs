@@ -106,7 +106,9 @@ fn in_the_way(given: &Given) -> Result<()> {
 fn host_lost(given: &Given) -> Result<()> {
     let hosts = large(given);
     let entry = format!("{}:8", hosts[1]);
+    // It would wait for three minutes for the host to come back.
     let line = ["--deploy-mode", "client", "-r", "none", "-hosts", &entry];
+    let line = [&line[..], &["--wait-timeout", "20s"]].concat();
     let (background, _) = given.held("background", &line)?;
     let list = hosts.join(",");
     let mut waiting = given.start_held("waiting", &["--deploy-mode", "client", "-hosts", &list])?;
